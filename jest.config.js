@@ -1,0 +1,40 @@
+const projects = {
+  errors: 'packages/errors',
+  ids: 'packages/ids',
+  secrets: 'packages/secrets',
+  service: 'packages/service',
+  rpc: 'packages/rpc',
+  db: 'packages/db',
+  bus: 'packages/bus',
+  outbox: 'packages/outbox',
+  limiter: 'packages/limiter',
+  testkit: 'packages/testkit',
+  auth: 'services/auth',
+  resources: 'services/resources',
+  webhooks: 'services/webhooks',
+  gateway: 'services/gateway',
+  cli: 'cli',
+  standalone: 'standalone',
+  api: 'test/api',
+  faults: 'test/faults',
+};
+
+/** @type {import('jest').Config} */
+export default {
+  projects: Object.entries(projects).map(([displayName, folder]) => ({
+    displayName,
+    rootDir: import.meta.dirname,
+    roots: [`<rootDir>/${folder}`],
+    testEnvironment: '<rootDir>/test/jest-environment.cjs',
+    testMatch: ['**/*.test.ts'],
+    extensionsToTreatAsEsm: ['.ts'],
+    transform: {
+      '\\.ts$': [
+        '@swc/jest',
+        { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' }, sourceMaps: 'inline' },
+      ],
+    },
+    testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  })),
+  testTimeout: 60_000,
+};

@@ -1,0 +1,48 @@
+/** One record of a topic. Header values are UTF-8 text. */
+export interface BusRecord {
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A record as a consumer sees it. */
+export interface ConsumedRecord extends BusRecord {
+  readonly partition: number;
+  /** Position in the partition; a decimal number of up to 64 bits. */
+  readonly offset: string;
+}
+
+export interface PublishBatch {
+  readonly topic: string;
+  /** A batch goes to exactly one partition: its order is kept, and no acknowledged record of it is lost. */
+  readonly partition: number;
+  readonly records: readonly BusRecord[];
+}
+
+export interface Subscription {
+  readonly topic: string;
+  /** Instances that name the same group share the partitions; different groups each see every record. */
+  readonly group: string;
+  /**
+   * Handles records of one partition, in order. The position moves on only after it resolves: what it throws on, or did
+   * not finish before a crash, comes again. Batches of different partitions may be handled side by side.
+   * Whatever is there is handed over at once: nothing lingers for a fuller batch.
+   */
+  readonly onBatch: (records: readonly ConsumedRecord[], signal: AbortSignal) => Promise<void>;
+}
+
+/** A durable or in-process log of partitions. Kafka and the in-process bus implement it; one conformance suite holds both. */
+export interface EventBus {
+  /** Connects, and makes the topics that are missing. */
+  start(topics: readonly { topic: string; partitions: number }[]): Promise<void>;
+  /**
+   * Resolves once the batch is safe (Kafka: acks=all). One batch per partition at a time is the caller's duty.
+   * Rejects if it may not be; then the whole batch has to be published again.
+   */
+  publish(batch: PublishBatch, signal: AbortSignal): Promise<void>;
+  /** Consumes until the signal aborts; resolves when the batch under way is finished. Throws if it cannot go on. */
+  consume(subscription: Subscription, signal: AbortSignal): Promise<void>;
+  /** Whether the bus can be reached right now. */
+  healthy(): Promise<boolean>;
+  stop(): Promise<void>;
+}

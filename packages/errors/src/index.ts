@@ -1,0 +1,2 @@
+export { type ErrorCode, type ErrorKind, errorKinds } from './error-table.ts';
+export { type FieldViolation, RmsError, toRmsError } from './rms-error.ts';

@@ -1,0 +1,1 @@
+export { type IdPrefix, idTime, isId, newId } from './ids.ts';

@@ -1,0 +1,45 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { Metadata } from '@grpc/grpc-js';
+import {
+  type CallContext as CallContextMessage,
+  CallContextSchema,
+  Environment,
+  type Principal,
+  Scope,
+} from '@rms/proto/rms/common/v1/common_pb';
+
+export { Environment, type Principal, Scope };
+
+/** Who calls and for which request; travels in metadata, and inside each item of a batch. */
+export type CallContext = CallContextMessage;
+
+const requestIdKey = 'x-request-id';
+const traceparentKey = 'traceparent';
+const principalKey = 'rms-principal-bin';
+
+/** Writes a context as metadata: request id and traceparent as text, the principal as bytes. */
+export function contextToMetadata(context: MessageInitShape<typeof CallContextSchema> | undefined): Metadata {
+  const metadata = new Metadata();
+  if (!context) return metadata;
+  if (context.requestId) metadata.set(requestIdKey, context.requestId);
+  if (context.traceparent) metadata.set(traceparentKey, context.traceparent);
+  if (context.principal) {
+    const message = create(CallContextSchema, { principal: context.principal });
+    metadata.set(principalKey, Buffer.from(toBinary(CallContextSchema, message)));
+  }
+  return metadata;
+}
+
+/** Reads what {@link contextToMetadata} wrote. */
+export function contextFromMetadata(metadata: Metadata): CallContext {
+  const [principal] = metadata.get(principalKey);
+  const context = principal instanceof Buffer ? fromBinary(CallContextSchema, principal) : create(CallContextSchema);
+  context.requestId = textOf(metadata, requestIdKey);
+  context.traceparent = textOf(metadata, traceparentKey);
+  return context;
+}
+
+function textOf(metadata: Metadata, key: string): string {
+  const [value] = metadata.get(key);
+  return typeof value === 'string' ? value : '';
+}

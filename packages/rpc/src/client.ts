@@ -1,0 +1,122 @@
+import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  type Client,
+  type ClientReadableStream,
+  credentials as grpcCredentials,
+  type Metadata,
+  makeGenericClientConstructor,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
+import { contextToMetadata } from './call-context.ts';
+import { fromServiceError } from './error-mapping.ts';
+import { type AnyService, toServiceDefinition } from './service-definition.ts';
+
+export interface CallOptions {
+  /** Travels in metadata. */
+  readonly context?: MessageInitShape<typeof CallContextSchema> | undefined;
+  /** How long the call may take; the client's default if unset. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+type Input<M extends DescMethod> = MessageInitShape<M['input']>;
+type Output<M extends DescMethod> = MessageShape<M['output']>;
+
+type Method<M extends DescMethod> = M['methodKind'] extends 'unary'
+  ? (request: Input<M>, options?: CallOptions) => Promise<Output<M>>
+  : M['methodKind'] extends 'server_streaming'
+    ? (request: Input<M>, options?: CallOptions) => AsyncIterable<Output<M>>
+    : never;
+
+/** A typed client: one function per unary or server-streaming method. All reject with RmsError. */
+export type RpcClient<S extends AnyService> = { readonly [Name in keyof S['method']]: Method<S['method'][Name]> } & {
+  /** Closes the connections; calls under way end with `service_unavailable`. */
+  close(): void;
+};
+
+export interface ClientOptions {
+  /** "host:port", or "dns:///name:port" for a headless service whose addresses share the load. */
+  readonly target: string;
+  /** The default deadline of each call. */
+  readonly timeoutMs: number;
+  readonly credentials?: ChannelCredentials;
+}
+
+const channelOptions: ChannelOptions = {
+  // Headless services resolve to every pod; pick_first would send everything to one of them.
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  'grpc.keepalive_time_ms': 20_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 2_000,
+  'grpc.dns_min_time_between_resolutions_ms': 1_000,
+  // A page of 100 resources with full metadata is below 4 MiB; a batch of 1,000 creates is not.
+  'grpc.max_receive_message_length': 64 * 1024 * 1024,
+};
+
+type RawUnary = (
+  request: unknown,
+  metadata: Metadata,
+  options: { deadline: number },
+  callback: (error: ServiceError | null, response: unknown) => void,
+) => { cancel(): void };
+type RawStream = (request: unknown, metadata: Metadata, options: { deadline: number }) => ClientReadableStream<unknown>;
+
+/** Makes a client of one service. It connects at the first call and reconnects by itself. */
+export function createClient<S extends AnyService>(service: S, options: ClientOptions): RpcClient<S> {
+  const { target, timeoutMs, credentials = grpcCredentials.createInsecure() } = options;
+  const Constructor = makeGenericClientConstructor(toServiceDefinition(service), service.typeName);
+  const raw = new Constructor(target, credentials, channelOptions) as unknown as Client & Record<string, unknown>;
+  const deadlineOf = (call: CallOptions) => ({ deadline: Date.now() + (call.timeoutMs ?? timeoutMs) });
+
+  const unary =
+    (name: string) =>
+    (request: unknown, call: CallOptions = {}) =>
+      new Promise<unknown>((resolve, reject) => {
+        let unlink = () => {};
+        const method = (raw[name] as RawUnary).bind(raw);
+        const grpcCall = method(request, contextToMetadata(call.context), deadlineOf(call), (error, response) => {
+          unlink();
+          if (error) reject(fromServiceError(error));
+          else resolve(response);
+        });
+        unlink = cancelOnAbort(grpcCall, call.signal);
+      });
+
+  const serverStreaming = (name: string) =>
+    async function* (request: unknown, call: CallOptions = {}) {
+      const method = (raw[name] as RawStream).bind(raw);
+      const stream = method(request, contextToMetadata(call.context), deadlineOf(call));
+      const unlink = cancelOnAbort(stream, call.signal);
+      try {
+        yield* stream;
+      } catch (error) {
+        throw fromServiceError(error as ServiceError);
+      } finally {
+        unlink();
+        stream.cancel(); // a reader that stops early ends the call
+      }
+    };
+
+  const client: Record<string, unknown> = { close: () => raw.close() };
+  for (const method of service.methods) {
+    if (method.methodKind === 'unary') client[method.localName] = unary(method.localName);
+    else if (method.methodKind === 'server_streaming') client[method.localName] = serverStreaming(method.localName);
+  }
+  return client as RpcClient<S>;
+}
+
+function cancelOnAbort(call: { cancel(): void }, signal: AbortSignal | undefined): () => void {
+  if (!signal) return () => {};
+  if (signal.aborted) {
+    call.cancel();
+    return () => {};
+  }
+  const cancel = () => call.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  return () => signal.removeEventListener('abort', cancel);
+}

@@ -1,0 +1,46 @@
+/**
+ * Lets calls that are made while others are under way travel together.
+ *
+ * With nothing in flight a call leaves at once (after the current turn of the event loop, so that requests read in one
+ * turn share one trip); while `maxInFlight` batches are under way, later calls gather and leave as one batch when a
+ * batch returns. Nothing ever waits for a timer.
+ *
+ * @param send answers in the order of `items`, one each; a rejection rejects every call of the batch
+ */
+export function coalesce<In, Out>(
+  send: (items: In[]) => Promise<readonly Out[]>,
+  { maxInFlight = 1, maxBatch = 200 } = {},
+): (item: In) => Promise<Out> {
+  type Waiting = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void };
+  const queue: Waiting[] = [];
+  let inFlight = 0;
+  let scheduled = false;
+
+  const sendBatch = async (batch: readonly Waiting[]) => {
+    try {
+      const outs = await send(batch.map(({ item }) => item));
+      if (outs.length !== batch.length) throw new Error(`${outs.length} answers to a batch of ${batch.length}`);
+      for (const [index, { resolve }] of batch.entries()) resolve(outs[index] as Out);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      inFlight -= 1;
+      pump();
+    }
+  };
+  const pump = () => {
+    scheduled = false;
+    while (queue.length > 0 && inFlight < maxInFlight) {
+      inFlight += 1;
+      void sendBatch(queue.splice(0, maxBatch));
+    }
+  };
+  return (item) =>
+    new Promise((resolve, reject) => {
+      queue.push({ item, resolve, reject });
+      if (!scheduled && inFlight < maxInFlight) {
+        scheduled = true;
+        setImmediate(pump);
+      }
+    });
+}

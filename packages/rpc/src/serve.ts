@@ -1,0 +1,76 @@
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { toRmsError } from '@rms/errors';
+import { HealthState } from './health.ts';
+import { reflectionService } from './reflection.ts';
+import type { RpcContext, RpcService } from './server-adapter.ts';
+
+export interface ServeOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly services: readonly RpcService[];
+  /** The part of a logger that is needed: called for errors on our side only. */
+  readonly log: { error(fields: object, message: string): void };
+  readonly credentials?: ServerCredentials;
+}
+
+export interface RpcServer {
+  /** "host:port", with the port that was bound. */
+  readonly address: string;
+  /** Starts as not serving. */
+  readonly health: HealthState;
+  /** Says "not serving", finishes calls under way for up to `graceMs`, then closes. Safe to call twice. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+const maxConnectionAgeMs = 5 * 60_000;
+
+/** Serves services with health and reflection on one port. Rejects with EADDRINUSE and the like if it can't bind. */
+export async function serve(options: ServeOptions): Promise<RpcServer> {
+  const { host, port, services, log, credentials = ServerCredentials.createInsecure() } = options;
+  const server = new Server({
+    // Clients see new pods of a headless service only when they reconnect.
+    'grpc.max_connection_age_ms': maxConnectionAgeMs,
+    'grpc.max_connection_age_grace_ms': 30_000,
+    'grpc.keepalive_time_ms': 30_000,
+    'grpc.keepalive_timeout_ms': 5_000,
+    'grpc.max_receive_message_length': 64 * 1024 * 1024,
+  });
+  const health = new HealthState(services.map(({ service }) => service.typeName));
+  const onError = (error: unknown, { requestId, method }: RpcContext) => {
+    const { code, kind } = toRmsError(error);
+    if (kind.httpStatus >= 500) log.error({ err: error, request_id: requestId, method, code }, 'rpc failed');
+  };
+  for (const service of [...services, health.rpcService(), reflectionService(services.map((one) => one.service))]) {
+    service.addTo(server, onError);
+  }
+  const bound = await bind(server, host, port, credentials);
+
+  let stopped: Promise<void> | undefined;
+  return {
+    address: `${host}:${bound}`,
+    health,
+    stop(graceMs = 10_000) {
+      health.set(false);
+      stopped ??= new Promise((resolve) => {
+        const force = setTimeout(() => server.forceShutdown(), graceMs);
+        server.tryShutdown(() => {
+          clearTimeout(force);
+          resolve();
+        });
+      });
+      return stopped;
+    },
+  };
+}
+
+function bind(server: Server, host: string, port: number, credentials: ServerCredentials): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`${host}:${port}`, credentials, (error, bound) => {
+      if (!error) return resolve(bound);
+      // grpc-js wraps the reason in text only.
+      const code = /EADDRINUSE|EACCES|EADDRNOTAVAIL/.exec(error.message)?.[0];
+      reject(Object.assign(error, code ? { code, port } : {}));
+    });
+  });
+}

@@ -1,0 +1,47 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  fromBinary,
+  type Message,
+  toBinary,
+} from '@bufbuild/protobuf';
+import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
+
+/** A generated service descriptor. (GenService's `method` is not assignable to DescService's, hence the wider type.) */
+export type AnyService = Omit<DescService, 'method'> & { method: Record<string, DescMethod> };
+
+/** Turns a protobuf-es service descriptor into what grpc-js registers on servers and builds clients from. */
+export function toServiceDefinition(service: AnyService): ServiceDefinition {
+  return Object.fromEntries(
+    service.methods.map((method) => {
+      const request = codec(method.input);
+      const response = codec(method.output);
+      return [
+        method.localName,
+        {
+          path: `/${service.typeName}/${method.name}`,
+          originalName: method.localName,
+          requestStream: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
+          responseStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
+          requestSerialize: request.serialize,
+          requestDeserialize: request.deserialize,
+          responseSerialize: response.serialize,
+          responseDeserialize: response.deserialize,
+        } satisfies MethodDefinition<Message, Message>,
+      ];
+    }),
+  );
+}
+
+function codec(descriptor: DescMessage) {
+  return {
+    // create() takes both plain initial shapes and whole messages.
+    serialize(message: Message): Buffer {
+      const bytes = toBinary(descriptor, create(descriptor, message as never));
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    },
+    deserialize: (bytes: Buffer): Message => fromBinary(descriptor, bytes),
+  };
+}

@@ -1,0 +1,12 @@
+export { createLogger, type Logger } from './logger.ts';
+export { runMain } from './run-main.ts';
+export type { Service } from './service.ts';
+export {
+  describeSettings,
+  readSettings,
+  type SettingName,
+  type Settings,
+  SettingsError,
+  settingNames,
+} from './settings.ts';
+export { type Supervisor, superviseWorkers, type Worker } from './worker.ts';

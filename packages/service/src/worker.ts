@@ -1,0 +1,71 @@
+import type { Logger } from './logger.ts';
+
+/** Something that runs until its signal aborts. Returning or throwing earlier is a failure that the supervisor mends. */
+export interface Worker {
+  readonly name: string;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface Supervisor {
+  /** The workers that are not running right now; empty: all is well. Readiness looks here. */
+  failing(): readonly string[];
+  /** Aborts all workers and waits until each has drained. */
+  stop(): Promise<void>;
+}
+
+const firstDelayMs = 100;
+const longestDelayMs = 5_000;
+
+/**
+ * Runs workers side by side and starts one that ended again, after a growing delay.
+ *
+ *   running ──ends or throws──► waiting (100 ms … 5 s) ──► running
+ *      └───────────signal aborts───────────► stopped
+ */
+export function superviseWorkers(workers: readonly Worker[], log: Logger): Supervisor {
+  const abort = new AbortController();
+  const failing = new Set<string>();
+  const { signal } = abort;
+
+  const supervise = async (worker: Worker) => {
+    let delayMs = firstDelayMs;
+    while (!signal.aborted) {
+      const startedAtMs = performance.now();
+      try {
+        failing.delete(worker.name);
+        await worker.run(signal);
+        if (!signal.aborted) log.error({ worker: worker.name }, 'worker ended by itself');
+      } catch (error) {
+        if (!signal.aborted) log.error({ worker: worker.name, err: error }, 'worker failed');
+      }
+      if (signal.aborted) return;
+      failing.add(worker.name);
+      if (performance.now() - startedAtMs > longestDelayMs * 2) delayMs = firstDelayMs;
+      await abortableDelay(delayMs, signal);
+      delayMs = Math.min(delayMs * 2, longestDelayMs);
+    }
+  };
+  const done = Promise.all(workers.map(supervise));
+
+  return {
+    failing: () => [...failing],
+    async stop() {
+      abort.abort();
+      await done;
+    },
+  };
+}
+
+/** Resolves after a time or when the signal aborts, whichever comes first; never rejects. */
+function abortableDelay(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const finish = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, delayMs);
+    signal.addEventListener('abort', finish, { once: true });
+  });
+}

@@ -1,0 +1,8 @@
+import { fileURLToPath } from 'node:url';
+import type { Migration } from '@rms/db';
+
+/** The numbered SQL files of this service, and the schema that they make. */
+export const migrations: Migration = {
+  schema: 'auth',
+  directory: fileURLToPath(new URL('../migrations/', import.meta.url)),
+};
