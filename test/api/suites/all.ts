@@ -1,0 +1,45 @@
+import type { Target } from '../support/shape.ts';
+import { authenticationSuite } from './authentication.ts';
+import { deliveriesSuite } from './deliveries.ts';
+import { eventsSuite } from './events.ts';
+import { idempotencySuite } from './idempotency.ts';
+import { isolationSuite } from './isolation.ts';
+import { limitsSuite } from './limits.ts';
+import { listsSuite } from './lists.ts';
+import { operatorSuite } from './operator.ts';
+import { protocolSuite } from './protocol.ts';
+import { resourcesSuite } from './resources.ts';
+import { scopesSuite } from './scopes.ts';
+import { webhooksSuite } from './webhooks.ts';
+import { wrongRequestsSuite } from './wrong-requests.ts';
+
+/** Settings of the shape that {@link allSuites} run on: receivers of the tests listen on loopback. */
+export const openSettings = {
+  WEBHOOK_ALLOW_HTTP: 'true',
+  WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+};
+
+/** Every rule that holds under {@link openSettings}, on whatever shape. */
+export function allSuites(target: () => Target): void {
+  authenticationSuite(target);
+  scopesSuite(target);
+  resourcesSuite(target);
+  limitsSuite(target);
+  protocolSuite(target);
+  wrongRequestsSuite(target);
+  listsSuite(target);
+  idempotencySuite(target);
+  webhooksSuite(target);
+  eventsSuite(target);
+  deliveriesSuite(target);
+  isolationSuite(target);
+  operatorSuite(target);
+
+  test('every operation of the OpenAPI document was exercised', () => {
+    const { operations, seen } = target().contract;
+    const succeeded = new Set(
+      [...seen].filter((name) => / 2\d\d$/.test(name)).map((name) => name.slice(0, name.lastIndexOf(' '))),
+    );
+    expect(operations.filter((operation) => !succeeded.has(operation))).toEqual([]);
+  });
+}

@@ -1,0 +1,233 @@
+import { createHmac } from 'node:crypto';
+import { type Receiver, startReceiver } from '@rms/testkit';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { type One, type Resource, timestampForm } from '../support/api-types.ts';
+import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { type Subscriber, subscribe } from '../support/subscriber.ts';
+
+export function eventsSuite(target: () => Target): void {
+  describe('Events', () => {
+    let account: Account;
+    let client: ApiClient;
+    let receiver: Receiver;
+    let all: Subscriber;
+    beforeAll(async () => {
+      account = await newAccount(target());
+      client = await account.client('live', 'admin');
+      receiver = await startReceiver();
+      all = await subscribe(client, receiver);
+    });
+    afterAll(() => receiver?.close());
+
+    const create = async (body: object = { name: 'Observed' }) =>
+      expectStatus(await client.post<One<Resource>>('/v1/resources', body), 201).body.data;
+
+    /** Sends a PATCH and then one that renames; gives the types that the first one emitted. */
+    const typesOfPatch = async (body: object) => {
+      const { id } = await create({ name: 'Before', metadata: { a: '1' } });
+      expectStatus(await client.patch(`/v1/resources/${id}`, body), 200);
+      // The order of one resource's events is kept, so what comes before the mark is all that the PATCH emitted.
+      expectStatus(await client.delete(`/v1/resources/${id}`), 204);
+      for (let count = 2; ; count++) {
+        const types = (await all.waitForEventsOf(id, count)).map(({ envelope }) => envelope.type);
+        if (types.includes('resource.deleted') && types.length >= count) {
+          return types.filter((type) => type !== 'resource.created' && type !== 'resource.deleted');
+        }
+      }
+    };
+
+    test('POST emits resource.created', async () => {
+      const made = await create();
+      const [event] = await all.waitForEventsOf(made.id, 1);
+      expect(event?.envelope.type).toBe('resource.created');
+      expect(event?.envelope.data).toEqual({ object: made });
+    });
+
+    test('a PATCH of attributes emits resource.updated only', async () => {
+      expect(await typesOfPatch({ name: 'After' })).toEqual(['resource.updated']);
+      expect(await typesOfPatch({ metadata: { b: '2' } })).toEqual(['resource.updated']);
+      expect(await typesOfPatch({ name: 'After', metadata: {} })).toEqual(['resource.updated']);
+    });
+
+    test('a PATCH that changes the status emits resource.updated and resource.status_changed', async () => {
+      const both = ['resource.status_changed', 'resource.updated'];
+      expect((await typesOfPatch({ status: 'inactive' })).sort()).toEqual(both);
+      expect((await typesOfPatch({ status: 'archived', name: 'After' })).sort()).toEqual(both);
+    });
+
+    test('a PATCH with the status that the resource already has emits no resource.status_changed', async () => {
+      expect(await typesOfPatch({ status: 'active', name: 'After' })).toEqual(['resource.updated']);
+    });
+
+    test('a PATCH that changes nothing emits nothing', async () => {
+      expect(await typesOfPatch({})).toEqual([]);
+      expect(await typesOfPatch({ name: 'Before', status: 'active', metadata: { a: '1' } })).toEqual([]);
+    });
+
+    test('DELETE emits resource.deleted with the last state', async () => {
+      const { id } = await create({ name: 'Short-lived', metadata: { a: '1' } });
+      const patched = await client.patch<One<Resource>>(`/v1/resources/${id}`, { status: 'archived' });
+      expectStatus(await client.delete(`/v1/resources/${id}`), 204);
+      const events = await all.waitForEventsOf(id, 4);
+      const deleted = events.filter(({ envelope }) => envelope.type === 'resource.deleted');
+      expect(deleted).toHaveLength(1);
+      expect(deleted[0]?.envelope.data).toEqual({ object: patched.body.data });
+    });
+
+    test('refused requests and idempotent repeats emit nothing', async () => {
+      const before = await create({ name: 'Mark before' });
+      await client.post('/v1/resources', { name: '' });
+      const once = await client.post<One<Resource>>('/v1/resources', { name: 'Once' }, { idempotencyKey: 'e-1' });
+      for (let i = 0; i < 3; i++) await client.post('/v1/resources', { name: 'Once' }, { idempotencyKey: 'e-1' });
+      await client.post('/v1/resources', { name: 'Twice' }, { idempotencyKey: 'e-1' });
+      await client.patch(`/v1/resources/${before.id}`, { status: 'gone' });
+      expectStatus(await client.delete(`/v1/resources/${once.body.data.id}`), 204);
+      const events = await all.waitForEventsOf(once.body.data.id, 2);
+      expect(events.map(({ envelope }) => envelope.type).sort()).toEqual(['resource.created', 'resource.deleted']);
+      const after = await create({ name: 'Mark after' });
+      await all.waitForEventsOf(after.id, 1);
+      const names = all.received().map(({ envelope }) => envelope.data.object.name);
+      expect(names).not.toContain('Twice');
+      expect(names).not.toContain('');
+    });
+
+    test('the envelope has id, type, created_at and data.object with the whole resource', async () => {
+      const made = await create({ name: 'Enveloped', metadata: { k: 'v' } });
+      const [event] = await all.waitForEventsOf(made.id, 1);
+      expect(event?.envelope).toEqual({
+        id: expect.stringMatching(/^evt_[0-9a-z]+$/),
+        type: 'resource.created',
+        created_at: expect.stringMatching(timestampForm),
+        data: { object: made },
+      });
+    });
+
+    test('updated and status_changed tell the previous attributes', async () => {
+      const made = await create({ name: 'Old', metadata: { a: '1' } });
+      const body = { name: 'New', status: 'inactive', metadata: { b: '2' } };
+      const changed = (await client.patch<One<Resource>>(`/v1/resources/${made.id}`, body)).body.data;
+      const events = await all.waitForEventsOf(made.id, 3);
+      const dataOf = (type: string) => events.find(({ envelope }) => envelope.type === type)?.envelope.data;
+      expect(dataOf('resource.updated')?.object).toEqual(changed);
+      expect(dataOf('resource.updated')?.previous_attributes).toMatchObject({
+        name: 'Old',
+        status: 'active',
+        metadata: { a: '1' },
+      });
+      expect(dataOf('resource.status_changed')?.object).toEqual(changed);
+      expect(dataOf('resource.status_changed')?.previous_attributes).toMatchObject({ status: 'active' });
+    });
+
+    test('every event has an id of its own, which each webhook sees', async () => {
+      const second = await subscribe(client, receiver);
+      const { id } = await create();
+      expectStatus(await client.patch(`/v1/resources/${id}`, { status: 'archived' }), 200);
+      const first = (await all.waitForEventsOf(id, 3)).map(({ envelope }) => envelope.id);
+      const other = (await second.waitForEventsOf(id, 3)).map(({ envelope }) => envelope.id);
+      expect(new Set(first).size).toBe(3);
+      expect(other.sort()).toEqual(first.sort());
+    });
+
+    test('a delivery is an HTTP POST of the envelope as JSON', async () => {
+      const { id } = await create();
+      const [event] = await all.waitForEventsOf(id, 1);
+      const request = receiver.requests.find(({ body }) => body.equals(event?.raw ?? Buffer.alloc(0)));
+      expect(request?.method).toBe('POST');
+      expect(event?.headers['content-type']).toMatch(/^application\/json\b/);
+    });
+
+    test('X-Service-Signature is the lowercase hex HMAC-SHA256 of the raw body, keyed with the webhook secret', async () => {
+      const made = await create({
+        name: 'Naïve “quotes” 資源 🎈 \u2028',
+        metadata: { ключ: 'значение', e: '\u0007\\"' },
+      });
+      const [event] = await all.waitForEventsOf(made.id, 1);
+      const expected = createHmac('sha256', all.secret)
+        .update(event?.raw ?? '')
+        .digest('hex');
+      expect(event?.headers['x-service-signature']).toBe(expected);
+      expect(event?.envelope.data.object).toEqual(made);
+    });
+
+    test('a Standard Webhooks verifier accepts the delivery, and refuses a changed one', async () => {
+      const { id } = await create({ name: 'Verified 🎈' });
+      const [event] = await all.waitForEventsOf(id, 1);
+      const verifier = new StandardWebhook(all.secret);
+      const body = event?.raw.toString('utf8') ?? '';
+      expect(verifier.verify(body, event?.headers ?? {})).toMatchObject({ type: 'resource.created' });
+      expect(event?.headers['webhook-id']).toBe(event?.envelope.id);
+      expect(() => verifier.verify(body.replace('Verified', 'Forged'), event?.headers ?? {})).toThrow();
+    });
+
+    test('the signatures of two webhooks differ', async () => {
+      const other = await subscribe(client, receiver);
+      const { id } = await create();
+      const [mine] = await all.waitForEventsOf(id, 1);
+      const [theirs] = await other.waitForEventsOf(id, 1);
+      expect(mine?.raw.equals(theirs?.raw ?? Buffer.alloc(0))).toBe(true);
+      expect(mine?.headers['x-service-signature']).not.toBe(theirs?.headers['x-service-signature']);
+    });
+
+    test('the X-Request-ID of the request that caused an event comes with its delivery and is in the log', async () => {
+      const requestId = `trace-${Date.now()}-events`;
+      const headers = { 'x-request-id': requestId };
+      const made = await client.post<One<Resource>>('/v1/resources', { name: 'Traced' }, { headers });
+      const [event] = await all.waitForEventsOf(made.body.data.id, 1);
+      expect(event?.headers['x-request-id']).toBe(requestId);
+      const trace = JSON.stringify(await account.rms('trace', requestId));
+      expect(trace).toContain(event?.envelope.id);
+      expect(trace).toContain(all.webhook.id);
+    });
+
+    test('a webhook gets the event types that it names, and all with *', async () => {
+      const deletions = await subscribe(client, receiver, ['resource.deleted']);
+      const two = await subscribe(client, receiver, ['resource.created', 'resource.status_changed']);
+      const { id } = await create();
+      expectStatus(await client.patch(`/v1/resources/${id}`, { status: 'inactive' }), 200);
+      expectStatus(await client.delete(`/v1/resources/${id}`), 204);
+      await all.waitForEventsOf(id, 4);
+      // A second resource's last event at each webhook is the mark behind which nothing of the first is missing.
+      const mark = await create();
+      expectStatus(await client.patch(`/v1/resources/${mark.id}`, { status: 'archived' }), 200);
+      expectStatus(await client.delete(`/v1/resources/${mark.id}`), 204);
+      await two.waitForEventsOf(mark.id, 2);
+      await deletions.waitForEventsOf(mark.id, 1);
+      const types = async (subscriber: Subscriber, count: number) =>
+        (await subscriber.waitForEventsOf(id, count)).map(({ envelope }) => envelope.type).sort();
+      expect(await types(two, 2)).toEqual(['resource.created', 'resource.status_changed']);
+      expect(await types(deletions, 1)).toEqual(['resource.deleted']);
+      expect(await types(all, 4)).toEqual([
+        'resource.created',
+        'resource.deleted',
+        'resource.status_changed',
+        'resource.updated',
+      ]);
+    });
+
+    test('a resource at every limit arrives whole at the receiver', async () => {
+      const value = '🎈'.repeat(500);
+      const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${'k'.repeat(37)}-${i + 10}`, value]));
+      const made = await create({ name: '資'.repeat(255), metadata });
+      const [event] = await all.waitForEventsOf(made.id, 1);
+      expect(event?.envelope.data.object).toEqual(made);
+      expect(event?.headers['x-service-signature']).toBe(
+        createHmac('sha256', all.secret)
+          .update(event?.raw ?? '')
+          .digest('hex'),
+      );
+    });
+
+    test('every one of 200 concurrent creates is delivered', async () => {
+      const subscriber = await subscribe(client, receiver, ['resource.created']);
+      const ids = await Promise.all(Array.from({ length: 200 }, async (_, i) => (await create({ name: `n${i}` })).id));
+      await subscriber.waitFor(200);
+      expect(
+        subscriber
+          .received()
+          .map(({ envelope }) => envelope.data.object.id)
+          .sort(),
+      ).toEqual(ids.sort());
+    });
+  });
+}

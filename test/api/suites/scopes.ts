@@ -1,0 +1,82 @@
+import { expectStatus } from '../support/api-client.ts';
+import type { ErrorBody, One, Resource, Scope, Webhook } from '../support/api-types.ts';
+import { type Account, newAccount, type Target } from '../support/shape.ts';
+
+export function scopesSuite(target: () => Target): void {
+  describe('Scopes', () => {
+    let account: Account;
+    beforeAll(async () => {
+      account = await newAccount(target());
+    });
+
+    /** The status of each resource endpoint, on a resource of its own, for a key of this scope. */
+    const resourceStatuses = async (scope: Scope) => {
+      const admin = await account.client('live', 'admin');
+      const client = await account.client('live', scope);
+      const created = expectStatus(await admin.post<One<Resource>>('/v1/resources', { name: 'for scopes' }), 201);
+      const path = `/v1/resources/${created.body.data.id}`;
+      return {
+        list: (await client.get('/v1/resources')).status,
+        get: (await client.get(path)).status,
+        create: (await client.post('/v1/resources', { name: 'by scope' })).status,
+        update: (await client.patch(path, { name: 'changed' })).status,
+        delete: (await client.delete(path)).status,
+      };
+    };
+
+    const webhookStatuses = async (scope: Scope) => {
+      const admin = await account.client('live', 'admin');
+      const client = await account.client('live', scope);
+      const subscription = { url: 'https://example.com/hook', events: ['*'] };
+      const created = expectStatus(await admin.post<One<Webhook>>('/v1/webhooks', subscription), 201);
+      const path = `/v1/webhooks/${created.body.data.id}`;
+      return {
+        list: (await client.get('/v1/webhooks')).status,
+        get: (await client.get(path)).status,
+        create: (await client.post('/v1/webhooks', subscription)).status,
+        update: (await client.patch(path, { events: ['resource.created'] })).status,
+        delete: (await client.delete(path)).status,
+      };
+    };
+    const all403 = { list: 403, get: 403, create: 403, update: 403, delete: 403 };
+
+    test('a read key lists and retrieves resources only', async () => {
+      expect(await resourceStatuses('read')).toEqual({ list: 200, get: 200, create: 403, update: 403, delete: 403 });
+      expect(await webhookStatuses('read')).toEqual(all403);
+    });
+
+    test('a write key creates, updates and deletes resources, and does not manage webhooks', async () => {
+      expect(await resourceStatuses('write')).toEqual({ list: 200, get: 200, create: 201, update: 200, delete: 204 });
+      expect(await webhookStatuses('write')).toEqual(all403);
+    });
+
+    test('an admin key does everything, including managing webhooks', async () => {
+      expect(await resourceStatuses('admin')).toEqual({ list: 200, get: 200, create: 201, update: 200, delete: 204 });
+      expect(await webhookStatuses('admin')).toEqual({ list: 200, get: 200, create: 201, update: 200, delete: 204 });
+    });
+
+    test('a key without the scope gets 403 insufficient_scope with exactly code, message and status', async () => {
+      const client = await account.client('live', 'read');
+      const answer = await client.post<ErrorBody>('/v1/resources', { name: 'x' });
+      expect(answer.status).toBe(403);
+      expect(answer.body).toEqual({
+        error: { code: 'insufficient_scope', message: expect.any(String), status: 403 },
+      });
+    });
+
+    test('the scope is checked before the body and before the resource is looked up', async () => {
+      const client = await account.client('live', 'read');
+      expect((await client.send('POST', '/v1/resources', { raw: '{' })).status).toBe(403);
+      expect((await client.delete('/v1/resources/res_unknown')).status).toBe(403);
+    });
+
+    test('a refused write changes nothing', async () => {
+      const admin = await account.client('test', 'admin');
+      const reader = await account.client('test', 'read');
+      const made = expectStatus(await admin.post<One<Resource>>('/v1/resources', { name: 'stays' }), 201).body.data;
+      await reader.patch(`/v1/resources/${made.id}`, { name: 'changed' });
+      await reader.delete(`/v1/resources/${made.id}`);
+      expect((await admin.get<One<Resource>>(`/v1/resources/${made.id}`)).body.data).toEqual(made);
+    });
+  });
+}

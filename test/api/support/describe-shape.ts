@@ -1,0 +1,29 @@
+import { readContract } from './openapi-contract.ts';
+import type { Shape, Target } from './shape.ts';
+
+interface RunningShape extends Shape {
+  stop(): Promise<void>;
+}
+
+/** Starts a shape, runs suites on it, and stops it. */
+export function describeShape(
+  name: string,
+  start: () => Promise<RunningShape>,
+  suites: (target: () => Target) => void,
+): void {
+  describe(name, () => {
+    let shape: RunningShape | undefined;
+    let target: Target | undefined;
+    beforeAll(async () => {
+      shape = await start();
+      target = { shape, contract: await readContract(shape.liveUrl) };
+    }, 120_000);
+    afterAll(async () => {
+      await shape?.stop();
+    }, 60_000);
+    suites(() => {
+      if (!target) throw new Error(`${name} did not start`);
+      return target;
+    });
+  });
+}

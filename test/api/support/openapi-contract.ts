@@ -1,0 +1,145 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+interface OpenApiDocument {
+  paths: Record<string, Record<string, { responses?: Record<string, ResponseObject> }>>;
+  components?: { responses?: Record<string, ResponseObject> };
+}
+
+interface ResponseObject {
+  $ref?: string;
+  content?: Record<string, unknown>;
+}
+
+/** An answer as it came over the wire. */
+export interface WireAnswer {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** Holds every answer to the service's own OpenAPI document. */
+export interface Contract {
+  /** Throws, with the reason, on an answer that the document does not allow. */
+  check(answer: WireAnswer): void;
+  /** "METHOD template status" of every answer checked so far. */
+  readonly seen: ReadonlySet<string>;
+  /** "METHOD template" of every operation of the document under /v1. */
+  readonly operations: readonly string[];
+}
+
+/** What every error body must look like, on paths of the document or off them. */
+const errorSchema = {
+  type: 'object',
+  required: ['error'],
+  additionalProperties: false,
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'status'],
+      additionalProperties: false,
+      properties: {
+        code: { type: 'string', pattern: '^[a-z_]+$' },
+        message: { type: 'string', minLength: 1 },
+        status: { type: 'integer' },
+        details: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['field', 'message'],
+            additionalProperties: false,
+            properties: { field: { type: 'string' }, message: { type: 'string' } },
+          },
+        },
+      },
+    },
+  },
+};
+
+/** Reads the document at `/openapi.json` of a running service. */
+export async function readContract(baseUrl: string): Promise<Contract> {
+  const response = await fetch(`${baseUrl}/openapi.json`);
+  if (response.status !== 200) throw new Error(`GET /openapi.json answered ${response.status}`);
+  return createContract((await response.json()) as OpenApiDocument);
+}
+
+export function createContract(document: OpenApiDocument): Contract {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  // The package is CommonJS: its function is the module itself for bundlers, and under `default` for Node.
+  const addFormats = (formats as unknown as { default?: typeof formats.default }).default ?? formats;
+  (addFormats as unknown as (target: Ajv2020) => void)(ajv);
+  ajv.addSchema({ $id: 'openapi', ...document });
+  const validateError = ajv.compile(errorSchema);
+  const validators = new Map<string, ValidateFunction>();
+  const seen = new Set<string>();
+  const templates = Object.keys(document.paths).map((template) => ({
+    template,
+    pattern: new RegExp(`^${template.replace(/\{[^/]+\}/g, '[^/]+')}$`),
+  }));
+
+  /** The pointer to the schema of a response, "none" if it has no body, undefined if it is not documented. */
+  const schemaOf = (template: string, method: string, status: number): string | undefined => {
+    const operation = document.paths[template]?.[method];
+    const key = operation?.responses?.[status] ? String(status) : 'default';
+    let response = operation?.responses?.[key];
+    if (!response) return undefined;
+    let pointer = `#/paths/${escapePointer(template)}/${method}/responses/${key}`;
+    while (response?.$ref) {
+      pointer = response.$ref;
+      response = document.components?.responses?.[pointer.split('/').at(-1) ?? ''];
+    }
+    return response?.content ? `openapi${pointer}/content/application~1json/schema` : 'none';
+  };
+
+  return {
+    seen,
+    operations: Object.entries(document.paths)
+      .filter(([template]) => template.startsWith('/v1'))
+      .flatMap(([template, item]) =>
+        Object.keys(item)
+          .filter((method) => ['get', 'post', 'put', 'patch', 'delete'].includes(method))
+          .map((method) => `${method.toUpperCase()} ${template}`),
+      ),
+    check(answer) {
+      const path = answer.path.split('?')[0] ?? '';
+      const where = `${answer.method} ${path} → ${answer.status}: ${answer.text.slice(0, 400)}`;
+      if (!/^[A-Za-z0-9._+/=-]{8,128}$/.test(answer.headers['x-request-id'] ?? '')) {
+        throw new Error(`no X-Request-ID on ${where}`);
+      }
+      if (answer.status >= 400 && answer.method !== 'HEAD') {
+        const body = parse(answer, where) as { error?: { status?: number } };
+        if (!validateError(body)) throw new Error(`${ajv.errorsText(validateError.errors)} in ${where}`);
+        if (body.error?.status !== answer.status) throw new Error(`error.status differs from the status in ${where}`);
+      }
+      const template = templates.find(({ pattern }) => pattern.test(path))?.template;
+      const method = answer.method.toLowerCase();
+      if (template === undefined || document.paths[template]?.[method] === undefined) return;
+      seen.add(`${answer.method} ${template} ${answer.status}`);
+      const pointer = schemaOf(template, method, answer.status);
+      if (pointer === undefined) throw new Error(`not in the OpenAPI document: ${where}`);
+      if (pointer === 'none') {
+        if (answer.text !== '') throw new Error(`the OpenAPI document promises no body: ${where}`);
+        return;
+      }
+      let validate = validators.get(pointer);
+      if (!validate) {
+        validate = ajv.compile({ $ref: pointer });
+        validators.set(pointer, validate);
+      }
+      if (!validate(parse(answer, where))) throw new Error(`${ajv.errorsText(validate.errors)} in ${where}`);
+    },
+  };
+}
+
+function parse(answer: WireAnswer, where: string): unknown {
+  if (!/^application\/json\b/.test(answer.headers['content-type'] ?? '')) {
+    throw new Error(`content type "${answer.headers['content-type']}" of ${where}`);
+  }
+  return JSON.parse(answer.text);
+}
+
+function escapePointer(segment: string): string {
+  return segment.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D');
+}
