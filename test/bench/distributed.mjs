@@ -1,0 +1,51 @@
+import { startKafka, startNetwork, startPostgres, startRedis } from '@rms/testkit';
+import pg from 'pg';
+
+/** Receivers of the benchmarks listen on loopback; limits are counted but not met. */
+export const openSettings = {
+  WEBHOOK_ALLOW_HTTP: 'true',
+  WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  RATE_LIMIT_REQUESTS: '1000000000',
+  MONTHLY_QUOTA: '1000000000000',
+  LOG_LEVEL: 'info',
+};
+
+/** Every service in its own process, on stores of its own, with the process id of each. */
+export async function startDistributed(env = {}) {
+  const postgres = await startPostgres();
+  const redis = await startRedis();
+  const kafka = await startKafka({ brokers: 1 });
+  const network = await startNetwork({
+    databaseUrl: postgres.url,
+    redisUrl: redis.url,
+    kafkaBrokers: kafka.brokers,
+    env: { ...openSettings, ...env },
+  });
+  const pidOf = (name) => network.services[name].pid;
+  return {
+    ...network,
+    pids: {
+      gateway: pidOf('gateway'),
+      auth: pidOf('auth'),
+      resources: pidOf('resources'),
+      webhooks: pidOf('webhooks'),
+      postgres: postgres.pid,
+      redis: redis.pid,
+      kafka: kafka.pids[0],
+    },
+    /** A new, empty database beside ours. */
+    async createDatabase() {
+      const admin = new pg.Client({ connectionString: postgres.url });
+      await admin.connect();
+      await admin.query('create database baseline');
+      await admin.end();
+      const url = new URL(postgres.url);
+      url.pathname = '/baseline';
+      return url.href;
+    },
+    async stop() {
+      await network.stop();
+      await Promise.all([kafka.stop(), redis.stop(), postgres.stop()]);
+    },
+  };
+}

@@ -1,0 +1,46 @@
+// npm run bench -- [name …] [--json] [--quick]: each benchmark prints its table; --json prints one JSON document instead.
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const benchmarks = ['requests', 'lists', 'deliveries', 'latency', 'start'];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
+});
+const unknown = positionals.filter((name) => !benchmarks.includes(name));
+if (unknown.length > 0) {
+  console.error(`no benchmark is named ${unknown.join(', ')}; there are ${benchmarks.join(', ')}`);
+  process.exit(2);
+}
+
+const root = join(import.meta.dirname, '..', '..');
+execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'], {
+  cwd: root,
+  stdio: ['ignore', process.stderr.fd, process.stderr.fd],
+});
+
+const results = {};
+for (const name of positionals.length > 0 ? positionals : benchmarks) {
+  const { run } = await import(`./${name}.mjs`);
+  console.error(`${name} …`);
+  const result = await run({ quick: values.quick });
+  results[name] = result;
+  if (!values.json) print(name, result);
+}
+if (values.json) console.log(JSON.stringify(results, null, 2));
+process.exit(0);
+
+/** A result is `{ about, rows: [{…}], goals: [{ goal, measured, met }] }`. */
+function print(name, { about, rows, goals }) {
+  console.log(`\n${name}: ${about}`);
+  const columns = [...new Set(rows.flatMap(Object.keys))];
+  const cell = (value) => (typeof value === 'number' ? String(Math.round(value * 1000) / 1000) : String(value ?? ''));
+  const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => cell(row[column]).length)));
+  const line = (cells) =>
+    cells.map((text, i) => (i === 0 ? text.padEnd(widths[i]) : text.padStart(widths[i]))).join('  ');
+  console.log(line(columns));
+  for (const row of rows) console.log(line(columns.map((column) => cell(row[column]))));
+  for (const { goal, measured, met } of goals) console.log(`${met ? 'met   ' : 'missed'}  ${goal}: ${cell(measured)}`);
+}

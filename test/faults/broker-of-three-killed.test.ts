@@ -1,0 +1,51 @@
+import {
+  type Kafka,
+  type Network,
+  type Receiver,
+  startKafka,
+  startNetwork,
+  startReceiver,
+  waitUntil,
+} from '@rms/testkit';
+import { openSettings } from '../api/suites/all.ts';
+import { readContract } from '../api/support/openapi-contract.ts';
+import { newAccount } from '../api/support/shape.ts';
+import { retryFast, subscribe } from '../api/support/subscriber.ts';
+import { startWriteRun, totalOf, waitForAllEvents } from './write-run.ts';
+
+const writes = 300;
+
+describe('One of three brokers killed while writes go on', () => {
+  let kafka: Kafka;
+  let network: Network;
+  let receiver: Receiver;
+
+  beforeAll(async () => {
+    kafka = await startKafka({ brokers: 3 });
+    const env = { ...openSettings, KAFKA_BROKERS: kafka.brokers, EVENT_REPLICATION: '3' };
+    network = await startNetwork({ env });
+    receiver = await startReceiver();
+  }, 120_000);
+  afterAll(async () => {
+    await receiver?.close();
+    await network?.stop();
+    await kafka?.stop();
+  }, 60_000);
+
+  test('every answered create is delivered, with the broker down and after its return', async () => {
+    const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
+    const client = await account.client('live', 'admin');
+    const { webhook } = await subscribe(client, receiver, ['resource.created']);
+    await retryFast(account, webhook.id, 50);
+
+    const first = startWriteRun(client, writes, 'down');
+    await waitUntil(() => first.answered() >= writes / 3, { what: 'a third of the writes', timeoutMs: 60_000 });
+    await kafka.kill(1);
+    await waitForAllEvents(receiver, await first.done);
+
+    const second = startWriteRun(client, writes, 'back');
+    await kafka.restart(1);
+    await waitForAllEvents(receiver, await second.done);
+    expect(await totalOf(client)).toBe(2 * writes);
+  }, 180_000);
+});
