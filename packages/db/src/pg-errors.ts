@@ -1,0 +1,31 @@
+import { type ErrorCode, RmsError } from '@rms/errors';
+
+/** Which public error a violated constraint means, by the constraint's name. */
+export type ConstraintErrors = Readonly<Record<string, { code: ErrorCode; message?: string }>>;
+
+/** Network errors of Node and of pg's pool when the server cannot be reached. */
+const unreachable = /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|Connection terminated|timeout exceeded/;
+
+/** Turns whatever a query threw into the one error type; every PostgreSQL error is translated here and nowhere else. */
+export function translatePgError(error: unknown, constraints: ConstraintErrors = {}): RmsError {
+  if (error instanceof RmsError) return error;
+  const { code = '', constraint, message = '' } = error as { code?: string; constraint?: string; message?: string };
+  if (constraint !== undefined && constraints[constraint]) {
+    const { code: publicCode, ...options } = constraints[constraint];
+    return new RmsError(publicCode, { ...options, cause: error });
+  }
+  return new RmsError(codeOf(code, message), { cause: error });
+}
+
+function codeOf(sqlState: string, message: string): ErrorCode {
+  // 57014 is a statement that ran into its timeout.
+  if (sqlState === '57014') return 'timeout';
+  // 08…: connection lost; 53…: out of connections, memory or disk; 57P0x: shutting down or starting up; 25006: standby.
+  if (/^(08|53|57P0|25006)/.test(sqlState)) return 'service_unavailable';
+  if (unreachable.test(sqlState) || unreachable.test(message)) return 'service_unavailable';
+  // 40001, 40P01: the transaction lost against another; the same request can succeed.
+  if (sqlState.startsWith('40')) return 'conflict';
+  // 22021, 22P05: text that PostgreSQL cannot hold (NUL).
+  if (sqlState === '22021' || sqlState === '22P05') return 'invalid_request';
+  return 'internal_error';
+}

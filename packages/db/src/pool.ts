@@ -1,0 +1,33 @@
+import pg from 'pg';
+import type { Pool } from './queryable.ts';
+
+export interface PoolOptions {
+  readonly url: string;
+  /** Connections at most. */
+  readonly max: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+const connectTimeoutMs = 3_000;
+const statementTimeoutMs = 10_000;
+
+/**
+ * A pool whose statements and connection attempts have deadlines, so that no caller hangs on a database that is away.
+ * `bigint` values come as text (they may not fit a number), `timestamptz` as Date.
+ */
+export function createPool({ url, max, applicationName, log }: PoolOptions): Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    application_name: applicationName,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+  });
+  // An idle connection that breaks is the pool's business: it is replaced at the next query.
+  pool.on('error', (err) => log.warn({ err, database_pool: applicationName }, 'an idle database connection broke'));
+  return pool;
+}

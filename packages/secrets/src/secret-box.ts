@@ -1,0 +1,52 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+/** Encrypts what has to be secret at rest. */
+export interface SecretBox {
+  /** The key's name, as it stands in front of everything that it sealed: 4 bytes, hex. */
+  readonly keyId: string;
+  /** @param context what the secret belongs to (an id): it opens with the same context only */
+  seal(plain: string | Uint8Array, context: string): Buffer;
+  /** Throws {@link SecretBoxError} if it was sealed by another key, for another context, or was changed. */
+  open(sealed: Uint8Array, context: string): Buffer;
+}
+
+/** Says that something sealed cannot be opened, never what it holds. */
+export class SecretBoxError extends Error {
+  override readonly name = 'SecretBoxError';
+}
+
+const keyIdBytes = 4;
+const ivBytes = 12;
+const tagBytes = 16;
+
+/**
+ * AES-256-GCM (NIST SP 800-38D) with a fresh random nonce each time.
+ * Layout: key id (4) | nonce (12) | tag (16) | ciphertext. The key id names the key to use when keys are rotated.
+ */
+export function createSecretBox(key: Buffer): SecretBox {
+  if (key.length !== 32) throw new SecretBoxError(`a key has 32 bytes, this one ${key.length}`);
+  const keyId = createHash('sha256').update('rms key id').update(key).digest().subarray(0, keyIdBytes);
+  return {
+    keyId: keyId.toString('hex'),
+    seal(plain, context) {
+      const iv = randomBytes(ivBytes);
+      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context));
+      const text = Buffer.concat([cipher.update(plain), cipher.final()]);
+      return Buffer.concat([keyId, iv, cipher.getAuthTag(), text]);
+    },
+    open(sealed, context) {
+      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+      if (bytes.length < keyIdBytes + ivBytes + tagBytes) throw new SecretBoxError('what is sealed is too short');
+      if (!bytes.subarray(0, keyIdBytes).equals(keyId)) throw new SecretBoxError('it was sealed with another key');
+      const iv = bytes.subarray(keyIdBytes, keyIdBytes + ivBytes);
+      const tag = bytes.subarray(keyIdBytes + ivBytes, keyIdBytes + ivBytes + tagBytes);
+      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes });
+      decipher.setAAD(Buffer.from(context)).setAuthTag(tag);
+      try {
+        return Buffer.concat([decipher.update(bytes.subarray(keyIdBytes + ivBytes + tagBytes)), decipher.final()]);
+      } catch {
+        throw new SecretBoxError('what is sealed was changed, or belongs elsewhere');
+      }
+    },
+  };
+}
