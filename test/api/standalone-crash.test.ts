@@ -1,4 +1,4 @@
-import { type Receiver, startReceiver, startStandalone } from '@rms/testkit';
+import { type Receiver, startReceiver, startStandalone, waitUntil } from '@rms/testkit';
 import { openSettings } from './suites/all.ts';
 import { expectStatus } from './support/api-client.ts';
 import type { One, Resource } from './support/api-types.ts';
@@ -9,7 +9,7 @@ import { retryFast, subscribe } from './support/subscriber.ts';
 describe('Standalone, killed', () => {
   let receiver: Receiver;
   beforeAll(async () => {
-    receiver = await startReceiver();
+    receiver = await startReceiver({ path: '' });
   });
   afterAll(() => receiver?.close());
 
@@ -19,7 +19,7 @@ describe('Standalone, killed', () => {
       const account = await newAccount({ shape, contract: await readContract(shape.liveUrl) });
       const client = await account.client('live', 'admin');
       // A receiver that fails keeps the backlog standing until after the restart.
-      receiver.respondWith(() => ({ status: 503 }));
+      receiver.respondWith(503);
       const subscriber = await subscribe(client, receiver, ['resource.created']);
       await retryFast(account, subscriber.webhook.id, 50);
       const answered: string[] = [];
@@ -41,7 +41,7 @@ describe('Standalone, killed', () => {
       expect(answered.length).toBeGreaterThanOrEqual(200);
 
       const refused = subscriber.received().length;
-      receiver.respondWith(() => ({ status: 200 }));
+      receiver.respondWith(200);
       await shape.restart();
       const delivered = () =>
         new Set(
@@ -51,7 +51,10 @@ describe('Standalone, killed', () => {
             .map(({ envelope }) => envelope.data.object.id),
         );
       const missing = () => answered.filter((id) => !delivered().has(id));
-      await receiver.waitFor(() => missing().length === 0, 'every answered create to be delivered');
+      await waitUntil(() => missing().length === 0, {
+        what: 'every answered create to be delivered',
+        timeoutMs: 60_000,
+      });
       for (const id of answered.slice(0, 10)) {
         const again = account.clientWith('live', client.key);
         expectStatus(await again.get(`/v1/resources/${id}`), 200);

@@ -24,7 +24,7 @@ describe('One of three brokers killed while writes go on', () => {
     kafka = await startKafka({ brokers: 3 });
     const env = { ...openSettings, KAFKA_BROKERS: kafka.brokers, EVENT_REPLICATION: '3' };
     network = await startNetwork({ env });
-    receiver = await startReceiver();
+    receiver = await startReceiver({ path: '' });
   }, 120_000);
   afterAll(async () => {
     await receiver?.close();

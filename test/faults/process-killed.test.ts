@@ -23,7 +23,7 @@ describe('A process killed while writes go on', () => {
   beforeAll(async () => {
     kafka = await startKafka({ brokers: 1 });
     network = await startNetwork({ env: { ...openSettings, KAFKA_BROKERS: kafka.brokers } });
-    receiver = await startReceiver();
+    receiver = await startReceiver({ path: '' });
   }, 120_000);
   afterAll(async () => {
     await receiver?.close();

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { freePort, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { One, Resource } from '../support/api-types.ts';
 import { type Account, newAccount, type Target } from '../support/shape.ts';
@@ -16,12 +16,12 @@ export function deliveriesSuite(target: () => Target): void {
       client = await account.client('live', 'admin');
     });
     beforeEach(async () => {
-      receiver = await startReceiver();
+      receiver = await startReceiver({ path: '' });
     });
     afterEach(async () => {
       if (active) await client.delete(`/v1/webhooks/${active.webhook.id}`);
       active = undefined;
-      await receiver.close();
+      await receiver?.close();
     });
 
     /** A webhook that is retried fast, at the receiver of this test; it goes away with the test. */
@@ -49,7 +49,7 @@ export function deliveriesSuite(target: () => Target): void {
 
     for (const status of [201, 202, 204, 302, 307, 400, 404, 500, 503]) {
       test(`only 200 is success: ${status} counts as failed`, async () => {
-        receiver.respondWith(() => ({ status, headers: { location: `${receiver.url}/elsewhere` } }));
+        receiver.respondWith((_, response) => void response.writeHead(status, { location: '/elsewhere' }).end());
         const { webhook, path } = await subscribed(1);
         await emit();
         const delivery = await waitForDelivery(account, webhook.id, 'failed', 2);
@@ -59,7 +59,7 @@ export function deliveriesSuite(target: () => Target): void {
     }
 
     test('a failed delivery is retried as often as the retry policy says, with the same bytes', async () => {
-      receiver.respondWith(() => ({ status: 500 }));
+      receiver.respondWith(500);
       const subscriber = await subscribed(3);
       await emit();
       const delivery = await waitForDelivery(account, subscriber.webhook.id, 'failed', 4);
@@ -75,7 +75,7 @@ export function deliveriesSuite(target: () => Target): void {
       );
       const mine = listed.data.find(({ id }) => id === active?.webhook.id);
       expect(mine?.retry_policy.max_retries).toBe(5);
-      receiver.respondWith(() => ({ status: 500 }));
+      receiver.respondWith(500);
       await retryFast(account, active.webhook.id, 5);
       await emit();
       expect((await waitForDelivery(account, active.webhook.id, 'failed', 6)).attempts).toHaveLength(6);
@@ -83,7 +83,7 @@ export function deliveriesSuite(target: () => Target): void {
 
     test('a receiver that recovers gets the event with the next retry', async () => {
       let calls = 0;
-      receiver.respondWith(() => ({ status: ++calls < 3 ? 503 : 200 }));
+      receiver.respondWith((_, response) => void response.writeHead(++calls < 3 ? 503 : 200).end());
       const { webhook } = await subscribed(5);
       await emit();
       const delivery = await waitForDelivery(account, webhook.id, 'delivered', 3);
@@ -91,8 +91,9 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('a receiver that cannot be reached counts as failed', async () => {
+      const unreachable = `http://127.0.0.1:${await freePort()}/`;
       const { webhook } = await subscribed(1);
-      await receiver.close();
+      expectStatus(await client.patch(`/v1/webhooks/${webhook.id}`, { url: unreachable }), 200);
       await emit();
       const delivery = await waitForDelivery(account, webhook.id, 'failed', 2);
       for (const attempt of delivery.attempts) {
@@ -102,7 +103,7 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('a receiver that does not answer within 10 seconds counts as failed', async () => {
-      receiver.respondWith(() => 'hang');
+      receiver.respondWith(() => {});
       const { webhook } = await subscribed(0);
       await emit();
       const delivery = await waitForDelivery(account, webhook.id, 'failed');
@@ -113,9 +114,9 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('a hanging receiver does not delay another webhook', async () => {
-      const other = await startReceiver();
+      const other = await startReceiver({ path: '' });
       try {
-        receiver.respondWith(() => 'hang');
+        receiver.respondWith(() => {});
         await subscribed(0);
         const healthy = await subscribe(client, other, ['resource.created']);
         const made = await Promise.all(Array.from({ length: 50 }, emit));
@@ -129,11 +130,11 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('a failed delivery can be re-delivered from the delivery log', async () => {
-      receiver.respondWith(() => ({ status: 500 }));
+      receiver.respondWith(500);
       const subscriber = await subscribed(0);
       await emit();
       const failed = await waitForDelivery(account, subscriber.webhook.id, 'failed');
-      receiver.respondWith(() => ({ status: 200 }));
+      receiver.respondWith(200);
       await account.rms('deliveries', 'redeliver', failed.id);
       const delivered = await waitForDelivery(account, subscriber.webhook.id, 'delivered', 2);
       expect(delivered).toMatchObject({ id: failed.id, event_id: failed.event_id });
@@ -143,7 +144,7 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('all failed deliveries of a webhook can be replayed, and a dry run only counts them', async () => {
-      receiver.respondWith(() => ({ status: 500 }));
+      receiver.respondWith(500);
       const { webhook } = await subscribed(0);
       const since = new Date(Date.now() - 60_000).toISOString();
       await Promise.all([emit(), emit(), emit()]);
@@ -151,7 +152,7 @@ export function deliveriesSuite(target: () => Target): void {
         async () => (await deliveriesOf(account, webhook.id)).filter(({ status }) => status === 'failed').length === 3,
         { what: 'three failed deliveries' },
       );
-      receiver.respondWith(() => ({ status: 200 }));
+      receiver.respondWith(200);
       const options = ['deliveries', 'replay', '--webhook', webhook.id, '--since', since];
       expect(await account.rms(...options, '--dry-run')).toMatchObject({ count: 3 });
       expect(receiver.requests).toHaveLength(3);
@@ -163,7 +164,7 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('the delivery log can be filtered by status', async () => {
-      receiver.respondWith(() => ({ status: 500 }));
+      receiver.respondWith(500);
       const { webhook } = await subscribed(0);
       await emit();
       const failed = await waitForDelivery(account, webhook.id, 'failed');
@@ -194,7 +195,7 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('a deleted webhook gets no more events, and no more retries', async () => {
-      receiver.respondWith((request) => ({ status: request.path === subscriber.path ? 500 : 200 }));
+      receiver.respondWith(({ path }, response) => void response.writeHead(path === subscriber.path ? 500 : 200).end());
       const subscriber = await subscribe(client, receiver, ['resource.created']);
       await retryFast(account, subscriber.webhook.id, 50);
       await emit();
@@ -212,7 +213,7 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('a receiver that answers 410 disables its webhook', async () => {
-      receiver.respondWith(() => ({ status: 410 }));
+      receiver.respondWith(410);
       const { webhook } = await subscribed(5);
       await emit();
       const delivery = await waitForDelivery(account, webhook.id, 'failed');

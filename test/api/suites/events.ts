@@ -15,7 +15,7 @@ export function eventsSuite(target: () => Target): void {
     beforeAll(async () => {
       account = await newAccount(target());
       client = await account.client('live', 'admin');
-      receiver = await startReceiver();
+      receiver = await startReceiver({ path: '' });
       all = await subscribe(client, receiver);
     });
     afterAll(() => receiver?.close());

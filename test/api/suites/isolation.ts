@@ -22,7 +22,7 @@ export function isolationSuite(target: () => Target): void {
         ['another workspace', await other.client('live', 'admin')],
         ['the sandbox of another workspace', await other.client('test', 'admin')],
       ];
-      receiver = await startReceiver();
+      receiver = await startReceiver({ path: '' });
       subscriber = await subscribe(owner, receiver);
       const { secret: _, ...rest } = subscriber.webhook;
       webhook = rest;
