@@ -14,8 +14,13 @@ function titlesIn(directory: string): string[] {
 /** Rows of RULES.md: section of the specification, rule, test. */
 const rows = readFileSync(join(folder, '..', 'RULES.md'), 'utf8')
   .split('\n')
-  .filter((line) => line.startsWith('| ') && !line.startsWith('| Section'))
-  .map((line) => line.slice(2, -2).split(' | '));
+  .filter((line) => /^\| (?!Section|-)/.test(line))
+  .map((line) =>
+    line
+      .slice(1, -1)
+      .split(' | ')
+      .map((cell) => cell.trim()),
+  );
 
 describe('RULES.md', () => {
   const titles = new Set([...titlesIn(join(folder, 'suites')), ...titlesIn(folder)]);
