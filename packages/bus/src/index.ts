@@ -1,0 +1,2 @@
+export type { BusRecord, ConsumedRecord, EventBus, PublishBatch, Subscription } from './event-bus.ts';
+export { createInProcessBus } from './in-process-bus.ts';
