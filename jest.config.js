@@ -1,6 +1,7 @@
 const projects = {
   errors: 'packages/errors',
   ids: 'packages/ids',
+  'api-key': 'packages/api-key',
   secrets: 'packages/secrets',
   service: 'packages/service',
   rpc: 'packages/rpc',

@@ -1,0 +1,1 @@
+export { generateApiKey, hashOfApiKey, hintOfApiKey, isWellFormedApiKey, type KeyEnvironment } from './api-key.ts';
