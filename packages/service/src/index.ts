@@ -1,9 +1,10 @@
 export { createLogger, type Logger } from './logger.ts';
-export { runMain } from './run-main.ts';
+export { runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {
   describeSettings,
   readSettings,
+  requireSettings,
   type SettingName,
   type Settings,
   SettingsError,

@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace';
-import type { Logger } from './logger.ts';
+import { createLogger } from './logger.ts';
 import type { Service } from './service.ts';
 import { SettingsError } from './settings.ts';
 
@@ -10,7 +10,8 @@ const drainLimitMs = 25_000;
  * Runs one service in this process: starts it, stops it on SIGTERM, SIGINT or an uncaught error, and exits.
  * A wrong setting, a port in use and the like end in one clear line and exit code 1.
  */
-export async function runMain(create: () => Promise<Service> | Service, log: Logger): Promise<void> {
+export async function runMain(create: () => Promise<Service> | Service): Promise<void> {
+  const log = createLogger({ name: 'main' });
   let service: Service | undefined;
   closeWithGrace({ delay: drainLimitMs, logger: false }, async ({ err, signal }) => {
     if (err) log.fatal({ err }, 'uncaught error');

@@ -81,6 +81,12 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   return settings as Settings;
 }
 
+/** Insists on settings that a process of its own needs. Throws {@link SettingsError}. */
+export function requireSettings(settings: Settings, ...names: SettingName[]): void {
+  const missing = names.filter((name) => isEmpty(settings[name]));
+  if (missing.length > 0) throw new SettingsError(`${missing.join(', ')} must be set`);
+}
+
 /** One line per setting for `rms config`; a secret shows only whether it is set. */
 export function describeSettings(env: NodeJS.ProcessEnv): {
   name: SettingName;
@@ -92,6 +98,10 @@ export function describeSettings(env: NodeJS.ProcessEnv): {
     const { value, source } = rawValue(name, env);
     return { name, value: isSecret(name) && value !== '' ? '[secret]' : value, source, about: table[name].about };
   });
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === '' || value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
 function isSecret(name: SettingName): boolean {

@@ -1,0 +1,93 @@
+import { type Logger, type Service, superviseWorkers, type Supervisor, type Worker } from '@rms/service';
+import { type RpcServer, serve } from './serve.ts';
+import type { RpcService } from './server-adapter.ts';
+
+/** A service that answers gRPC. */
+export interface GrpcService extends Service {
+  /** "host:port"; known once the service has started. */
+  readonly address: string;
+}
+
+export interface GrpcServiceOptions {
+  readonly name: string;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly log: Logger;
+  readonly services: readonly RpcService[];
+  readonly workers: readonly Worker[];
+  /** Resolves if the service can do its work now; asked once a second, and health says what it answered. */
+  ready(): Promise<void>;
+  /** Opens connections before anything is served. */
+  open(): Promise<void>;
+  /** Lets go of what the context holds, after the last call and worker have ended. */
+  close(): Promise<void>;
+}
+
+const probeEveryMs = 1_000;
+const probeTimeoutMs = 2_000;
+
+/**
+ * The skeleton of every gRPC service: opens, serves, runs workers, says whether it is healthy; and the same backwards.
+ *
+ *   start: open → serve (not serving yet) → workers → first probe ok → serving
+ *   stop:  not serving → calls under way end → workers drain → close
+ */
+export function createGrpcService(options: GrpcServiceOptions): GrpcService {
+  const { name, host, port, log, services, workers, ready, open, close } = options;
+  let server: RpcServer | undefined;
+  let supervisor: Supervisor | undefined;
+  let probing: NodeJS.Timeout | undefined;
+  let stopping: Promise<void> | undefined;
+  let healthy = false;
+
+  const probe = async () => {
+    let reason: unknown;
+    try {
+      await withTimeout(ready(), probeTimeoutMs);
+      const failing = supervisor?.failing() ?? [];
+      if (failing.length > 0) reason = new Error(`not running: ${failing.join(', ')}`);
+    } catch (error) {
+      reason = error;
+    }
+    if (stopping) return;
+    if (reason !== undefined && healthy) log.error({ err: reason }, 'not ready');
+    if (reason === undefined && !healthy) log.info('ready');
+    healthy = reason === undefined;
+    server?.health.set(healthy);
+    probing = setTimeout(() => void probe(), probeEveryMs);
+  };
+
+  const stop = async () => {
+    clearTimeout(probing);
+    await server?.stop();
+    await supervisor?.stop();
+    await close();
+  };
+
+  return {
+    name,
+    get address() {
+      if (!server) throw new Error(`${name} has not started`);
+      return server.address;
+    },
+    async start() {
+      await open();
+      server = await serve({ host, port, services, log });
+      log.info({ address: server.address }, 'serving');
+      supervisor = superviseWorkers(workers, log);
+      await probe();
+    },
+    stop() {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+function withTimeout(work: Promise<void>, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
