@@ -34,7 +34,7 @@ export interface Subscription {
 /** A durable or in-process log of partitions. Kafka and the in-process bus implement it; one conformance suite holds both. */
 export interface EventBus {
   /** Connects, and makes the topics that are missing. */
-  start(topics: readonly { topic: string; partitions: number }[]): Promise<void>;
+  start(topics: readonly { topic: string; partitions: number; replication: number }[]): Promise<void>;
   /**
    * Resolves once the batch is safe (Kafka: acks=all). One batch per partition at a time is the caller's duty.
    * Rejects if it may not be; then the whole batch has to be published again.

@@ -4,7 +4,8 @@ import { type ErrorCode, RmsError } from '@rms/errors';
 export type ConstraintErrors = Readonly<Record<string, { code: ErrorCode; message?: string }>>;
 
 /** Network errors of Node and of pg's pool when the server cannot be reached. */
-const unreachable = /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|Connection terminated|timeout exceeded/;
+const unreachable =
+  /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|Connection terminated|timeout exceeded/;
 
 /** Turns whatever a query threw into the one error type; every PostgreSQL error is translated here and nowhere else. */
 export function translatePgError(error: unknown, constraints: ConstraintErrors = {}): RmsError {

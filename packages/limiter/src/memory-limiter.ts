@@ -34,7 +34,8 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
       const count = used.get(counter) ?? 0;
       const remaining = Math.max(0, monthlyQuota - count - 1);
       quota = { limit: monthlyQuota, remaining, resetSeconds: endsInSeconds };
-      if (count >= monthlyQuota) return { outcome: 'quota_exceeded', rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
+      if (count >= monthlyQuota)
+        return { outcome: 'quota_exceeded', rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
       used.set(counter, count + 1);
     }
     if (arrivalUs !== undefined) arrivals.set(keyId, arrivalUs);

@@ -100,10 +100,11 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       marksLostListeners.add(listener);
       return () => marksLostListeners.delete(listener);
     },
-    healthy: () => withTimeout(redis.ping(), commandTimeoutMs).then(
-      () => true,
-      () => false,
-    ),
+    healthy: () =>
+      withTimeout(redis.ping(), commandTimeoutMs).then(
+        () => true,
+        () => false,
+      ),
     async start() {
       // A Redis that is away at the start is as one that goes away later.
       await redis.connect().catch((err: unknown) => setAway(true, err));

@@ -9,7 +9,9 @@ export async function acquirePartitions(
   partitions: number,
   held: ReadonlySet<number>,
 ): Promise<number[]> {
-  const free = Array.from({ length: partitions }, (_, partition) => partition).filter((partition) => !held.has(partition));
+  const free = Array.from({ length: partitions }, (_, partition) => partition).filter(
+    (partition) => !held.has(partition),
+  );
   const { rows } = await connection.query<{ partition: number }>(
     `select partition from unnest($2::integer[]) as wanted (partition) where pg_try_advisory_lock($1, partition)`,
     [lockClass, free],

@@ -19,7 +19,11 @@ export interface PendingEvent {
  * The oldest rows of each of these partitions, at most `limit` of each, in the order of their ids: for one resource that
  * is the order of its commits, since a later change waits for the earlier one's row lock before it takes an id.
  */
-export async function readPending(db: Queryable, partitions: readonly number[], limit: number): Promise<PendingEvent[]> {
+export async function readPending(
+  db: Queryable,
+  partitions: readonly number[],
+  limit: number,
+): Promise<PendingEvent[]> {
   const { rows } = await db.query<PendingEvent>({
     name: 'outbox-read',
     text: `

@@ -1,9 +1,16 @@
-import type { Pool, PoolClient } from '@rms/db';
 import type { BusRecord, EventBus } from '@rms/bus';
+import type { Pool, PoolClient } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
 import { acquirePartitions } from './partition-locks.ts';
-import { channel, deletePublished, notifyRelays, oldestAgeSeconds, type PendingEvent, readPending } from './relay-queries.ts';
+import {
+  channel,
+  deletePublished,
+  notifyRelays,
+  oldestAgeSeconds,
+  type PendingEvent,
+  readPending,
+} from './relay-queries.ts';
 
 export interface RelayOptions {
   readonly pool: Pool;
@@ -81,7 +88,10 @@ export function createRelay(options: RelayOptions): Relay {
     const publish = async (partition: number, events: PendingEvent[]) => {
       try {
         const records = events.map(toRecord);
-        await bus.publish({ topic, partition, records }, AbortSignal.any([signal, AbortSignal.timeout(publishTimeoutMs)]));
+        await bus.publish(
+          { topic, partition, records },
+          AbortSignal.any([signal, AbortSignal.timeout(publishTimeoutMs)]),
+        );
         await forget(events);
       } catch (err) {
         if (signal.aborted) return;

@@ -4,3 +4,10 @@ import { hkdfSync } from 'node:crypto';
 export function deriveKey(master: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), `rms/${purpose}`, 32));
 }
+
+/** ENCRYPTION_KEY: 32 bytes in base64 or base64url. Throws a text for a person if it is anything else. */
+export function readMasterKey(text: string): Buffer {
+  const key = Buffer.from(text, 'base64');
+  if (key.length !== 32) throw new Error('ENCRYPTION_KEY must be 32 bytes in base64');
+  return key;
+}

@@ -1,2 +1,3 @@
-export { deriveKey } from './derive-key.ts';
+export { deriveKey, readMasterKey } from './derive-key.ts';
 export { createSecretBox, type SecretBox, SecretBoxError } from './secret-box.ts';
+export { openToken, signToken } from './signed-token.ts';

@@ -33,9 +33,11 @@ export declare type Resource = Message<"rms.resources.v1.Resource"> & {
   name: string;
 
   /**
-   * @generated from field: map<string, string> metadata = 4;
+   * The metadata as a JSON object of strings: JSON keeps the order and every key ("__proto__" is one like any other).
+   *
+   * @generated from field: string metadata_json = 4;
    */
-  metadata: { [key: string]: string };
+  metadataJson: string;
 
   /**
    * @generated from field: google.protobuf.Timestamp create_time = 5;

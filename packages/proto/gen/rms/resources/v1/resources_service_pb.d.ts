@@ -33,9 +33,11 @@ export declare type CreateResourceRequest = Message<"rms.resources.v1.CreateReso
   inputType: InputType;
 
   /**
-   * @generated from field: map<string, string> metadata = 4;
+   * A JSON object of strings; empty: {}.
+   *
+   * @generated from field: string metadata_json = 4;
    */
-  metadata: { [key: string]: string };
+  metadataJson: string;
 
   /**
    * Empty: none. At most 255 characters.
@@ -230,11 +232,11 @@ export declare type UpdateResourceRequest = Message<"rms.resources.v1.UpdateReso
   status?: ResourceStatus | undefined;
 
   /**
-   * Replaces the whole map if present.
+   * A JSON object of strings that replaces the whole metadata.
    *
-   * @generated from field: rms.resources.v1.MetadataUpdate metadata = 5;
+   * @generated from field: optional string metadata_json = 5;
    */
-  metadata?: MetadataUpdate | undefined;
+  metadataJson?: string | undefined;
 };
 
 /**
@@ -242,24 +244,6 @@ export declare type UpdateResourceRequest = Message<"rms.resources.v1.UpdateReso
  * Use `create(UpdateResourceRequestSchema)` to create a new message.
  */
 export declare const UpdateResourceRequestSchema: GenMessage<UpdateResourceRequest>;
-
-/**
- * A map field has no presence of its own.
- *
- * @generated from message rms.resources.v1.MetadataUpdate
- */
-export declare type MetadataUpdate = Message<"rms.resources.v1.MetadataUpdate"> & {
-  /**
-   * @generated from field: map<string, string> metadata = 1;
-   */
-  metadata: { [key: string]: string };
-};
-
-/**
- * Describes the message rms.resources.v1.MetadataUpdate.
- * Use `create(MetadataUpdateSchema)` to create a new message.
- */
-export declare const MetadataUpdateSchema: GenMessage<MetadataUpdate>;
 
 /**
  * @generated from message rms.resources.v1.BatchUpdateResourcesRequest

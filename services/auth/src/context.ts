@@ -1,0 +1,36 @@
+import { createPool, type Pool } from '@rms/db';
+import { createRedisLimiter, type Limiter } from '@rms/limiter';
+import { createLogger, type Logger, requireSettings, type Settings } from '@rms/service';
+
+export interface AuthContext {
+  readonly pool: Pool;
+  /** Where revocations are marked for every gateway. */
+  readonly limiter: Pick<Limiter, 'markRevoked' | 'start' | 'stop'>;
+  readonly log: Logger;
+}
+
+/** The real parts; a test or standalone passes its own for some of them. */
+export function createAuthContext(settings: Settings, overrides: Partial<AuthContext> = {}): AuthContext {
+  const log = overrides.log ?? createLogger({ name: 'auth', level: settings.LOG_LEVEL });
+  return {
+    log,
+    pool: overrides.pool ?? createServicePool(settings, log),
+    limiter: overrides.limiter ?? createServiceLimiter(settings, log),
+  };
+}
+
+function createServicePool(settings: Settings, log: Logger): Pool {
+  requireSettings(settings, 'DATABASE_URL');
+  return createPool({ url: settings.DATABASE_URL, max: settings.DATABASE_POOL_SIZE, applicationName: 'rms-auth', log });
+}
+
+function createServiceLimiter(settings: Settings, log: Logger): Limiter {
+  requireSettings(settings, 'REDIS_URL');
+  return createRedisLimiter({
+    url: settings.REDIS_URL,
+    log,
+    rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+    rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+    monthlyQuota: settings.MONTHLY_QUOTA,
+  });
+}

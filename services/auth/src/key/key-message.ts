@@ -1,0 +1,45 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { KeyEnvironment } from '@rms/api-key';
+import { RmsError } from '@rms/errors';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import type { KeyScope, StoredKey } from './key.ts';
+
+/** A stored key as rms.auth.v1.Key. */
+export function toKeyMessage(key: StoredKey) {
+  return {
+    id: key.id,
+    workspaceId: key.workspaceId,
+    environment: toEnvironmentMessage(key.environment),
+    scope: toScopeMessage(key.scope),
+    name: key.name,
+    hint: key.hint,
+    createTime: timestampFromDate(key.createdAt),
+    allowedIps: [...key.allowedIps],
+    replacedById: key.replacedById ?? '',
+    ...(key.expiresAt ? { expireTime: timestampFromDate(key.expiresAt) } : {}),
+    ...(key.revokedAt ? { revokeTime: timestampFromDate(key.revokedAt) } : {}),
+    ...(key.rolledAt ? { rollTime: timestampFromDate(key.rolledAt) } : {}),
+  };
+}
+
+export function toEnvironmentMessage(environment: KeyEnvironment): Environment {
+  return environment === 'live' ? Environment.LIVE : Environment.SANDBOX;
+}
+
+/** One environment; unspecified is refused. */
+export function fromEnvironmentMessage(environment: Environment): KeyEnvironment {
+  if (environment === Environment.LIVE) return 'live';
+  if (environment === Environment.SANDBOX) return 'sandbox';
+  throw new RmsError('invalid_request', { details: [{ field: 'environment', message: 'must be live or sandbox' }] });
+}
+
+export function toScopeMessage(scope: KeyScope): Scope {
+  return { read: Scope.READ, write: Scope.WRITE, admin: Scope.ADMIN }[scope];
+}
+
+export function fromScopeMessage(scope: Scope): KeyScope {
+  if (scope === Scope.READ) return 'read';
+  if (scope === Scope.WRITE) return 'write';
+  if (scope === Scope.ADMIN) return 'admin';
+  throw new RmsError('invalid_request', { details: [{ field: 'scope', message: 'must be read, write or admin' }] });
+}

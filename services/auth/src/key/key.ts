@@ -1,0 +1,113 @@
+import { generateApiKey, hashOfApiKey, hintOfApiKey, type KeyEnvironment } from '@rms/api-key';
+import { type FieldViolation, RmsError } from '@rms/errors';
+import { newId } from '@rms/ids';
+import ipaddr from 'ipaddr.js';
+
+export type KeyScope = 'read' | 'write' | 'admin';
+
+/** A key as it is stored. */
+export interface StoredKey {
+  readonly workspaceId: string;
+  readonly environment: KeyEnvironment;
+  readonly id: string;
+  readonly hash: Buffer;
+  readonly hint: string;
+  readonly name: string;
+  readonly scope: KeyScope;
+  /** CIDRs in normal form; empty: any address. */
+  readonly allowedIps: readonly string[];
+  readonly createdAt: Date;
+  readonly expiresAt: Date | undefined;
+  readonly revokedAt: Date | undefined;
+  /** From then on api_key_expired. */
+  readonly rolledAt: Date | undefined;
+  readonly replacedById: string | undefined;
+}
+
+export type KeyVerdict = 'valid' | 'invalid' | 'expired';
+
+const nameLimit = 100;
+const allowedIpsLimit = 100;
+
+/** A new key with its value, which is not kept. */
+export function makeKey(
+  input: Pick<StoredKey, 'workspaceId' | 'environment' | 'name' | 'scope' | 'allowedIps' | 'expiresAt'>,
+): { key: StoredKey; value: string } {
+  const value = generateApiKey(input.environment);
+  const key: StoredKey = {
+    ...input,
+    id: newId('key'),
+    hash: hashOfApiKey(value),
+    hint: hintOfApiKey(value),
+    createdAt: new Date(),
+    revokedAt: undefined,
+    rolledAt: undefined,
+    replacedById: undefined,
+  };
+  return { key, value };
+}
+
+/**
+ * What a key sent to a listener is worth now. Revoked wins over expired: a revoked key answers invalid_api_key whatever
+ * else is true of it (specification, "Authentication" 6 and "Errors").
+ */
+export function judgeKey(key: StoredKey, environment: KeyEnvironment, now: Date): KeyVerdict {
+  if (key.environment !== environment || key.revokedAt) return 'invalid';
+  const end = endOfKey(key);
+  return end && end <= now ? 'expired' : 'valid';
+}
+
+/** When a key stops by itself: its expiry date or the end of a roll's overlap, whichever is first. */
+export function endOfKey({ expiresAt, rolledAt }: StoredKey): Date | undefined {
+  if (expiresAt && rolledAt) return expiresAt < rolledAt ? expiresAt : rolledAt;
+  return expiresAt ?? rolledAt;
+}
+
+/** Checks what an operator asks for; throws one `invalid_request` that names every wrong field. */
+export function checkKeyInput(
+  input: { name: string; allowedIps: readonly string[]; expiresAt: Date | undefined },
+  now: Date,
+) {
+  const details: FieldViolation[] = [];
+  const length = [...input.name].length;
+  if (length < 1 || length > nameLimit)
+    details.push({ field: 'name', message: `must have 1 to ${nameLimit} characters` });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  if (/[\u0000-\u001f\u007f]/.test(input.name))
+    details.push({ field: 'name', message: 'must not hold control characters' });
+  if (input.expiresAt && input.expiresAt <= now)
+    details.push({ field: 'expires_at', message: 'must be in the future' });
+  if (input.allowedIps.length > allowedIpsLimit) {
+    details.push({ field: 'allowed_ips', message: `must have at most ${allowedIpsLimit} entries` });
+  }
+  const allowedIps = input.allowedIps.map((text, i) => {
+    const cidr = normalizeCidr(text);
+    if (!cidr) details.push({ field: `allowed_ips[${i}]`, message: `"${text}" is neither an address nor a CIDR` });
+    return cidr ?? text;
+  });
+  if (details.length > 0) throw new RmsError('invalid_request', { details });
+  return { name: input.name, expiresAt: input.expiresAt, allowedIps: [...new Set(allowedIps)] };
+}
+
+/** "10.1.2.3/8" → "10.0.0.0/8", "::ffff:192.0.2.1" → "192.0.2.1/32"; undefined if it is no address or CIDR. */
+export function normalizeCidr(text: string): string | undefined {
+  const [address = '', bits, ...more] = text.split('/');
+  // Four decimal parts only: the short and octal spellings of IPv4 mean different things to different readers.
+  const strict = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address);
+  if (more.length > 0 || !strict || address.includes('%') || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return;
+  let parsed = ipaddr.parse(address);
+  let length = bits === undefined ? undefined : Number(bits);
+  if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()) {
+    if (length !== undefined && length < 96) return;
+    parsed = parsed.toIPv4Address();
+    length = length === undefined ? undefined : length - 96;
+  }
+  const longest = parsed.kind() === 'ipv4' ? 32 : 128;
+  length ??= longest;
+  if (length > longest) return;
+  const network =
+    parsed.kind() === 'ipv4'
+      ? ipaddr.IPv4.networkAddressFromCIDR(`${parsed}/${length}`)
+      : ipaddr.IPv6.networkAddressFromCIDR(`${parsed}/${length}`);
+  return `${network}/${length}`;
+}

@@ -1,0 +1,40 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { RmsError } from '@rms/errors';
+import { type KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { endOfKey, judgeKey } from '../key/key.ts';
+import { fromEnvironmentMessage, toScopeMessage } from '../key/key-message.ts';
+import { findKeysByHash } from '../key/key-queries.ts';
+import { type HandlerContext, translated } from './handler.ts';
+
+const batchLimit = 1_000;
+
+/** One statement for all of them; each gets an answer of its own, in the order asked. */
+export function batchVerifyKeys({ pool }: HandlerContext): Handlers<typeof KeysService>['batchVerifyKeys'] {
+  return ({ requests }) =>
+    translated(async () => {
+      if (requests.length > batchLimit)
+        throw new RmsError('invalid_request', { message: 'too many requests in one batch' });
+      const keys = await findKeysByHash(
+        pool,
+        requests.map(({ keyHash }) => keyHash),
+      );
+      const byHash = new Map(keys.map((key) => [key.hash.toString('hex'), key]));
+      const now = new Date();
+      return {
+        results: requests.map(({ keyHash, environment }) => {
+          const key = byHash.get(Buffer.from(keyHash).toString('hex'));
+          const verdict = key ? judgeKey(key, fromEnvironmentMessage(environment), now) : 'invalid';
+          if (!key || verdict === 'invalid') return { verdict: KeyVerdict.INVALID };
+          if (verdict === 'expired') return { verdict: KeyVerdict.EXPIRED };
+          const end = endOfKey(key);
+          return {
+            verdict: KeyVerdict.VALID,
+            principal: { workspaceId: key.workspaceId, environment, keyId: key.id, scope: toScopeMessage(key.scope) },
+            allowedIps: [...key.allowedIps],
+            ...(end ? { expireTime: timestampFromDate(end) } : {}),
+          };
+        }),
+      };
+    });
+}

@@ -1,0 +1,7 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Workspace } from './workspace.ts';
+
+/** A workspace as rms.auth.v1.Workspace. */
+export function toWorkspaceMessage({ id, name, createdAt }: Workspace) {
+  return { id, name, createTime: timestampFromDate(createdAt) };
+}

@@ -1,0 +1,9 @@
+import { readSettings, runMain } from '@rms/service';
+import { readResourcesConfig } from './config.ts';
+import { createResourcesContext } from './context.ts';
+import { createResources } from './service.ts';
+
+await runMain(() => {
+  const settings = readSettings(process.env);
+  return createResources(readResourcesConfig(settings), createResourcesContext(settings));
+});

@@ -1,0 +1,99 @@
+import type { Queryable } from '@rms/db';
+import { eventColumns, eventParameters, type OutboxEvent, unnestEvents } from '@rms/outbox';
+import { randomShard } from '../counts/count-queries.ts';
+import type { Resource } from './resource.ts';
+
+/** A resource to create, the event to go with it, and the idempotency key that guards it. */
+export interface Creation {
+  readonly resource: Resource;
+  readonly event: OutboxEvent;
+  readonly idempotency: { key: string; fingerprint: Buffer; answer: Uint8Array } | undefined;
+}
+
+const input = `
+  unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+    with ordinality as i (workspace_id, environment, id, name, metadata, input_type, created_at, position)`;
+
+const resourceColumns =
+  'workspace_id, environment, id, status, name, metadata, input_type, created_at, updated_at, sequence';
+
+const writes = `
+  inserted as (
+    insert into resources.resources (${resourceColumns})
+    select workspace_id, environment, id, 'active', name, metadata::json, input_type, created_at, created_at, 1
+      from created
+  ), counted as (
+    insert into resources.resource_counts as counts (workspace_id, environment, status, shard, count)
+    select workspace_id, environment, 'active', $8, count(*)
+      from created group by 1, 2 order by workspace_id collate "C", environment collate "C"
+        on conflict (workspace_id, environment, status, shard) do update set count = counts.count + excluded.count
+  ), appended as (
+    insert into outbox.events (${eventColumns})
+    select ${eventColumns}
+      from ${unnestEvents(9)} with ordinality as e (${eventColumns}, position)
+     where record_key in (select id from created) order by position
+  )`;
+
+const createSql = `
+  with created as (select * from ${input}), ${writes}
+  select id from created`;
+
+/**
+ * A key that another transaction is claiming makes this one wait for it, and then not claim; a key whose 24 hours are
+ * over is claimed anew. Keys are claimed in their order, so that two statements never wait for each other in a circle.
+ */
+const createGuardedSql = `
+  with input as (
+    select * from ${input}
+  ), guard as (
+    select * from unnest($18::text[], $19::text[], $20::text[], $21::bytea[], $22::text[], $23::bytea[])
+        as g (workspace_id, environment, key, fingerprint, resource_id, answer)
+  ), claimed as (
+    insert into resources.idempotency_keys as k
+           (workspace_id, environment, key, fingerprint, resource_id, answer, expires_at)
+    select workspace_id, environment, key, fingerprint, resource_id, answer, now() + interval '24 hours'
+      from guard order by workspace_id collate "C", environment collate "C", key collate "C"
+        on conflict (workspace_id, environment, key) do update
+       set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, answer = excluded.answer,
+           expires_at = excluded.expires_at
+     where k.expires_at <= now()
+    returning resource_id
+  ), created as (
+    select * from input
+     where id not in (select resource_id from guard) or id in (select resource_id from claimed)
+  ), ${writes}
+  select id from created`;
+
+/**
+ * One statement and one commit for many creations: idempotency records, rows, totals and outbox rows. Answers with the
+ * ids that were created; one that is missing has an idempotency key that was taken before. No two of `creations` may have
+ * the same key.
+ */
+export async function createResources(db: Queryable, creations: readonly Creation[]): Promise<Set<string>> {
+  const values: unknown[] = [
+    creations.map(({ resource }) => resource.workspaceId),
+    creations.map(({ resource }) => resource.environment),
+    creations.map(({ resource }) => resource.id),
+    creations.map(({ resource }) => resource.name),
+    creations.map(({ resource }) => resource.metadataJson),
+    creations.map(({ resource }) => resource.inputType),
+    creations.map(({ resource }) => resource.createdAt),
+    randomShard(),
+    ...eventParameters(creations.map(({ event }) => event)),
+  ];
+  const guarded = creations.flatMap(({ resource, idempotency }) => (idempotency ? [{ resource, ...idempotency }] : []));
+  if (guarded.length === 0) {
+    await db.query({ name: 'resources-create', text: createSql, values });
+    return new Set(creations.map(({ resource }) => resource.id));
+  }
+  values.push(
+    guarded.map(({ resource }) => resource.workspaceId),
+    guarded.map(({ resource }) => resource.environment),
+    guarded.map(({ key }) => key),
+    guarded.map(({ fingerprint }) => fingerprint),
+    guarded.map(({ resource }) => resource.id),
+    guarded.map(({ answer }) => answer),
+  );
+  const { rows } = await db.query<{ id: string }>({ name: 'resources-create-guarded', text: createGuardedSql, values });
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,70 @@
+import type { Queryable } from '@rms/db';
+import type { Listing, PageStart, SortField } from './page.ts';
+import { type Resource, statuses } from './resource.ts';
+import { type ResourceRow, resourceColumns, toResource } from './resource-queries.ts';
+
+/** The columns of each sort, with their types; the id holds the time of creation. */
+const sortColumns: Readonly<Record<SortField, readonly (readonly [column: string, type: string])[]>> = {
+  created_at: [['id', 'text']],
+  updated_at: [
+    ['updated_at', 'timestamptz'],
+    ['id', 'text'],
+  ],
+  name: [
+    ['name', 'text'],
+    ['id', 'text'],
+  ],
+};
+
+/**
+ * Up to `limit` resources after (or, in reverse order, before) the start, and the exact total under the filter, of one
+ * snapshot. Reads one range of one index; without a status filter, and not sorted by creation, one range a status, merged.
+ */
+export async function readPage(
+  db: Queryable,
+  listing: Listing,
+  start: PageStart | undefined,
+  limit: number,
+): Promise<{ resources: Resource[]; total: number }> {
+  const { status, sort } = listing;
+  const backwards = start?.direction === 'before';
+  const descending = sort.descending !== backwards;
+  const { rows } = await db.query<ResourceRow & { total: string; id: string | null }>({
+    name: ['resources-page', sort.field, descending, start !== undefined, status !== undefined].join('-'),
+    ...pageQuery(listing, start, descending, limit),
+  });
+  const resources = rows.filter(({ id }) => id !== null).map(toResource);
+  return { resources: backwards ? resources.reverse() : resources, total: Number(rows[0]?.total ?? 0) };
+}
+
+function pageQuery(listing: Listing, start: PageStart | undefined, descending: boolean, limit: number) {
+  const { workspaceId, environment, status, sort } = listing;
+  const values: unknown[] = [workspaceId, environment, limit];
+  const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
+  const columns = sortColumns[sort.field];
+  const order = columns.map(([column]) => `r.${column} ${descending ? 'desc' : 'asc'}`).join(', ');
+  const filter = status === undefined ? undefined : parameter(status, 'text');
+  let from = '';
+  if (start) {
+    const key = columns.map(([column, type]) => parameter(column === 'id' ? start.id : start.value, type));
+    const names = columns.map(([column]) => `r.${column}`);
+    from = `and (${names.join(', ')}) ${descending ? '<' : '>'} (${key.join(', ')})`;
+  }
+  const range = (inStatus: string | undefined) => `
+    select r.* from resources.resources as r
+     where r.workspace_id = $1 and r.environment = $2 ${inStatus ? `and r.status = ${inStatus}` : ''} ${from}
+     order by ${order} limit $3`;
+  const ranges =
+    filter !== undefined || sort.field === 'created_at'
+      ? range(filter)
+      : statuses.map((one) => `(${range(`'${one}'`)})`).join(' union all ');
+  const text = `
+    with total as (
+      select coalesce(sum(count), 0) as total from resources.resource_counts
+       where workspace_id = $1 and environment = $2 ${filter ? `and status = ${filter}` : ''}
+    ), page as (
+      select r.* from (${ranges}) as r order by ${order} limit $3
+    )
+    select total.total, ${resourceColumns} from total left join page as r on true order by ${order}`;
+  return { text, values };
+}

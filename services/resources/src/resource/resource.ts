@@ -1,0 +1,143 @@
+import { type FieldViolation, RmsError } from '@rms/errors';
+import { idTime, newId } from '@rms/ids';
+
+export type ResourceStatus = 'active' | 'inactive' | 'archived';
+export type InputType = 'standard' | 'advanced';
+export type Environment = 'live' | 'sandbox';
+
+/** The three statuses, in the order of their names. */
+export const statuses: readonly ResourceStatus[] = ['active', 'archived', 'inactive'];
+
+/** Whose data: every query is keyed by both. */
+export interface Tenant {
+  readonly workspaceId: string;
+  readonly environment: Environment;
+}
+
+export interface Resource extends Tenant {
+  readonly id: string;
+  readonly status: ResourceStatus;
+  readonly name: string;
+  /** A JSON object of strings, as text. */
+  readonly metadataJson: string;
+  readonly inputType: InputType;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  /** Of its latest event. */
+  readonly sequence: number;
+}
+
+/** What a PATCH changes; what is undefined stays. */
+export interface ResourceUpdate {
+  readonly name: string | undefined;
+  readonly status: ResourceStatus | undefined;
+  readonly metadataJson: string | undefined;
+}
+
+const nameLimit = 255;
+const metadataPairLimit = 50;
+const metadataKeyLimit = 40;
+const metadataValueLimit = 500;
+
+/** A new resource: active, its time of creation inside its id. */
+export function makeResource(
+  tenant: Tenant,
+  input: { name: string; inputType: InputType; metadataJson: string },
+): Resource {
+  const id = newId('res');
+  const createdAt = new Date(idTime(id));
+  return { ...tenant, ...input, id, status: 'active', createdAt, updatedAt: createdAt, sequence: 1 };
+}
+
+/** The resource after a PATCH, and which attributes changed with their values before; none: nothing happens. */
+export function applyUpdate(
+  resource: Resource,
+  update: ResourceUpdate,
+  now: Date,
+): { resource: Resource; previous: PreviousAttributes } {
+  const name = update.name ?? resource.name;
+  const status = update.status ?? resource.status;
+  const metadataJson = update.metadataJson ?? resource.metadataJson;
+  const previous: PreviousAttributes = {
+    ...(name !== resource.name ? { name: resource.name } : {}),
+    ...(status !== resource.status ? { status: resource.status } : {}),
+    ...(sameMetadata(metadataJson, resource.metadataJson) ? {} : { metadataJson: resource.metadataJson }),
+  };
+  if (Object.keys(previous).length === 0) return { resource, previous };
+  // Strictly later, whatever the clocks of two instances say.
+  const updatedAt = new Date(Math.max(now.getTime(), resource.updatedAt.getTime() + 1));
+  return { resource: { ...resource, name, status, metadataJson, updatedAt }, previous };
+}
+
+export type PreviousAttributes = Partial<Pick<Resource, 'name' | 'status' | 'metadataJson'>>;
+
+function sameMetadata(a: string, b: string): boolean {
+  return a === b || canonicalMetadata(a) === canonicalMetadata(b);
+}
+
+/** The metadata with its keys in one order: equal maps have equal texts. */
+export function canonicalMetadata(metadataJson: string): string {
+  const pairs = Object.entries(JSON.parse(metadataJson) as Record<string, string>);
+  return JSON.stringify(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Specification, "Limits": the name. */
+export function checkName(name: string): FieldViolation[] {
+  const length = codePoints(name);
+  if (length < 1 || length > nameLimit) {
+    return [{ field: 'name', message: `must have 1 to ${nameLimit} characters, has ${length}` }];
+  }
+  return storable(name) ? [] : [{ field: 'name', message: 'must not hold NUL or half of a surrogate pair' }];
+}
+
+/** Specification, "Metadata rules". Answers with the metadata as normal JSON. */
+export function checkMetadata(metadataJson: string): { metadataJson: string; violations: FieldViolation[] } {
+  const violations: FieldViolation[] = [];
+  let metadata: unknown;
+  try {
+    metadata = metadataJson === '' ? {} : JSON.parse(metadataJson);
+  } catch {
+    metadata = undefined;
+  }
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
+    return { metadataJson, violations: [{ field: 'metadata', message: 'must be an object of strings' }] };
+  }
+  const pairs = Object.entries(metadata);
+  if (pairs.length > metadataPairLimit) {
+    violations.push({
+      field: 'metadata',
+      message: `must have at most ${metadataPairLimit} pairs, has ${pairs.length}`,
+    });
+  }
+  for (const [key, value] of pairs) {
+    const field = `metadata.${key}`;
+    const keyLength = codePoints(key);
+    if (keyLength < 1 || keyLength > metadataKeyLimit) {
+      violations.push({ field, message: `a key must have 1 to ${metadataKeyLimit} characters` });
+    }
+    if (typeof value !== 'string') violations.push({ field, message: 'must be a string' });
+    else if (codePoints(value) > metadataValueLimit) {
+      violations.push({ field, message: `a value must have at most ${metadataValueLimit} characters` });
+    }
+    if (!storable(key) || (typeof value === 'string' && !storable(value))) {
+      violations.push({ field, message: 'must not hold NUL or half of a surrogate pair' });
+    }
+  }
+  return { metadataJson: JSON.stringify(metadata), violations };
+}
+
+/** Throws `invalid_request` if there is anything to complain about. */
+export function refuse(violations: readonly FieldViolation[]): void {
+  if (violations.length > 0) throw new RmsError('invalid_request', { details: violations });
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+/** PostgreSQL's text holds every character but NUL; UTF-8 has no lone surrogates. */
+function storable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}

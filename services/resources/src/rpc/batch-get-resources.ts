@@ -1,0 +1,42 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Pool } from '@rms/db';
+import { RmsError } from '@rms/errors';
+import type {
+  GetResourceRequest,
+  GetResourceResultSchema,
+  ResourcesService,
+} from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { coalesce, type Handlers } from '@rms/rpc';
+import type { Resource } from '../resource/resource.ts';
+import { tenantOf, toResourceMessage } from '../resource/resource-message.ts';
+import { type ResourceRef, readResources, refKey } from '../resource/resource-queries.ts';
+import { checkBatch, toItemError } from './parts.ts';
+
+type Result = MessageInitShape<typeof GetResourceResultSchema>;
+
+const statementBatch = 500;
+const statementsInFlight = 2;
+
+/** Look-ups of all calls under way gather, and go through one statement together. */
+export function batchGetResources({ pool }: { pool: Pool }): Handlers<typeof ResourcesService>['batchGetResources'] {
+  const readTogether = coalesce(
+    async (refs: ResourceRef[]): Promise<(Resource | undefined)[]> => {
+      const found = new Map((await readResources(pool, refs)).map((resource) => [refKey(resource), resource]));
+      return refs.map((ref) => found.get(refKey(ref)));
+    },
+    { maxBatch: statementBatch, maxInFlight: statementsInFlight },
+  );
+  const getOne = async ({ context, id }: GetResourceRequest): Promise<Result> => {
+    try {
+      const resource = await readTogether({ ...tenantOf(context), id });
+      if (!resource) throw new RmsError('not_found', { message: `There is no resource "${id}".` });
+      return { result: { case: 'resource', value: toResourceMessage(resource) } };
+    } catch (error) {
+      return { result: { case: 'error', value: toItemError(error) } };
+    }
+  };
+  return async ({ requests }) => {
+    checkBatch(requests);
+    return { results: await Promise.all(requests.map(getOne)) };
+  };
+}

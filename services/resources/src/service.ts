@@ -1,0 +1,46 @@
+import { createRelay } from '@rms/outbox';
+import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
+import type { ResourcesConfig } from './config.ts';
+import type { ResourcesContext } from './context.ts';
+import { createHousekeeping } from './idempotency/housekeeping.ts';
+import { batchCreateResources } from './rpc/batch-create-resources.ts';
+import { batchDeleteResources } from './rpc/batch-delete-resources.ts';
+import { batchGetResources } from './rpc/batch-get-resources.ts';
+import { batchUpdateResources } from './rpc/batch-update-resources.ts';
+import { changeTogether } from './rpc/change-together.ts';
+import { listResources } from './rpc/list-resources.ts';
+
+/** Resources, their idempotent creation, their totals, and the events of their changes up to the bus. */
+export function createResources(config: ResourcesConfig, context: ResourcesContext): GrpcService {
+  const { pool, bus, log } = context;
+  const { topic, partitions, replication } = config;
+  const relay = createRelay({ pool, bus, topic, partitions, log });
+  const parts = { pool, partitions, committed: relay.committed };
+  const change = changeTogether(parts);
+  return createGrpcService({
+    name: 'resources',
+    host: config.host,
+    port: config.port,
+    log,
+    services: [
+      rpcService(ResourcesService, {
+        batchCreateResources: batchCreateResources(parts),
+        batchGetResources: batchGetResources(parts),
+        batchUpdateResources: batchUpdateResources(change),
+        batchDeleteResources: batchDeleteResources(change),
+        listResources: listResources({ pool, pageTokenKey: config.pageTokenKey }),
+      }),
+    ],
+    workers: [relay, createHousekeeping({ pool, log })],
+    // Not the bus: while it is away, writes go on and their events wait in the outbox.
+    ready: async () => {
+      await pool.query('select 1');
+    },
+    open: () => bus.start([{ topic, partitions, replication }]),
+    async close() {
+      await bus.stop();
+      await pool.end();
+    },
+  });
+}
