@@ -26,9 +26,17 @@ export interface Subscription {
   /**
    * Handles records of one partition, in order. The position moves on only after it resolves: what it throws on, or did
    * not finish before a crash, comes again. Batches of different partitions may be handled side by side.
-   * Whatever is there is handed over at once: nothing lingers for a fuller batch.
+   * Whatever is there is handed over at once: nothing lingers for a fuller batch. The signal aborts when the consumer
+   * stops or loses the partition: finish soon, by returning or throwing.
    */
   readonly onBatch: (records: readonly ConsumedRecord[], signal: AbortSignal) => Promise<void>;
+}
+
+export interface Topic {
+  readonly topic: string;
+  readonly partitions: number;
+  /** Copies of each partition when the topic is made; default 1. */
+  readonly replication?: number;
 }
 
 /** A durable or in-process log of partitions. Kafka and the in-process bus implement it; one conformance suite holds both. */
