@@ -30,13 +30,22 @@ export function contextToMetadata(context: MessageInitShape<typeof CallContextSc
   return metadata;
 }
 
-/** Reads what {@link contextToMetadata} wrote. */
+/** Reads what {@link contextToMetadata} wrote. A principal that can't be read is none. */
 export function contextFromMetadata(metadata: Metadata): CallContext {
-  const [principal] = metadata.get(principalKey);
-  const context = principal instanceof Buffer ? fromBinary(CallContextSchema, principal) : create(CallContextSchema);
+  const context = principalOf(metadata);
   context.requestId = textOf(metadata, requestIdKey);
   context.traceparent = textOf(metadata, traceparentKey);
   return context;
+}
+
+function principalOf(metadata: Metadata): CallContext {
+  const [bytes] = metadata.get(principalKey);
+  try {
+    if (bytes instanceof Buffer) return fromBinary(CallContextSchema, bytes);
+  } catch {
+    // Not ours.
+  }
+  return create(CallContextSchema);
 }
 
 function textOf(metadata: Metadata, key: string): string {

@@ -9,6 +9,7 @@ import {
   makeGenericClientConstructor,
   type ServiceError,
 } from '@grpc/grpc-js';
+import { RmsError } from '@rms/errors';
 import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
 import { contextToMetadata } from './call-context.ts';
 import { fromServiceError } from './error-mapping.ts';
@@ -33,7 +34,7 @@ type Method<M extends DescMethod> = M['methodKind'] extends 'unary'
 
 /** A typed client: one function per unary or server-streaming method. All reject with RmsError. */
 export type RpcClient<S extends AnyService> = { readonly [Name in keyof S['method']]: Method<S['method'][Name]> } & {
-  /** Closes the connections; calls under way end with `service_unavailable`. */
+  /** Ends the connections once the calls under way are answered; later calls reject with `service_unavailable`. */
   close(): void;
 };
 
@@ -71,6 +72,11 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
   const { target, timeoutMs, credentials = grpcCredentials.createInsecure() } = options;
   const Constructor = makeGenericClientConstructor(toServiceDefinition(service), service.typeName);
   const raw = new Constructor(target, credentials, channelOptions) as unknown as Client & Record<string, unknown>;
+  let closed = false;
+  const methodOf = <T extends RawUnary | RawStream>(name: string): T => {
+    if (closed) throw new RmsError('service_unavailable', { cause: new Error('the client is closed') });
+    return (raw[name] as RawUnary).bind(raw) as T;
+  };
   const deadlineOf = (call: CallOptions) => ({ deadline: Date.now() + (call.timeoutMs ?? timeoutMs) });
 
   const unary =
@@ -78,31 +84,44 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
     (request: unknown, call: CallOptions = {}) =>
       new Promise<unknown>((resolve, reject) => {
         let unlink = () => {};
-        const method = (raw[name] as RawUnary).bind(raw);
-        const grpcCall = method(request, contextToMetadata(call.context), deadlineOf(call), (error, response) => {
-          unlink();
-          if (error) reject(fromServiceError(error));
-          else resolve(response);
-        });
-        unlink = cancelOnAbort(grpcCall, call.signal);
+        try {
+          const method = methodOf<RawUnary>(name);
+          const grpcCall = method(request, contextToMetadata(call.context), deadlineOf(call), (error, response) => {
+            unlink();
+            if (error) reject(fromServiceError(error));
+            else resolve(response);
+          });
+          unlink = cancelOnAbort(grpcCall, call.signal);
+        } catch (error) {
+          reject(fromServiceError(error));
+        }
       });
 
   const serverStreaming = (name: string) =>
     async function* (request: unknown, call: CallOptions = {}) {
-      const method = (raw[name] as RawStream).bind(raw);
-      const stream = method(request, contextToMetadata(call.context), deadlineOf(call));
-      const unlink = cancelOnAbort(stream, call.signal);
+      let stream: ClientReadableStream<unknown> | undefined;
+      let unlink = () => {};
       try {
+        const method = methodOf<RawStream>(name);
+        stream = method(request, contextToMetadata(call.context), deadlineOf(call));
+        // The cancellation below surfaces as an error after the reader has gone.
+        stream.on('error', () => {});
+        unlink = cancelOnAbort(stream, call.signal);
         yield* stream;
       } catch (error) {
-        throw fromServiceError(error as ServiceError);
+        throw fromServiceError(error);
       } finally {
         unlink();
-        stream.cancel(); // a reader that stops early ends the call
+        stream?.cancel(); // a reader that stops early ends the call
       }
     };
 
-  const client: Record<string, unknown> = { close: () => raw.close() };
+  const client: Record<string, unknown> = {
+    close() {
+      closed = true;
+      raw.close();
+    },
+  };
   for (const method of service.methods) {
     if (method.methodKind === 'unary') client[method.localName] = unary(method.localName);
     else if (method.methodKind === 'server_streaming') client[method.localName] = serverStreaming(method.localName);

@@ -1,3 +1,15 @@
+import { RmsError } from '@rms/errors';
+
+export interface CoalesceOptions {
+  /** Batches under way at once. */
+  readonly maxInFlight?: number;
+  readonly maxBatch?: number;
+  /** Calls that may wait; more are refused with `service_unavailable`, so that a slow answerer can't fill memory. */
+  readonly maxWaiting?: number;
+}
+
+const overloadRetrySeconds = 1;
+
 /**
  * Lets calls that are made while others are under way travel together.
  *
@@ -9,7 +21,7 @@
  */
 export function coalesce<In, Out>(
   send: (items: In[]) => Promise<readonly Out[]>,
-  { maxInFlight = 1, maxBatch = 200 } = {},
+  { maxInFlight = 1, maxBatch = 200, maxWaiting = 10_000 }: CoalesceOptions = {},
 ): (item: In) => Promise<Out> {
   type Waiting = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void };
   const queue: Waiting[] = [];
@@ -37,6 +49,10 @@ export function coalesce<In, Out>(
   };
   return (item) =>
     new Promise((resolve, reject) => {
+      if (queue.length >= maxWaiting) {
+        const cause = new Error(`${queue.length} calls are waiting already`);
+        return reject(new RmsError('service_unavailable', { retryAfterSeconds: overloadRetrySeconds, cause }));
+      }
       queue.push({ item, resolve, reject });
       if (!scheduled && inFlight < maxInFlight) {
         scheduled = true;

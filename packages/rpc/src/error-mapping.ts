@@ -84,8 +84,16 @@ export function toGrpcStatus(error: unknown): Partial<StatusObject> {
 }
 
 /** What a client makes of an error. */
-export function fromServiceError(error: ServiceError): RmsError {
-  const [bytes] = error.metadata?.get(detailsKey) ?? [];
-  if (bytes instanceof Buffer) return fromStatusMessage(fromBinary(StatusSchema, bytes), error);
-  return new RmsError(codeOf(error.code), { cause: error });
+export function fromServiceError(error: unknown): RmsError {
+  if (error instanceof RmsError) return error;
+  const { code, metadata } = error as Partial<ServiceError>;
+  // Thrown before anything was sent.
+  if (code === undefined || !metadata) return new RmsError('internal_error', { cause: error });
+  const [bytes] = metadata.get(detailsKey);
+  try {
+    if (bytes instanceof Buffer) return fromStatusMessage(fromBinary(StatusSchema, bytes), error);
+  } catch {
+    // Not a google.rpc.Status: the bare code tells enough.
+  }
+  return new RmsError(codeOf(code), { cause: error });
 }

@@ -1,4 +1,4 @@
-import { type Logger, type Service, superviseWorkers, type Supervisor, type Worker } from '@rms/service';
+import { type Logger, type Service, type Supervisor, superviseWorkers, type Worker } from '@rms/service';
 import { type RpcServer, serve } from './serve.ts';
 import type { RpcService } from './server-adapter.ts';
 

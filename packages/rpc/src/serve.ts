@@ -1,4 +1,4 @@
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { toRmsError } from '@rms/errors';
 import { HealthState } from './health.ts';
 import { reflectionService } from './reflection.ts';
@@ -28,6 +28,8 @@ const maxConnectionAgeMs = 5 * 60_000;
 /** Serves services with health and reflection on one port. Rejects with EADDRINUSE and the like if it can't bind. */
 export async function serve(options: ServeOptions): Promise<RpcServer> {
   const { host, port, services, log, credentials = ServerCredentials.createInsecure() } = options;
+  // What grpc-js would print of its own is either a rejection here or of no use to anyone.
+  setLogVerbosity(logVerbosity.NONE);
   const server = new Server({
     // Clients see new pods of a headless service only when they reconnect.
     'grpc.max_connection_age_ms': maxConnectionAgeMs,
@@ -44,14 +46,15 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
   for (const service of [...services, health.rpcService(), reflectionService(services.map((one) => one.service))]) {
     service.addTo(server, onError);
   }
-  const bound = await bind(server, host, port, credentials);
+  const hostPart = host.includes(':') ? `[${host}]` : host;
+  const bound = await bind(server, hostPart, port, credentials);
 
   let stopped: Promise<void> | undefined;
   return {
-    address: `${host}:${bound}`,
+    address: `${hostPart}:${bound}`,
     health,
     stop(graceMs = 10_000) {
-      health.set(false);
+      health.close();
       stopped ??= new Promise((resolve) => {
         const force = setTimeout(() => server.forceShutdown(), graceMs);
         server.tryShutdown(() => {

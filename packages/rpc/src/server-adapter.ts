@@ -11,7 +11,7 @@ import type {
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { RmsError } from '@rms/errors';
-import { type CallContext, contextFromMetadata } from './call-context.ts';
+import { type CallContext, contextFromMetadata, type Principal } from './call-context.ts';
 import { toGrpcStatus } from './error-mapping.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
@@ -43,10 +43,11 @@ export type Handlers<S extends AnyService> = { [Name in keyof S['method']]: Hand
 /** A service with its handlers, ready for {@link serve}. */
 export interface RpcService {
   readonly service: AnyService;
-  addTo(server: Server, onError: (error: unknown, context: RpcContext) => void): void;
+  addTo(server: Server, onError: OnError): void;
 }
 
 type AnyHandler = (request: unknown, context: RpcContext) => Promise<unknown> | AsyncIterable<unknown>;
+type OnError = (error: unknown, context: RpcContext) => void;
 type AnyCall = ServerUnaryCall<unknown, unknown> &
   ServerWritableStream<unknown, unknown> &
   ServerReadableStream<unknown, unknown> &
@@ -72,34 +73,33 @@ function toGrpcHandler(
   service: AnyService,
   method: DescMethod,
   handler: AnyHandler,
-  onError: (error: unknown, context: RpcContext) => void,
+  onError: OnError,
 ): UntypedHandleCall {
   const name = `${service.typeName}/${method.name}`;
   const streamsIn = method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming';
   const requestOf = (call: AnyCall) => (streamsIn ? requestsOf(call) : call.request);
 
   if (method.methodKind === 'unary' || method.methodKind === 'client_streaming') {
-    const unary = (call: AnyCall, respond: sendUnaryData<unknown>) => {
-      const context = contextOf(call, name);
-      (handler(requestOf(call), context) as Promise<unknown>).then(
-        (response) => respond(null, response),
-        (error: unknown) => {
-          onError(error, context);
-          respond(toGrpcStatus(error));
-        },
-      );
-    };
-    return unary as UntypedHandleCall;
-  }
-  const streaming = (call: AnyCall) => {
-    const context = contextOf(call, name);
-    writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal).catch(
-      (error: unknown) => {
+    const unary = async (call: AnyCall, respond: sendUnaryData<unknown>) => {
+      const context = new CallRpcContext(call, name);
+      try {
+        respond(null, await (handler(requestOf(call), context) as Promise<unknown>));
+      } catch (error) {
         onError(error, context);
-        // Not destroy(error): grpc-js would then send no trailers and the client would hang to its deadline.
-        call.emit('error', toGrpcStatus(error));
-      },
-    );
+        respond(toGrpcStatus(error));
+      }
+    };
+    return unary as unknown as UntypedHandleCall;
+  }
+  const streaming = async (call: AnyCall) => {
+    const context = new CallRpcContext(call, name);
+    try {
+      await writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
+    } catch (error) {
+      onError(error, context);
+      // Not destroy(error): grpc-js would then send no trailers and the client would hang to its deadline.
+      call.emit('error', toGrpcStatus(error));
+    }
   };
   return streaming as unknown as UntypedHandleCall;
 }
@@ -109,21 +109,45 @@ function requestsOf(call: AnyCall): AsyncIterable<unknown> {
   return { [Symbol.asyncIterator]: () => call.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown> };
 }
 
-function contextOf(call: AnyCall, method: string): RpcContext {
-  const abort = new AbortController();
-  // grpc-js emits it for a passed deadline, too.
-  call.once('cancelled', () => abort.abort(new RmsError('timeout', { cause: new Error('the caller is gone') })));
-  const deadline = call.getDeadline();
-  const { requestId, traceparent, principal } = contextFromMetadata(call.metadata);
-  return {
-    requestId,
-    traceparent,
-    ...(principal ? { principal } : {}),
-    signal: abort.signal,
-    deadline: deadline instanceof Date ? deadline : Number.isFinite(deadline) ? new Date(deadline) : undefined,
-    peer: call.getPeer(),
-    method,
-  };
+/** Most handlers never look at their signal: it is made when one does. */
+class CallRpcContext implements RpcContext {
+  readonly requestId: string;
+  readonly traceparent: string;
+  declare readonly principal?: Principal;
+  readonly method: string;
+  readonly #call: AnyCall;
+  #abort: AbortController | undefined;
+
+  constructor(call: AnyCall, method: string) {
+    this.#call = call;
+    this.method = method;
+    const { requestId, traceparent, principal } = contextFromMetadata(call.metadata);
+    this.requestId = requestId;
+    this.traceparent = traceparent;
+    if (principal) this.principal = principal;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      const abort = new AbortController();
+      const end = () => abort.abort(new RmsError('timeout', { cause: new Error('the caller is gone') }));
+      // grpc-js emits it for a passed deadline, too.
+      if (this.#call.cancelled) end();
+      else this.#call.once('cancelled', end);
+      this.#abort = abort;
+    }
+    return this.#abort.signal;
+  }
+
+  get deadline(): Date | undefined {
+    const deadline = this.#call.getDeadline();
+    if (deadline instanceof Date) return deadline;
+    return Number.isFinite(deadline) ? new Date(deadline) : undefined;
+  }
+
+  get peer(): string {
+    return this.#call.getPeer();
+  }
 }
 
 async function writeAll(call: AnyCall, responses: AsyncIterable<unknown>, signal: AbortSignal): Promise<void> {

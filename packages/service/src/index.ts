@@ -1,3 +1,4 @@
+export { abortableDelay } from './delay.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';

@@ -1,3 +1,4 @@
+import { abortableDelay } from './delay.ts';
 import type { Logger } from './logger.ts';
 
 /** Something that runs until its signal aborts. Returning or throwing earlier is a failure that the supervisor mends. */
@@ -54,18 +55,4 @@ export function superviseWorkers(workers: readonly Worker[], log: Logger): Super
       await done;
     },
   };
-}
-
-/** Resolves after a time or when the signal aborts, whichever comes first; never rejects. */
-function abortableDelay(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const finish = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, delayMs);
-    signal.addEventListener('abort', finish, { once: true });
-  });
 }

@@ -1,0 +1,135 @@
+import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { type ErrorCode, errorKinds, RmsError } from '@rms/errors';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { codeOf, createClient, fromStatusMessage, toStatusMessage } from '@rms/rpc';
+import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+
+const codes = Object.keys(errorKinds) as ErrorCode[];
+
+describe('Errors over gRPC', () => {
+  let workspaces: WorkspacesServer;
+  let failure: unknown;
+  beforeAll(async () => {
+    workspaces = await startWorkspaces({
+      createWorkspace: async () => {
+        throw failure;
+      },
+      // Not async: it throws before there is a promise.
+      listWorkspaces: () => {
+        throw failure;
+      },
+    });
+  });
+  afterAll(() => workspaces.stop());
+
+  const failWith = async (error: unknown, method: 'createWorkspace' | 'listWorkspaces' = 'createWorkspace') => {
+    failure = error;
+    return workspaces.client[method]({}).then(
+      () => {
+        throw new Error('the call succeeded');
+      },
+      (received: RmsError) => received,
+    );
+  };
+
+  test.each(codes)('%s arrives with its code, text, details and retry time', async (code) => {
+    const sent = new RmsError(code, {
+      message: 'What exactly',
+      details: [{ field: 'metadata.größe', message: 'is too long' }],
+      retryAfterSeconds: 2.5,
+    });
+    const received = await failWith(sent);
+    expect(received).toBeInstanceOf(RmsError);
+    expect(received).toMatchObject({
+      code,
+      message: 'What exactly',
+      details: [{ field: 'metadata.größe', message: 'is too long' }],
+      retryAfterSeconds: 2.5,
+    });
+    expect(received.cause).toMatchObject({ code: errorKinds[code].grpcStatus });
+  });
+
+  test.each(codes)('%s survives as the status of one item of a batch', (code) => {
+    const received = fromStatusMessage(toStatusMessage(new RmsError(code)));
+    expect(received).toMatchObject({ code, message: errorKinds[code].message, details: [] });
+    expect(received.retryAfterSeconds).toBeUndefined();
+  });
+
+  test.each([
+    ['an Error', new Error('password=hunter2 at db.internal')],
+    ['a text', 'password=hunter2'],
+    ['undefined', undefined],
+  ])('%s that a handler throws becomes internal_error without its text', async (_, thrown) => {
+    const received = await failWith(thrown);
+    expect(received).toMatchObject({ code: 'internal_error', message: errorKinds.internal_error.message });
+    expect(JSON.stringify([received.message, (received.cause as Error).message])).not.toContain('hunter2');
+    expect(workspaces.logged.at(-1)?.fields).toMatchObject({ err: thrown, code: 'internal_error' });
+  });
+
+  test('a handler that throws before it returns a promise answers an error, too', async () => {
+    expect(await failWith(new RmsError('conflict'), 'listWorkspaces')).toMatchObject({ code: 'conflict' });
+  });
+
+  test("a caller's mistakes are not logged as our errors", async () => {
+    const before = workspaces.logged.length;
+    await failWith(new RmsError('invalid_request'));
+    expect(workspaces.logged.length).toBe(before);
+  });
+
+  test('a request that cannot be encoded is our error, and says nothing', async () => {
+    const name = Object.create(null) as string; // has no text
+    const received = await workspaces.client.bootstrapWorkspace({ name }).catch((error) => error);
+    expect(received).toMatchObject({ code: 'internal_error', message: errorKinds.internal_error.message });
+  });
+
+  test('nobody listening is service_unavailable', async () => {
+    const client = createClient(WorkspacesService, { target: '127.0.0.1:1', timeoutMs: 5_000 });
+    await expect(client.listWorkspaces({})).rejects.toMatchObject({ code: 'service_unavailable' });
+    client.close();
+  });
+
+  test('a closed client answers service_unavailable', async () => {
+    const client = createClient(WorkspacesService, { target: '127.0.0.1:1', timeoutMs: 5_000 });
+    client.close();
+    await expect(client.listWorkspaces({})).rejects.toMatchObject({ code: 'service_unavailable' });
+  });
+
+  test('details that are no google.rpc.Status do no harm', async () => {
+    const foreign = new Server();
+    const metadata = new Metadata();
+    metadata.set('grpc-status-details-bin', Buffer.from([0xff, 0xff, 0xff]));
+    foreign.register(
+      '/rms.auth.v1.WorkspacesService/ListWorkspaces',
+      (_: unknown, respond: (error: object) => void) =>
+        respond({ code: status.NOT_FOUND, details: 'internal text', metadata }),
+      (value: Buffer) => value,
+      (bytes: Buffer) => bytes,
+      'unary',
+    );
+    const port = await new Promise<number>((resolve, reject) => {
+      foreign.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      );
+    });
+    const client = createClient(WorkspacesService, { target: `127.0.0.1:${port}`, timeoutMs: 5_000 });
+    const received = await client.listWorkspaces({}).catch((error: RmsError) => error);
+    expect(received).toMatchObject({ code: 'not_found', message: errorKinds.not_found.message });
+    client.close();
+    foreign.forceShutdown();
+  });
+
+  test.each([
+    [status.UNAVAILABLE, 'service_unavailable'],
+    [status.CANCELLED, 'service_unavailable'],
+    [status.RESOURCE_EXHAUSTED, 'service_unavailable'],
+    [status.DEADLINE_EXCEEDED, 'timeout'],
+    [status.NOT_FOUND, 'not_found'],
+    [status.INVALID_ARGUMENT, 'invalid_request'],
+    [status.ABORTED, 'conflict'],
+    [status.UNKNOWN, 'internal_error'],
+    [status.UNIMPLEMENTED, 'internal_error'],
+    [status.DATA_LOSS, 'internal_error'],
+  ])('the bare gRPC status %i means %s', (grpcStatus, code) => {
+    expect(codeOf(grpcStatus)).toBe(code);
+  });
+});

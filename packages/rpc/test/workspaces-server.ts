@@ -1,0 +1,56 @@
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { createClient, type Handlers, type RpcClient, type RpcServer, rpcService, serve } from '@rms/rpc';
+
+type WorkspacesHandlers = Handlers<typeof WorkspacesService>;
+
+export interface LoggedError {
+  readonly fields: Record<string, unknown>;
+  readonly message: string;
+}
+
+export interface WorkspacesServer {
+  readonly server: RpcServer;
+  readonly client: RpcClient<typeof WorkspacesService>;
+  readonly logged: LoggedError[];
+  stop(): Promise<void>;
+}
+
+/** A real server of one small service: by default CreateWorkspace answers with the name that it was given. */
+export async function startWorkspaces(
+  handlers: Partial<WorkspacesHandlers> = {},
+  { port = 0, timeoutMs = 5_000 } = {},
+): Promise<WorkspacesServer> {
+  const logged: LoggedError[] = [];
+  const server = await serve({
+    host: '127.0.0.1',
+    port,
+    log: { error: (fields, message) => void logged.push({ fields: fields as Record<string, unknown>, message }) },
+    services: [
+      rpcService(WorkspacesService, {
+        createWorkspace: async ({ name }) => ({ workspace: { id: 'ws_1', name } }),
+        listWorkspaces: async () => ({ workspaces: [] }),
+        bootstrapWorkspace: async () => ({ created: false }),
+        ...handlers,
+      }),
+    ],
+  });
+  const client = createClient(WorkspacesService, { target: server.address, timeoutMs });
+  return {
+    server,
+    client,
+    logged,
+    async stop() {
+      client.close();
+      await server.stop(0);
+    },
+  };
+}
+
+/** A promise and the function that resolves it. */
+export function signalled<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,52 @@
+/** What a person who has just started the service needs to know. */
+export interface Running {
+  readonly liveUrl: string;
+  readonly sandboxUrl: string;
+  readonly dataDir: string;
+  readonly postgres: 'embedded' | 'external';
+  /** The first start's admin keys. */
+  readonly keys: { readonly live: string; readonly sandbox: string } | undefined;
+}
+
+/** The text that npm start ends with. The commands work when pasted. */
+export function announcement({ liveUrl, sandboxUrl, dataDir, postgres, keys }: Running): string {
+  const lines = [
+    '',
+    'rms is ready.',
+    '',
+    `  live      ${liveUrl}`,
+    `  sandbox   ${sandboxUrl}`,
+    `  API docs  ${liveUrl}/docs`,
+    `  data      ${dataDir}${postgres === 'embedded' ? ' (embedded PostgreSQL)' : ''}`,
+    '',
+  ];
+  if (keys) {
+    lines.push(
+      'Admin keys, shown this once:',
+      '',
+      `  live      ${keys.live}`,
+      `  sandbox   ${keys.sandbox}`,
+      '',
+      'Try, in another terminal:',
+      '',
+      `  KEY=${keys.live}`,
+      `  curl -s ${liveUrl}/v1/resources -H "Authorization: Bearer $KEY" \\`,
+      `    -H 'Content-Type: application/json' -d '{"name": "My first resource"}'`,
+      `  curl -s ${liveUrl}/v1/resources -H "Authorization: Bearer $KEY"`,
+    );
+  } else {
+    lines.push(
+      'A new key, in another terminal:',
+      '',
+      '  npm run -s rms -- keys create --environment live --scope admin --name mine',
+    );
+  }
+  lines.push('', 'Ctrl-C stops; the data stay.', '');
+  return lines.join('\n');
+}
+
+/** A URL that works on this machine for a listener that may be bound to all its addresses. */
+export function localUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}

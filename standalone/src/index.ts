@@ -1,0 +1,1 @@
+export { createStandalone, type StandaloneContext } from './standalone.ts';

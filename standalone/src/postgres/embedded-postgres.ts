@@ -1,0 +1,154 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { keepSecret } from '../keep-secret.ts';
+import { findBinaries } from './binaries.ts';
+import { ensureCluster, postgresEnv } from './cluster.ts';
+import { readPostmaster, stopLeftover } from './postmaster.ts';
+import { launchAs, postgresUser } from './unprivileged.ts';
+
+/** A PostgreSQL of our own on loopback. */
+export interface EmbeddedPostgres {
+  readonly url: string;
+  /** Of the running server; changes when it had to be restarted. */
+  readonly pid: () => number | undefined;
+  /** Ends it after a checkpoint. Safe to call twice. */
+  stop(): Promise<void>;
+  /** Tells it to end and does not wait: for the moment in which this process exits. */
+  abandon(): void;
+}
+
+interface Log {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+// One laptop, one workspace or a few: little memory, and no process that only large machines need.
+const settings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '100',
+  shared_buffers: '32MB',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '256MB',
+  io_method: 'sync',
+  autovacuum_max_workers: '2',
+  max_parallel_workers_per_gather: '0',
+  jit: 'off',
+  log_min_messages: 'warning',
+};
+
+const startLimitMs = 60_000;
+const restartDelayMs = 200;
+const largestLogBytes = 10 * 1024 * 1024;
+
+/**
+ * Starts PostgreSQL on `dataDir`/postgres, made at the first start. One that an earlier, killed start left running is
+ * stopped first. If it dies while we live it is started again at the same address.
+ */
+export async function startEmbeddedPostgres(dataDir: string, log: Log): Promise<EmbeddedPostgres> {
+  const binaries = findBinaries();
+  const directory = join(dataDir, 'postgres');
+  const logFile = join(dataDir, 'postgres.log');
+  const password = keepSecret(join(dataDir, 'postgres.password'));
+  if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > largestLogBytes) rmSync(logFile);
+
+  const user = postgresUser(directory);
+  const launch = launchAs(user, [binaries.postgres, dataDir]);
+  await ensureCluster({ directory, password, binaries, launch, user, logFile });
+  if (await stopLeftover(directory)) log.warn({ data_dir: dataDir }, 'stopped the PostgreSQL of a killed start');
+
+  const port = await freePort();
+  const args = ['-D', directory, '-p', `${port}`];
+  for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`);
+
+  const launchServer = async (): Promise<ChildProcess> => {
+    const out = openSync(logFile, 'a');
+    // In a process group of its own: a Ctrl-C in the terminal must reach it after the services have drained.
+    const child = launch(binaries.postgres, args, {
+      cwd: '/',
+      env: postgresEnv,
+      detached: true,
+      stdio: ['ignore', out, out],
+    });
+    closeSync(out);
+    await untilReady(child, directory, logFile);
+    return child;
+  };
+
+  let stopping = false;
+  let server = await launchServer();
+  const watch = (child: ChildProcess) => {
+    child.once('exit', async (code, signal) => {
+      while (!stopping) {
+        log.error({ exit_code: code, signal }, 'the embedded PostgreSQL has died; starting it again');
+        await delay(restartDelayMs);
+        try {
+          server = await launchServer();
+          return stopping ? void server.kill('SIGINT') : watch(server);
+        } catch (err) {
+          log.error({ err }, 'the embedded PostgreSQL does not start');
+        }
+      }
+    });
+  };
+  watch(server);
+
+  return {
+    url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    pid: () => server.pid,
+    async stop() {
+      stopping = true;
+      if (server.exitCode !== null || server.signalCode !== null) return;
+      const exited = once(server, 'exit');
+      server.kill('SIGINT');
+      await exited;
+    },
+    abandon() {
+      stopping = true;
+      server.kill('SIGINT');
+    },
+  };
+}
+
+/** Waits until the server says in its data directory that it is ready; recovery after a crash may take a while. */
+async function untilReady(child: ChildProcess, directory: string, logFile: string): Promise<void> {
+  const logStart = statSync(logFile).size;
+  let failed: Error | undefined;
+  child.once('error', (error) => {
+    failed = error;
+  });
+  const giveUpAtMs = performance.now() + startLimitMs;
+  for (;;) {
+    const postmaster = readPostmaster(directory);
+    if (postmaster?.pid === child.pid && postmaster?.status === 'ready') return;
+    if (failed) throw failed;
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`PostgreSQL does not start: ${lastComplaint(logFile, logStart)}`);
+    }
+    if (performance.now() > giveUpAtMs) {
+      child.kill('SIGINT');
+      throw new Error(`PostgreSQL is not ready after ${startLimitMs / 1000} s; see ${logFile}`);
+    }
+    await delay(5);
+  }
+}
+
+function lastComplaint(logFile: string, from: number): string {
+  const lines = readFileSync(logFile).subarray(from).toString('utf8').split('\n');
+  const complaint = lines.find((line) => /FATAL|PANIC|error/i.test(line)) ?? lines[0] ?? '';
+  return `${complaint.replace(/^.*?(FATAL|PANIC):\s*/, '')} (${logFile})`;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}

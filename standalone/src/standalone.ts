@@ -1,0 +1,126 @@
+import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
+import { createInProcessBus } from '@rms/bus';
+import { createGateway, createGatewayContext, readGatewayConfig } from '@rms/gateway';
+import { createMemoryLimiter } from '@rms/limiter';
+import { createResources, createResourcesContext, readResourcesConfig } from '@rms/resources';
+import type { Logger, Service, Settings } from '@rms/service';
+import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
+import { announcement, localUrl } from './announce.ts';
+import { bootstrap } from './bootstrap.ts';
+import { openDataDir } from './data-dir.ts';
+import { encryptionKey } from './encryption-key.ts';
+import { migrateAll } from './migrate-all.ts';
+import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
+
+export interface StandaloneContext {
+  /** A log for the service of that name. */
+  readonly createLog: (name: string) => Logger;
+  /** Prints for the person who has started us. */
+  readonly say: (text: string) => void;
+}
+
+/**
+ * All services in one process. They talk real gRPC over loopback; only PostgreSQL, Kafka and Redis are replaced by what
+ * needs no installation, each unless its setting names a real one.
+ *
+ * What has started is stopped in the opposite order: gateway, resources, webhooks, auth, PostgreSQL, lock.
+ */
+export function createStandalone(given: Settings, { createLog, say }: StandaloneContext): Service {
+  const log = createLog('standalone');
+  const stops: (() => Promise<void> | void)[] = [];
+  const run = async <T extends Service>(service: T): Promise<T> => {
+    stops.push(() => service.stop());
+    await service.start();
+    return service;
+  };
+  const part = (name: string) => ({ log: createLog(name) });
+
+  const start = async () => {
+    const dataDir = openDataDir(given.DATA_DIR);
+    stops.push(() => dataDir.release());
+    const databaseUrl = given.DATABASE_URL || (await startPostgres(dataDir.path));
+    await migrateAll(databaseUrl, log);
+
+    const settings: Settings = {
+      ...given,
+      DATABASE_URL: databaseUrl,
+      ENCRYPTION_KEY: encryptionKey(given.ENCRYPTION_KEY, dataDir.path),
+      GRPC_HOST: '127.0.0.1',
+      GRPC_PORT: 0,
+    };
+    const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
+    const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus() } : {};
+
+    const auth = await run(
+      createAuth(readAuthConfig(settings), createAuthContext(settings, { ...part('auth'), ...limits })),
+    );
+    // Before resources: its consumer is there when the relay publishes the first event.
+    const webhooks = await run(
+      createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings, { ...part('webhooks'), ...bus })),
+    );
+    const resources = await run(
+      createResources(
+        readResourcesConfig(settings),
+        createResourcesContext(settings, { ...part('resources'), ...bus }),
+      ),
+    );
+    const addresses = {
+      AUTH_ADDRESS: auth.address,
+      RESOURCES_ADDRESS: resources.address,
+      WEBHOOKS_ADDRESS: webhooks.address,
+    };
+    const reachable = { ...settings, ...addresses };
+    await run(
+      createGateway(readGatewayConfig(reachable), createGatewayContext(reachable, { ...part('gateway'), ...limits })),
+    );
+    dataDir.writeServices({ auth: auth.address, resources: resources.address, webhooks: webhooks.address });
+    say(
+      announcement({
+        liveUrl: localUrl(given.HOST, given.PORT),
+        sandboxUrl: localUrl(given.HOST, given.SANDBOX_PORT),
+        dataDir: dataDir.path,
+        postgres: given.DATABASE_URL === '' ? 'embedded' : 'external',
+        // Last, when all else has worked: the keys are shown once.
+        keys: await bootstrap(auth.address),
+      }),
+    );
+  };
+
+  const startPostgres = async (dataDir: string) => {
+    const postgres = await startEmbeddedPostgres(dataDir, log);
+    // Whatever ends this process without stop() also ends PostgreSQL.
+    process.once('exit', postgres.abandon);
+    stops.push(async () => {
+      await postgres.stop();
+      process.off('exit', postgres.abandon);
+    });
+    return postgres.url;
+  };
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    for (let next = stops.pop(); next; next = stops.pop()) {
+      try {
+        await next();
+      } catch (err) {
+        log.error({ err }, 'a part did not stop cleanly');
+      }
+    }
+  };
+  return {
+    name: 'standalone',
+    start,
+    stop() {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+function limitsOf({ RATE_LIMIT_REQUESTS, RATE_LIMIT_WINDOW_SECONDS, MONTHLY_QUOTA }: Settings) {
+  return {
+    rateLimitRequests: RATE_LIMIT_REQUESTS,
+    rateLimitWindowSeconds: RATE_LIMIT_WINDOW_SECONDS,
+    monthlyQuota: MONTHLY_QUOTA,
+  };
+}
