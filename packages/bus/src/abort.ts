@@ -9,23 +9,24 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
 }
 
 /**
- * A signal that aborts with the given one, or by itself after a time. `clear` lets go of both; AbortSignal.any would
- * hold on to a long-lived signal's followers.
+ * A signal that aborts with the given one, or by itself after a time, or by `end`, which also lets go of the given one
+ * (AbortSignal.any holds on to the followers of a long-lived signal).
  */
 export function withDeadline(
   signal: AbortSignal,
   timeoutMs: number,
   what: string,
-): { signal: AbortSignal; clear: () => void } {
+): { signal: AbortSignal; end: () => void } {
   const follower = new AbortController();
   const follow = () => follower.abort(signal.reason);
   const expire = () => follower.abort(new Error(`${what} took longer than ${timeoutMs} ms`));
   const timer = setTimeout(expire, timeoutMs);
   if (signal.aborted) follow();
   signal.addEventListener('abort', follow, { once: true });
-  const clear = () => {
+  const end = () => {
     clearTimeout(timer);
     signal.removeEventListener('abort', follow);
+    follower.abort(new Error(`${what} has ended`));
   };
-  return { signal: follower.signal, clear };
+  return { signal: follower.signal, end };
 }

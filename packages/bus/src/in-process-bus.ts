@@ -3,14 +3,13 @@ import { untilAborted, withDeadline } from './abort.ts';
 import type { ConsumedRecord, EventBus, PublishBatch, Subscription } from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';
 
-/** How long publish() waits for a consumer that is not there (yet), and altogether. */
+/** How long publish() waits for a consumer that is not there (yet), and how long it takes altogether. */
 const consumerWaitMs = 5_000;
 const publishTimeoutMs = 30_000;
 
 /** A consumer group of a topic. It stays known when its consumer goes: what is published meanwhile waits for the next. */
 interface Group {
   consumer: Consumer | undefined;
-  readonly waiting: Set<(consumer: Consumer) => void>;
 }
 
 interface Consumer {
@@ -28,78 +27,71 @@ interface Consumer {
 export function createInProcessBus({ log }: { log?: Logger } = {}): EventBus {
   const topics = new Map<string, Map<string, Group>>();
   const offsets = new Map<string, bigint>();
+  const arrivals = new Set<() => void>();
   let stopped = new AbortController();
 
-  const groupsOf = (topic: string) => getOrAdd(topics, topic, () => new Map<string, Group>());
-  const groupOf = (topic: string, name: string) =>
-    getOrAdd(groupsOf(topic), name, () => ({ consumer: undefined, waiting: new Set() }));
-
   const publish = async ({ topic, partition, records }: PublishBatch, signal: AbortSignal) => {
+    const groups = getOrAdd(topics, topic, () => new Map<string, Group>());
+    if (groups.size === 0) await consumerArrives(topic, () => groups.size > 0, signal);
     const offsetKey = `${topic}/${partition}`;
     const first = offsets.get(offsetKey) ?? 0n;
     offsets.set(offsetKey, first + BigInt(records.length));
     const consumed = records.map((record, i) => ({ ...record, partition, offset: String(first + BigInt(i)) }));
-    // Nobody has subscribed yet: whoever comes first gets it.
-    if (groupsOf(topic).size === 0) await someGroup(topic, signal);
-    await Promise.all([...groupsOf(topic).values()].map((group) => handOver(group, topic, partition, consumed, signal)));
+    await Promise.all(
+      [...groups.values()].map(async (group) => {
+        await consumerArrives(topic, () => group.consumer !== undefined, signal);
+        if (group.consumer) await handOver(group.consumer, partition, consumed, signal);
+      }),
+    );
   };
 
-  const arrivals = new Set<() => void>();
-  const someGroup = async (topic: string, signal: AbortSignal) => {
+  const consumerArrives = async (topic: string, isThere: () => boolean, signal: AbortSignal) => {
+    if (isThere()) return;
     const patience = withDeadline(signal, consumerWaitMs, `waiting for a consumer of ${topic}`);
+    let arrived = () => {};
     try {
-      while (groupsOf(topic).size === 0) {
-        await untilAborted(new Promise<void>((resolve) => arrivals.add(resolve)), patience.signal);
+      while (!isThere()) {
+        const arrival = new Promise<void>((resolve) => {
+          arrived = resolve;
+        });
+        arrivals.add(arrived);
+        await untilAborted(arrival, patience.signal);
       }
     } finally {
-      patience.clear();
+      arrivals.delete(arrived);
+      patience.end();
     }
   };
 
   const handOver = async (
-    group: Group,
-    topic: string,
+    consumer: Consumer,
     partition: number,
     records: readonly ConsumedRecord[],
     signal: AbortSignal,
   ) => {
-    const consumer = group.consumer ?? (await nextConsumer(group, topic, signal));
     const before = consumer.busy.get(partition) ?? Promise.resolve();
     const done = before.catch(() => {}).then(() => handle(consumer, records, signal));
     consumer.busy.set(partition, done);
-    try {
-      await untilAborted(done, signal);
-    } finally {
+    const free = () => {
       if (consumer.busy.get(partition) === done) consumer.busy.delete(partition);
-    }
+    };
+    done.then(free, free);
+    await untilAborted(done, signal);
   };
 
-  /** The batch is handed over until it is handled, unless the publisher gives up or the consumer goes. */
-  const handle = async ({ subscription, signal }: Consumer, records: readonly ConsumedRecord[], given: AbortSignal) => {
-    given.throwIfAborted();
+  /** Hands the batch over until it is handled, unless the publisher gives up or the consumer goes. */
+  const handle = async (consumer: Consumer, records: readonly ConsumedRecord[], publisher: AbortSignal) => {
     const ended = new AbortController();
-    const end = () => ended.abort(new Error(`a consumer of group ${subscription.group} has stopped, or was given up`));
-    for (const source of [signal, given]) source.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
-    try {
-      await handleUntilDone(subscription, records, ended.signal, log);
-    } finally {
-      for (const source of [signal, given]) source.removeEventListener('abort', end);
+    const end = () => ended.abort(new Error(`group ${consumer.subscription.group} has not handled the batch`));
+    const sources = [consumer.signal, publisher];
+    for (const source of sources) {
+      if (source.aborted) end();
+      source.addEventListener('abort', end, { once: true });
     }
-  };
-
-  const nextConsumer = async (group: Group, topic: string, signal: AbortSignal): Promise<Consumer> => {
-    const patience = withDeadline(signal, consumerWaitMs, `waiting for a consumer of ${topic}`);
-    let arrived: ((consumer: Consumer) => void) | undefined;
-    const arrival = new Promise<Consumer>((resolve) => {
-      arrived = resolve;
-      group.waiting.add(resolve);
-    });
     try {
-      return await untilAborted(arrival, patience.signal);
+      await handleUntilDone(consumer.subscription, records, ended.signal, log);
     } finally {
-      if (arrived) group.waiting.delete(arrived);
-      patience.clear();
+      for (const source of sources) source.removeEventListener('abort', end);
     }
   };
 
@@ -114,16 +106,15 @@ export function createInProcessBus({ log }: { log?: Logger } = {}): EventBus {
       try {
         await untilAborted(publish(batch, deadline.signal), stopped.signal);
       } finally {
-        deadline.clear();
+        deadline.end();
       }
     },
     async consume(subscription, signal) {
-      const group = groupOf(subscription.topic, subscription.group);
+      const groups = getOrAdd(topics, subscription.topic, () => new Map<string, Group>());
+      const group = getOrAdd(groups, subscription.group, () => ({ consumer: undefined }));
       if (group.consumer) throw new Error(`group ${subscription.group} consumes ${subscription.topic} already`);
       const consumer: Consumer = { subscription, signal, busy: new Map() };
       group.consumer = consumer;
-      for (const take of group.waiting) take(consumer);
-      group.waiting.clear();
       for (const arrived of arrivals) arrived();
       arrivals.clear();
       await new Promise<void>((resolve) => {

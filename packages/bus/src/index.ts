@@ -1,3 +1,3 @@
-export type { BusRecord, ConsumedRecord, EventBus, PublishBatch, Subscription } from './event-bus.ts';
+export type { BusRecord, ConsumedRecord, EventBus, PublishBatch, Subscription, Topic } from './event-bus.ts';
 export { createInProcessBus } from './in-process-bus.ts';
 export { createKafkaBus, type KafkaBusOptions } from './kafka-bus.ts';

@@ -1,0 +1,31 @@
+import type { Logger } from '@rms/service';
+import { Kafka, type LogEntry, logLevel } from 'kafkajs';
+
+export interface KafkaBusOptions {
+  /** "host:port" each. */
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly log: Logger;
+}
+
+/** Must be longer than any wait that a request asks of the broker. */
+const requestTimeoutMs = 10_000;
+
+/** kafkajs with short timeouts, its own voice turned down, and the retries that ride out a broker's restart. */
+export function createKafkaClient({ brokers, clientId, log }: KafkaBusOptions): Kafka {
+  return new Kafka({
+    clientId,
+    brokers: [...brokers],
+    connectionTimeout: 2_000,
+    requestTimeout: requestTimeoutMs,
+    retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 5 },
+    logLevel: logLevel.WARN,
+    // What matters is reported by whoever calls: kafkajs repeats each failure on several levels.
+    logCreator: () => (entry) => log.debug({ kafkajs: withoutNoise(entry) }, entry.log.message),
+  });
+}
+
+function withoutNoise({ namespace, log }: LogEntry) {
+  const { message, timestamp, stack, logger, ...fields } = log;
+  return { namespace, ...fields };
+}

@@ -1,0 +1,23 @@
+import type { Admin } from 'kafkajs';
+import type { Topic } from './event-bus.ts';
+
+/** Makes the topics that are missing. One with too few partitions is an operator's mistake that no retry mends. */
+export async function ensureTopics(admin: Admin, topics: readonly Topic[]): Promise<void> {
+  if (topics.length === 0) return;
+  await admin.createTopics({
+    waitForLeaders: true,
+    topics: topics.map(({ topic, partitions, replication = 1 }) => ({
+      topic,
+      numPartitions: partitions,
+      replicationFactor: replication,
+      // With three copies one broker may be away: a write is acknowledged once two have it.
+      configEntries: [{ name: 'min.insync.replicas', value: String(replication > 2 ? 2 : 1) }],
+    })),
+  });
+  const found = await admin.fetchTopicMetadata({ topics: topics.map(({ topic }) => topic) });
+  for (const { topic, partitions } of topics) {
+    const actual = found.topics.find(({ name }) => name === topic)?.partitions.length ?? 0;
+    if (actual !== partitions)
+      throw new Error(`topic ${topic} has ${actual} partitions; EVENT_PARTITIONS is ${partitions}`);
+  }
+}
