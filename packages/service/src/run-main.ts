@@ -58,6 +58,11 @@ export async function runMain(
 
   try {
     service = await create();
+    void service.failed?.then((error) => {
+      if (endingSinceMs !== undefined) return;
+      process.stderr.write(`rms: ${startFailure(error)}\n`);
+      void end(1);
+    });
     starting = service.start();
     await starting;
   } catch (error) {

@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
+import { createClient } from '@rms/rpc';
+import { type Logger, requireSettings, type Service, type Settings } from '@rms/service';
+import { announcement, localUrl } from './announce.ts';
+import { bootstrap } from './bootstrap.ts';
+import { openDataDir } from './data-dir.ts';
+import { encryptionKey } from './encryption-key.ts';
+import { migrateAll } from './migrate-all.ts';
+import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+
+const readyLimitMs = 60_000;
+const pollMs = 50;
+
+/**
+ * Every service in a process of its own on this machine, on PostgreSQL, Redis and Kafka that are there already. None is
+ * restarted: if one ends, all stop. They stop in the opposite order of their start.
+ */
+export function createSeparateServices(
+  settings: Settings,
+  { log, say }: { log: Logger; say: (text: string) => void },
+): Service {
+  requireSettings(settings, 'DATABASE_URL', 'REDIS_URL', 'KAFKA_BROKERS');
+  const stops: (() => Promise<void> | void)[] = [];
+  let stopping: Promise<void> | undefined;
+  let fail: (error: Error) => void = () => {};
+  const failed = new Promise<Error>((resolve) => {
+    fail = resolve;
+  });
+
+  const run = async (name: string, env: NodeJS.ProcessEnv, ready: () => Promise<boolean>) => {
+    const service = startServiceProcess(name, { ...process.env, ...env });
+    stops.push(() => service.stop());
+    await untilReady(service, ready);
+    void service.ended.then((how) => fail(new Error(`${name} ${how}; stopping the others`)));
+  };
+  const runGrpc = (name: string, address: string, env: NodeJS.ProcessEnv) => {
+    const [, host = '', port = ''] = /^(.+):(\d+)$/.exec(address) ?? [];
+    return run(name, { ...env, GRPC_HOST: host, GRPC_PORT: port }, () => isServing(address));
+  };
+
+  return {
+    name: 'services',
+    failed,
+    async start() {
+      const dataDir = openDataDir(settings.DATA_DIR);
+      stops.push(() => dataDir.release());
+      await migrateAll(settings.DATABASE_URL, log);
+      const env = { ENCRYPTION_KEY: encryptionKey(settings.ENCRYPTION_KEY, dataDir.path) };
+      const addresses = {
+        auth: settings.AUTH_ADDRESS,
+        webhooks: settings.WEBHOOKS_ADDRESS,
+        resources: settings.RESOURCES_ADDRESS,
+      };
+      for (const [name, address] of Object.entries(addresses)) await runGrpc(name, address, env);
+      const liveUrl = localUrl(settings.HOST, settings.PORT);
+      await run('gateway', env, () => answersReady(liveUrl));
+      dataDir.writeServices(addresses);
+      const keys = await bootstrap(addresses.auth);
+      const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
+      say(announcement({ liveUrl, sandboxUrl, dataDir: dataDir.path, postgres: 'external', keys }));
+    },
+    stop() {
+      stopping ??= (async () => {
+        for (let next = stops.pop(); next; next = stops.pop()) await next();
+      })();
+      return stopping;
+    },
+  };
+}
+
+async function untilReady(service: ServiceProcess, ready: () => Promise<boolean>): Promise<void> {
+  let ended: string | undefined;
+  void service.ended.then((how) => {
+    ended = how;
+  });
+  const giveUpAtMs = performance.now() + readyLimitMs;
+  while (!(await ready())) {
+    if (ended !== undefined) throw new Error(`${service.name} ${ended}, see above`);
+    if (performance.now() > giveUpAtMs) throw new Error(`${service.name} is not ready after ${readyLimitMs / 1000} s`);
+    await delay(pollMs);
+  }
+  if (ended !== undefined) throw new Error(`${service.name} ${ended}, see above`);
+}
+
+async function isServing(address: string): Promise<boolean> {
+  const health = createClient(Health, { target: address, timeoutMs: 1_000 });
+  try {
+    return (await health.check({})).status === ServingStatus.SERVING;
+  } catch {
+    return false;
+  } finally {
+    health.close();
+  }
+}
+
+async function answersReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok;
+  } catch {
+    return false;
+  }
+}
