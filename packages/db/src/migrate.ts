@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { QueryConfig } from 'pg';
 import type { Pool, PoolClient } from './queryable.ts';
 
 /** One service's schema and the folder of its numbered SQL files. */
@@ -21,11 +22,13 @@ export interface MigrationResult {
 const lockId = 7_267_001;
 const lockWaitMs = 120_000;
 const lockPollMs = 50;
+/** Building an index on a large table takes its time. */
+const fileTimeoutMs = 24 * 60 * 60_000;
 
 /**
  * Brings every schema up to its newest file. Forward only: a file that has run is never run again and must not change.
  * Safe to call from several processes at once. A file runs in one transaction, unless its first line is
- * `-- no transaction` (for CREATE INDEX CONCURRENTLY).
+ * `-- no transaction` (for CREATE INDEX CONCURRENTLY); such a file holds one statement, and one that can be repeated.
  */
 export async function migrate(pool: Pool, migrations: readonly Migration[]): Promise<MigrationResult[]> {
   const client = await pool.connect();
@@ -80,7 +83,7 @@ async function apply(client: PoolClient, schema: string, file: { name: string; s
   const inTransaction = !file.sql.startsWith('-- no transaction');
   if (inTransaction) await client.query('begin');
   try {
-    await client.query(file.sql);
+    await client.query({ text: file.sql, query_timeout: fileTimeoutMs } as QueryConfig);
     await client.query(`insert into ${schema}.migrations (name, checksum) values ($1, $2)`, [file.name, file.checksum]);
     if (inTransaction) await client.query('commit');
   } catch (error) {

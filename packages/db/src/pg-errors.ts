@@ -3,9 +3,13 @@ import { type ErrorCode, RmsError } from '@rms/errors';
 /** Which public error a violated constraint means, by the constraint's name. */
 export type ConstraintErrors = Readonly<Record<string, { code: ErrorCode; message?: string }>>;
 
-/** Network errors of Node and of pg's pool when the server cannot be reached. */
-const unreachable =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|Connection terminated|timeout exceeded/;
+/** Errors of Node's network and of pg when the server can't be reached, or was lost. */
+const lostConnection = new RegExp(
+  [
+    ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'],
+    ...['Connection terminated', 'not queryable', 'timeout exceeded when trying to connect', 'calling end on the pool'],
+  ].join('|'),
+);
 
 /** Turns whatever a query threw into the one error type; every PostgreSQL error is translated here and nowhere else. */
 export function translatePgError(error: unknown, constraints: ConstraintErrors = {}): RmsError {
@@ -19,11 +23,12 @@ export function translatePgError(error: unknown, constraints: ConstraintErrors =
 }
 
 function codeOf(sqlState: string, message: string): ErrorCode {
-  // 57014 is a statement that ran into its timeout.
-  if (sqlState === '57014') return 'timeout';
-  // 08…: connection lost; 53…: out of connections, memory or disk; 57P0x: shutting down or starting up; 25006: standby.
-  if (/^(08|53|57P0|25006)/.test(sqlState)) return 'service_unavailable';
-  if (unreachable.test(sqlState) || unreachable.test(message)) return 'service_unavailable';
+  // 57014, and pg's own text: a statement that ran into its timeout; 55P03: one that waited too long for a lock.
+  if (sqlState === '57014' || sqlState === '55P03' || message === 'Query read timeout') return 'timeout';
+  // 08…: connection lost; 53…: out of connections, memory or disk; 57P0x: shutting down or starting up; 25006: standby;
+  // 25P03: the session was ended for idling in a transaction; 28…: we were not let in.
+  if (/^(08|28|53|57P0|25006|25P03)/.test(sqlState)) return 'service_unavailable';
+  if (lostConnection.test(sqlState) || lostConnection.test(message)) return 'service_unavailable';
   // 40001, 40P01: the transaction lost against another; the same request can succeed.
   if (sqlState.startsWith('40')) return 'conflict';
   // 22021, 22P05: text that PostgreSQL cannot hold (NUL).

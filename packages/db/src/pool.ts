@@ -12,6 +12,10 @@ export interface PoolOptions {
 
 const connectTimeoutMs = 3_000;
 const statementTimeoutMs = 10_000;
+/** For a server that has gone without a word: then nobody else ends the statement. */
+const answerTimeoutMs = 12_000;
+/** A transaction of a process that hangs lets go of its locks. */
+const idleInTransactionTimeoutMs = 30_000;
 
 /**
  * A pool whose statements and connection attempts have deadlines, so that no caller hangs on a database that is away.
@@ -24,6 +28,8 @@ export function createPool({ url, max, applicationName, log }: PoolOptions): Poo
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
+    query_timeout: answerTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
   });

@@ -1,0 +1,62 @@
+import { freePort } from '../../free-port.ts';
+import type { Program } from '../program.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { keepClassArchive, startBroker } from './broker.ts';
+import { kafkaJars } from './jars.ts';
+
+/** A Kafka of a test's own, whose brokers it may kill. Their data outlive a kill. */
+export interface Kafka {
+  /** "host:port,host:port" of all brokers, as KAFKA_BROKERS takes it. */
+  readonly brokers: string;
+  /** Of the brokers, in their order. */
+  readonly pids: readonly number[];
+  /** kill -9 of one broker, counted from 0. */
+  kill(broker: number): Promise<void>;
+  restart(broker: number): Promise<void>;
+  pause(broker: number): void;
+  resume(broker: number): void;
+  stop(): Promise<void>;
+}
+
+/** Starts one broker, or three that replicate and acknowledge a write when two have it. Needs Java 17 and Maven. */
+export async function startKafka({ brokers: count }: { brokers: 1 | 3 }): Promise<Kafka> {
+  const jars = await kafkaJars();
+  const folder = temporaryFolder('kafka');
+  const ports = await Promise.all(Array.from({ length: count }, freePort));
+  const controllerPorts = await Promise.all(Array.from({ length: count }, freePort));
+  const started = await Promise.allSettled(
+    ports.map((port, i) => startBroker({ id: i + 1, port, controllerPorts, folder: folder.path, jars })),
+  );
+  const programs = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const failed = started.find((result) => result.status === 'rejected');
+  if (failed) {
+    await Promise.all(programs.map((program) => program.kill()));
+    folder.remove();
+    throw failed.reason;
+  }
+  const broker = (i: number): Program => {
+    const program = programs[i];
+    if (!program) throw new Error(`there are ${count} brokers, counted from 0`);
+    return program;
+  };
+  return {
+    brokers: ports.map((port) => `127.0.0.1:${port}`).join(','),
+    get pids() {
+      return programs.map(({ pid }) => pid);
+    },
+    kill: (i) => broker(i).kill(),
+    restart: (i) => broker(i).restart(),
+    pause: (i) => broker(i).pause(),
+    resume: (i) => broker(i).resume(),
+    async stop() {
+      if (count === 1) {
+        await broker(0).terminate();
+        keepClassArchive(jars);
+      } else {
+        // The last of a quorum would wait for the others before it ends.
+        await Promise.all(programs.map((program) => program.kill()));
+      }
+      folder.remove();
+    },
+  };
+}

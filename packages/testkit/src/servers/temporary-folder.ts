@@ -1,0 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface TemporaryFolder {
+  readonly path: string;
+  remove(): void;
+}
+
+/** A new folder outside of the checkout, for the data and the output of one server. */
+export function temporaryFolder(name: string): TemporaryFolder {
+  const path = mkdtempSync(join(tmpdir(), `rms-${name}-`));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) };
+}

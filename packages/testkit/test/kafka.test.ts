@@ -1,0 +1,41 @@
+import { connect } from 'node:net';
+import { type Kafka, startKafka, waitUntil } from '../src/index.ts';
+
+describe('startKafka', () => {
+  let kafka: Kafka | undefined;
+  afterEach(async () => {
+    await kafka?.stop();
+  }, 60_000);
+
+  test('one broker listens, is gone after a kill and back at the same address after a restart', async () => {
+    kafka = await startKafka({ brokers: 1 });
+    const [pid] = kafka.pids;
+    expect(await accepts(kafka.brokers)).toBe(true);
+    await kafka.kill(0);
+    expect(await accepts(kafka.brokers)).toBe(false);
+    await kafka.restart(0);
+    expect(await accepts(kafka.brokers)).toBe(true);
+    expect(kafka.pids[0]).not.toBe(pid);
+  }, 120_000);
+
+  test('of three brokers two go on when one is killed', async () => {
+    kafka = await startKafka({ brokers: 3 });
+    const addresses = kafka.brokers.split(',');
+    expect(addresses).toHaveLength(3);
+    await kafka.kill(1);
+    expect(await Promise.all(addresses.map(accepts))).toEqual([true, false, true]);
+    await kafka.restart(1);
+    await waitUntil(() => accepts(addresses[1] ?? ''), { what: 'the second broker to listen' });
+  }, 120_000);
+});
+
+function accepts(address: string): Promise<boolean> {
+  const [host = '', port] = address.split(':');
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), host, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
