@@ -27,6 +27,7 @@ export const errorKinds = {
   ip_not_allowed: kind(403, grpcStatus.PERMISSION_DENIED, false, 'The API key may not be used from this address.'),
   not_found: kind(404, grpcStatus.NOT_FOUND, false, 'There is nothing at this address.'),
   method_not_allowed: kind(405, grpcStatus.UNIMPLEMENTED, false, 'This address does not support the method.'),
+  request_timeout: kind(408, grpcStatus.DEADLINE_EXCEEDED, true, 'The request did not arrive in time.'),
   conflict: kind(409, grpcStatus.ABORTED, true, 'The request conflicts with another one.'),
   payload_too_large: kind(413, grpcStatus.OUT_OF_RANGE, false, 'The request body is too large.'),
   unsupported_media_type: kind(415, grpcStatus.INVALID_ARGUMENT, false, 'The request body must be application/json.'),

@@ -1,0 +1,11 @@
+import type { IncomingMessage } from 'node:http';
+import { RmsError } from '@rms/errors';
+
+/** The Idempotency-Key of a POST; empty if it has none. Throws `invalid_request`. */
+export function idempotencyKeyOf({ headers }: IncomingMessage): string {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return '';
+  if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  const details = [{ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }];
+  throw new RmsError('invalid_request', { details });
+}

@@ -1,0 +1,69 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { KeyEnvironment } from '@rms/api-key';
+import { RmsError } from '@rms/errors';
+import { type KeysService, KeyVerdict, type VerifyKeyResult } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { Environment, type Principal } from '@rms/proto/rms/common/v1/common_pb';
+import { coalesce, type RpcClient } from '@rms/rpc';
+import { LRUCache } from 'lru-cache';
+import { type CidrList, parseCidrs } from './cidr-list.ts';
+
+/** A caller whose key auth has vouched for. */
+export interface Caller {
+  readonly principal: Principal;
+  readonly allowedIps: CidrList;
+  /** False: this verdict is from the cache, and may be up to half a minute old. */
+  readonly fresh: boolean;
+}
+
+const cacheSize = 10_000;
+/** Shorter than the time for which revocation marks stand in Redis. */
+const cacheTtlMs = 30_000;
+
+/** Finds out whose a key is: from a cache, else from auth; look-ups of one moment share a call. */
+export class Principals {
+  readonly #environment: Environment;
+  readonly #cache = new LRUCache<string, Caller>({ max: cacheSize, ttl: cacheTtlMs });
+  readonly #verify: (keyHash: Uint8Array) => Promise<VerifyKeyResult>;
+  /** Counts what made cached verdicts void: an answer that was under way then is not cached. */
+  #generation = 0;
+
+  constructor(auth: Pick<RpcClient<typeof KeysService>, 'batchVerifyKeys'>, environment: KeyEnvironment) {
+    this.#environment = environment === 'live' ? Environment.LIVE : Environment.SANDBOX;
+    this.#verify = coalesce(async (hashes: Uint8Array[]) => {
+      const requests = hashes.map((keyHash) => ({ keyHash, environment: this.#environment }));
+      return (await auth.batchVerifyKeys({ requests })).results;
+    });
+  }
+
+  /** Throws `invalid_api_key` or `api_key_expired`. */
+  async find(keyHash: Buffer): Promise<Caller> {
+    const cached = this.#cache.get(keyHash.toString('base64'));
+    return cached ?? this.ask(keyHash);
+  }
+
+  /** Asks auth, whatever the cache holds. Throws `invalid_api_key` or `api_key_expired`. */
+  async ask(keyHash: Buffer): Promise<Caller> {
+    const cacheKey = keyHash.toString('base64');
+    this.#cache.delete(cacheKey);
+    const generation = this.#generation;
+    const { verdict, principal, expireTime, allowedIps } = await this.#verify(keyHash);
+    if (verdict === KeyVerdict.EXPIRED) throw new RmsError('api_key_expired');
+    if (verdict !== KeyVerdict.VALID || !principal) throw new RmsError('invalid_api_key');
+    const caller: Caller = { principal, allowedIps: parseCidrs(allowedIps), fresh: true };
+    const ttl = expireTime ? Math.min(cacheTtlMs, timestampDate(expireTime).getTime() - Date.now()) : cacheTtlMs;
+    if (generation === this.#generation && ttl > 0) this.#cache.set(cacheKey, { ...caller, fresh: false }, { ttl });
+    return caller;
+  }
+
+  /** A key is marked as revoked: nothing that was asked before now counts. */
+  forget(keyHash: Buffer): void {
+    this.#generation += 1;
+    this.#cache.delete(keyHash.toString('base64'));
+  }
+
+  /** Marks may have been lost: nothing that is cached counts. */
+  forgetAll(): void {
+    this.#generation += 1;
+    this.#cache.clear();
+  }
+}

@@ -1,0 +1,38 @@
+import { type Settings, SettingsError } from '@rms/service';
+import { type CidrList, parseCidrs } from './checks/cidr-list.ts';
+
+export interface GatewayConfig {
+  readonly host: string;
+  readonly livePort: number;
+  readonly sandboxPort: number;
+  /** Base of links; undefined: the request's own host. */
+  readonly publicLiveUrl: string | undefined;
+  readonly publicSandboxUrl: string | undefined;
+  readonly trustedProxies: CidrList;
+  /** What the RateLimit-Policy header says beside the limit itself. */
+  readonly rateLimitWindowSeconds: number;
+}
+
+export function readGatewayConfig(settings: Settings): GatewayConfig {
+  return {
+    host: settings.HOST,
+    livePort: settings.PORT,
+    sandboxPort: settings.SANDBOX_PORT,
+    publicLiveUrl: settings.PUBLIC_API_URL,
+    publicSandboxUrl: settings.PUBLIC_SANDBOX_URL,
+    trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
+    rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+  };
+}
+
+function readTrustedProxies(cidrs: readonly string[]): CidrList {
+  for (const cidr of cidrs) {
+    if (/\/0+$/.test(cidr))
+      throw new SettingsError(`TRUSTED_PROXIES: ${cidr} would let every client choose its address`);
+  }
+  try {
+    return parseCidrs(cidrs);
+  } catch (error) {
+    throw new SettingsError(`TRUSTED_PROXIES: ${(error as Error).message}`);
+  }
+}

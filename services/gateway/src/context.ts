@@ -1,0 +1,41 @@
+import { createRedisLimiter, type Limiter } from '@rms/limiter';
+import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { createClient, type RpcClient } from '@rms/rpc';
+import { createLogger, type Logger, requireSettings, type Settings } from '@rms/service';
+
+export interface GatewayContext {
+  readonly auth: RpcClient<typeof KeysService>;
+  readonly resources: RpcClient<typeof ResourcesService>;
+  readonly webhooks: RpcClient<typeof WebhooksService>;
+  readonly limiter: Limiter;
+  readonly log: Logger;
+}
+
+/** A call that takes longer is answered with 504. */
+const rpcTimeoutMs = 5_000;
+
+/** The real parts; a test or standalone passes its own for some of them. */
+export function createGatewayContext(settings: Settings, overrides: Partial<GatewayContext> = {}): GatewayContext {
+  const log = overrides.log ?? createLogger({ name: 'gateway', level: settings.LOG_LEVEL });
+  const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs });
+  return {
+    log,
+    auth: overrides.auth ?? createClient(KeysService, client(settings.AUTH_ADDRESS)),
+    resources: overrides.resources ?? createClient(ResourcesService, client(settings.RESOURCES_ADDRESS)),
+    webhooks: overrides.webhooks ?? createClient(WebhooksService, client(settings.WEBHOOKS_ADDRESS)),
+    limiter: overrides.limiter ?? createServiceLimiter(settings, log),
+  };
+}
+
+function createServiceLimiter(settings: Settings, log: Logger): Limiter {
+  requireSettings(settings, 'REDIS_URL');
+  return createRedisLimiter({
+    url: settings.REDIS_URL,
+    log,
+    rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+    rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+    monthlyQuota: settings.MONTHLY_QUOTA,
+  });
+}

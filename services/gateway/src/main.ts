@@ -1,0 +1,9 @@
+import { readSettings, runMain } from '@rms/service';
+import { readGatewayConfig } from './config.ts';
+import { createGatewayContext } from './context.ts';
+import { createGateway } from './service.ts';
+
+await runMain(() => {
+  const settings = readSettings(process.env);
+  return createGateway(readGatewayConfig(settings), createGatewayContext(settings));
+});
