@@ -3,8 +3,12 @@ import { untilAborted, withDeadline } from './abort.ts';
 import type { ConsumedRecord, EventBus, PublishBatch, Subscription } from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';
 
-/** How long publish() waits for a consumer that is not there (yet), and how long it takes altogether. */
-const consumerWaitMs = 5_000;
+export interface InProcessBusOptions {
+  readonly log?: Logger;
+  /** How long publish() waits for a consumer that is not there (yet). */
+  readonly consumerWaitMs?: number;
+}
+
 const publishTimeoutMs = 30_000;
 
 /** A consumer group of a topic. It stays known when its consumer goes: what is published meanwhile waits for the next. */
@@ -24,7 +28,7 @@ interface Consumer {
  * what it acknowledged is safe in the consumers' database, and a slow consumer holds the publisher back (docs/adr/0003).
  * One consumer a group: the partitions are not shared.
  */
-export function createInProcessBus({ log }: { log?: Logger } = {}): EventBus {
+export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBusOptions = {}): EventBus {
   const topics = new Map<string, Map<string, Group>>();
   const offsets = new Map<string, bigint>();
   const arrivals = new Set<() => void>();
