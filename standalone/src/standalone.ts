@@ -1,5 +1,6 @@
 import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { createInProcessBus } from '@rms/bus';
+import { startEmbeddedPostgres } from '@rms/embedded-postgres';
 import { createGateway, createGatewayContext, readGatewayConfig } from '@rms/gateway';
 import { createMemoryLimiter } from '@rms/limiter';
 import { createResources, createResourcesContext, readResourcesConfig } from '@rms/resources';
@@ -10,7 +11,6 @@ import { bootstrap } from './bootstrap.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKey } from './encryption-key.ts';
 import { migrateAll } from './migrate-all.ts';
-import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 
 export interface StandaloneContext {
   /** A log for the service of that name. */
@@ -87,7 +87,11 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
   };
 
   const startPostgres = async (dataDir: string) => {
-    const postgres = await startEmbeddedPostgres(dataDir, log);
+    const postgres = await startEmbeddedPostgres({
+      dataDir,
+      password: keepSecret(join(dataDir, 'postgres.password')),
+      log,
+    });
     // Whatever ends this process without stop() also ends PostgreSQL.
     process.once('exit', postgres.abandon);
     stops.push(async () => {
