@@ -7,7 +7,7 @@ const name = z.string().meta({ minLength: 1, maxLength: 255, description: 'Human
 
 /** Read as it is, without a copy by key: "__proto__" is a key like any other. */
 const metadata = z
-  .custom<Record<string, string>>()
+  .unknown()
   .superRefine((value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       context.addIssue({ code: 'custom', message: 'must be an object of strings' });
@@ -26,7 +26,7 @@ const metadata = z
       additionalProperties: { type: 'string', maxLength: 500 },
     },
     example: { team: 'blue' },
-  });
+  }) as z.ZodType<Record<string, string>>;
 
 const timestamp = z.iso.datetime().meta({ description: 'ISO 8601, UTC.', example: '2026-01-02T03:04:05.678Z' });
 
