@@ -1,11 +1,13 @@
 const projects = {
   errors: 'packages/errors',
   ids: 'packages/ids',
+  paging: 'packages/paging',
   'api-key': 'packages/api-key',
   secrets: 'packages/secrets',
   service: 'packages/service',
   rpc: 'packages/rpc',
   db: 'packages/db',
+  'embedded-postgres': 'packages/embedded-postgres',
   bus: 'packages/bus',
   outbox: 'packages/outbox',
   limiter: 'packages/limiter',

@@ -1,5 +1,6 @@
 import type { Queryable } from '@rms/db';
-import type { Listing, PageStart, SortField } from './page.ts';
+import type { PageStart } from '@rms/paging';
+import type { Listing, SortField } from './listing.ts';
 import { type Resource, statuses } from './resource.ts';
 import { type ResourceRow, resourceColumns, toResource } from './resource-queries.ts';
 
@@ -46,7 +47,7 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
   const filter = status === undefined ? undefined : parameter(status, 'text');
   let from = '';
   if (start) {
-    const key = columns.map(([column, type]) => parameter(column === 'id' ? start.id : start.value, type));
+    const key = columns.map(([, type], i) => parameter(start.keys[i], type));
     const names = columns.map(([column]) => `r.${column}`);
     from = `and (${names.join(', ')}) ${descending ? '<' : '>'} (${key.join(', ')})`;
   }

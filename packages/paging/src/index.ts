@@ -1,0 +1,1 @@
+export { cutPage, makePageToken, type PageStart, readPageToken, tokensOf } from './paging.ts';
