@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { createInProcessBus } from '@rms/bus';
 import { startEmbeddedPostgres } from '@rms/embedded-postgres';
@@ -10,6 +11,7 @@ import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKey } from './encryption-key.ts';
+import { keepSecret } from './keep-secret.ts';
 import { migrateAll } from './migrate-all.ts';
 
 export interface StandaloneContext {

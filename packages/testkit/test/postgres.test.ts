@@ -1,0 +1,27 @@
+import { createPool, type Pool } from '@rms/db';
+import { type PostgresServer, startPostgres } from '../src/index.ts';
+
+const log = { warn() {} };
+
+describe('startPostgres', () => {
+  let postgres: PostgresServer;
+  let pool: Pool;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    pool = createPool({ url: postgres.url, max: 2, applicationName: 'test', log });
+  });
+  afterAll(async () => {
+    await pool?.end();
+    await postgres?.stop();
+  });
+
+  test('what was committed is there after a kill and a restart, at the same address', async () => {
+    await pool.query('create table kept as select 7 as number');
+    const { pid } = postgres;
+    await postgres.kill();
+    await expect(pool.query('select 1')).rejects.toThrow();
+    await postgres.restart();
+    expect((await pool.query('select number from kept')).rows).toEqual([{ number: 7 }]);
+    expect(postgres.pid).not.toBe(pid);
+  });
+});
