@@ -26,6 +26,7 @@ const table = {
   DATABASE_POOL_SIZE: setting('PostgreSQL connections of each service', '10', integer(2, 500)),
   REDIS_URL: setting('Redis; empty: in memory (npm start only)', '', text, true),
   KAFKA_BROKERS: setting('Kafka, "host:port,host:port"; empty: in process (npm start only)', '', list),
+  KAFKA_PREFIX: setting('first part of topic and group names; differs where installations share a Kafka', 'rms', name),
   EVENT_PARTITIONS: setting(
     'partitions of rms.resource-events.v1; set once, before the first start',
     '6',
@@ -127,6 +128,12 @@ function setting<T>(about: string, defaultText: string, parse: (value: string) =
 }
 
 function text(value: string): string {
+  return value;
+}
+
+function name(value: string): string {
+  if (!/^[A-Za-z0-9_-]{1,100}$/.test(value))
+    throw new Error(`"${value}" is not a name of letters, digits, "_" and "-"`);
   return value;
 }
 

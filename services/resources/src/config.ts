@@ -18,7 +18,7 @@ export function readResourcesConfig(settings: Settings): ResourcesConfig {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     pageTokenKey: deriveKey(masterKey(settings), 'resources page tokens'),
-    topic: 'rms.resource-events.v1',
+    topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
     partitions: settings.EVENT_PARTITIONS,
     replication: settings.EVENT_REPLICATION,
   };
