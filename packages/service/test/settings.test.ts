@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeSettings, readSettings, requireSettings, type SettingName, SettingsError } from '@rms/service';
+
+describe('Settings', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'rms-settings-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test('an empty environment gives the defaults', () => {
+    expect(readSettings({})).toMatchObject({
+      HOST: '127.0.0.1',
+      PORT: 8080,
+      SANDBOX_PORT: 8081,
+      DATA_DIR: '.data',
+      KAFKA_BROKERS: [],
+      RATE_LIMIT_REQUESTS: 6000,
+      MONTHLY_QUOTA: 10_000_000,
+      WEBHOOK_ALLOW_HTTP: false,
+      PUBLIC_API_URL: undefined,
+    });
+  });
+
+  test('an empty variable is as good as none', () => {
+    expect(readSettings({ PORT: '' }).PORT).toBe(8080);
+  });
+
+  test('lists, flags and URLs are parsed', () => {
+    const settings = readSettings({
+      KAFKA_BROKERS: ' a:9092, b:9092 ,',
+      WEBHOOK_ALLOW_HTTP: '1',
+      PUBLIC_API_URL: 'https://api.example.com/rms//',
+    });
+    expect(settings.KAFKA_BROKERS).toEqual(['a:9092', 'b:9092']);
+    expect(settings.WEBHOOK_ALLOW_HTTP).toBe(true);
+    expect(settings.PUBLIC_API_URL).toBe('https://api.example.com/rms');
+  });
+
+  test.each<[SettingName, string]>([
+    ['PORT', '0'],
+    ['PORT', '65536'],
+    ['PORT', '80a'],
+    ['PORT', '1e3'],
+    ['PORT', '-1'],
+    ['WEBHOOK_ALLOW_HTTP', 'yes'],
+    ['LOG_LEVEL', 'loud'],
+    ['PUBLIC_API_URL', 'ftp://example.com'],
+    ['PUBLIC_API_URL', 'example.com'],
+    ['RATE_LIMIT_REQUESTS', '1.5'],
+    ['EVENT_PARTITIONS', '0'],
+  ])('%s=%s is refused in a line that names both', (name, value) => {
+    expect(() => readSettings({ [name]: value })).toThrow(SettingsError);
+    expect(() => readSettings({ [name]: value })).toThrow(new RegExp(`^${name}: .*"${value.replace('.', '\\.')}"`));
+  });
+
+  test('all wrong settings are named at once', () => {
+    expect(() => readSettings({ PORT: 'x', SANDBOX_PORT: 'y', LOG_LEVEL: 'z' })).toThrow(
+      /PORT: .*; SANDBOX_PORT: .*; LOG_LEVEL: /,
+    );
+  });
+
+  test('a secret can come from a file, without the line end', () => {
+    const file = join(folder, 'url');
+    writeFileSync(file, 'postgres://from-file\n');
+    expect(readSettings({ DATABASE_URL_FILE: file }).DATABASE_URL).toBe('postgres://from-file');
+    expect(readSettings({ DATABASE_URL: 'postgres://direct', DATABASE_URL_FILE: file }).DATABASE_URL).toBe(
+      'postgres://direct',
+    );
+  });
+
+  test('a file that cannot be read is named', () => {
+    expect(() => readSettings({ ENCRYPTION_KEY_FILE: join(folder, 'missing') })).toThrow(
+      /^ENCRYPTION_KEY: ENCRYPTION_KEY_FILE cannot be read \(ENOENT\)$/,
+    );
+  });
+
+  test('only secrets come from files', () => {
+    const file = join(folder, 'port');
+    writeFileSync(file, '99');
+    expect(readSettings({ PORT_FILE: file } as NodeJS.ProcessEnv).PORT).toBe(8080);
+  });
+
+  test('what a process needs and lacks is named', () => {
+    const settings = readSettings({ DATABASE_URL: 'postgres://x' });
+    expect(() => requireSettings(settings, 'DATABASE_URL')).not.toThrow();
+    expect(() => requireSettings(settings, 'DATABASE_URL', 'REDIS_URL', 'KAFKA_BROKERS')).toThrow(
+      'REDIS_URL, KAFKA_BROKERS must be set',
+    );
+  });
+
+  test('their description never shows a secret, and tells where a value comes from', () => {
+    const file = join(folder, 'key');
+    writeFileSync(file, 'hunter2');
+    const described = describeSettings({
+      DATABASE_URL: 'postgres://rms:hunter2@db',
+      ENCRYPTION_KEY_FILE: file,
+      PORT: '99',
+    });
+    const byName = new Map(described.map((one) => [one.name, one]));
+    expect(byName.get('DATABASE_URL')).toMatchObject({ value: '[secret]', source: 'environment' });
+    expect(byName.get('ENCRYPTION_KEY')).toMatchObject({ value: '[secret]', source: 'file' });
+    expect(byName.get('REDIS_URL')).toMatchObject({ value: '', source: 'default' });
+    expect(byName.get('PORT')).toMatchObject({ value: '99', source: 'environment' });
+    expect(JSON.stringify(described)).not.toContain('hunter2');
+  });
+});

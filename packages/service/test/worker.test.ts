@@ -1,0 +1,127 @@
+import { createLogger, superviseWorkers, type Worker } from '@rms/service';
+import { waitUntil } from '@rms/testkit';
+
+function memoryLog() {
+  const lines: { worker: string; msg: string; level: string }[] = [];
+  const log = createLogger({ name: 'unit', destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+  return { log, lines };
+}
+
+/** Waits for the signal; then `drain`. */
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+describe('The supervisor of workers', () => {
+  test('starts a worker that throws or returns again, and says so', async () => {
+    const { log, lines } = memoryLog();
+    let runs = 0;
+    const worker: Worker = {
+      name: 'shaky',
+      async run(signal) {
+        runs += 1;
+        if (runs === 1) throw new Error('first');
+        if (runs === 2) return;
+        await untilAborted(signal);
+      },
+    };
+    const supervisor = superviseWorkers([worker], log);
+    await waitUntil(() => runs === 3, { what: 'the third run' });
+    await supervisor.stop();
+    expect(lines.map(({ worker: name, msg }) => [name, msg])).toEqual([
+      ['shaky', 'worker failed'],
+      ['shaky', 'worker ended by itself'],
+    ]);
+  });
+
+  test('names the workers that are not running', async () => {
+    const { log } = memoryLog();
+    let broken = true;
+    const flaky: Worker = {
+      name: 'flaky',
+      async run(signal) {
+        if (broken) throw new Error('broken');
+        await untilAborted(signal);
+      },
+    };
+    const supervisor = superviseWorkers([flaky, { name: 'steady', run: untilAborted }], log);
+    await waitUntil(() => supervisor.failing().length > 0, { what: 'the failure to show' });
+    expect(supervisor.failing()).toEqual(['flaky']);
+    broken = false;
+    await waitUntil(() => supervisor.failing().length === 0, { what: 'the recovery to show' });
+    await supervisor.stop();
+  });
+
+  test('one that fails does not disturb the others', async () => {
+    const { log } = memoryLog();
+    let steadyRuns = 0;
+    let failures = 0;
+    const supervisor = superviseWorkers(
+      [
+        {
+          name: 'failing',
+          async run() {
+            failures += 1;
+            throw new Error('again');
+          },
+        },
+        {
+          name: 'steady',
+          async run(signal) {
+            steadyRuns += 1;
+            await untilAborted(signal);
+          },
+        },
+      ],
+      log,
+    );
+    await waitUntil(() => failures >= 3, { what: 'three failures' });
+    expect(steadyRuns).toBe(1);
+    await supervisor.stop();
+  });
+
+  test('stop waits until every worker has drained, also one that waits to be started again', async () => {
+    const { log } = memoryLog();
+    let drained = false;
+    const supervisor = superviseWorkers(
+      [
+        {
+          name: 'draining',
+          async run(signal) {
+            await untilAborted(signal);
+            await new Promise((resolve) => setImmediate(resolve));
+            drained = true;
+          },
+        },
+        {
+          name: 'failing',
+          async run() {
+            throw new Error('again');
+          },
+        },
+      ],
+      log,
+    );
+    await waitUntil(() => supervisor.failing().includes('failing'), { what: 'the failure' });
+    await supervisor.stop();
+    expect(drained).toBe(true);
+  });
+
+  test('what a worker throws because it was aborted is no failure', async () => {
+    const { log, lines } = memoryLog();
+    const supervisor = superviseWorkers(
+      [
+        {
+          name: 'polite',
+          async run(signal) {
+            await untilAborted(signal);
+            signal.throwIfAborted();
+          },
+        },
+      ],
+      log,
+    );
+    await supervisor.stop();
+    expect(lines).toEqual([]);
+  });
+});
