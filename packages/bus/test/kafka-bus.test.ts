@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { createLogger } from '@rms/service';
-import { freePort } from '@rms/testkit';
+import { describeWith, freePort, testServer } from '@rms/testkit';
 import { createKafkaBus } from '../src/kafka-bus.ts';
 import { describeEventBus, record } from './conformance.ts';
 
-const brokers = (process.env.TEST_KAFKA_BROKERS ?? '').split(',');
 const log = createLogger({ name: 'bus', level: 'silent' });
-const create = (at: readonly string[] = brokers) => createKafkaBus({ brokers: at, clientId: 'rms-test', log });
+const create = (at: readonly string[] = testServer('kafka').split(',')) =>
+  createKafkaBus({ brokers: at, clientId: 'rms-test', log });
 
-describeEventBus('Kafka', create);
+describeWith('kafka', 'on Kafka', () => describeEventBus('Kafka', () => create()));
 
-describe('the Kafka bus', () => {
+describeWith('kafka', 'the Kafka bus', () => {
   test('batches of different partitions travel side by side, each partition in order', async () => {
     const topic = `rms.test.${randomUUID()}`;
     const bus = create();
@@ -56,7 +56,11 @@ describe('the Kafka bus', () => {
     await first.stop();
     const warnings: string[] = [];
     const destination = { write: (line: string) => void warnings.push(line) };
-    const bus = createKafkaBus({ brokers, clientId: 'rms-test', log: createLogger({ name: 'bus', destination }) });
+    const bus = createKafkaBus({
+      brokers: testServer('kafka').split(','),
+      clientId: 'rms-test',
+      log: createLogger({ name: 'bus', destination }),
+    });
     const starting = bus.start([{ topic, partitions: 4 }]);
     const publishing = bus.publish({ topic, partition: 0, records: [record('a')] }, AbortSignal.timeout(1_000));
     await expect(publishing).rejects.toThrow();

@@ -1,4 +1,5 @@
 import type { Queryable } from '@rms/db';
+import { channel } from './claim-queries.ts';
 
 /** A row of the outbox as the relay publishes it. */
 export interface PendingEvent {
@@ -16,25 +17,37 @@ export interface PendingEvent {
 }
 
 /**
- * The oldest rows of each of these partitions, at most `limit` of each, in the order of their ids: for one resource that
- * is the order of its commits, since a later change waits for the earlier one's row lock before it takes an id.
+ * How much one batch of a partition holds at most. It may exceed the bytes by its last event, which is well below 512 kB;
+ * Kafka takes a batch of up to 1 MB.
+ */
+export const batchLimits = { rows: 200, bytes: 512 * 1024 };
+
+/**
+ * The oldest rows of each of these partitions in the order of their ids: for one resource that is the order of its
+ * commits, since a later change waits for the earlier one's row lock before it takes an id. Sizes are read without
+ * reading the payloads.
  */
 export async function readPending(
   db: Queryable,
   partitions: readonly number[],
-  limit: number,
+  limits = batchLimits,
 ): Promise<PendingEvent[]> {
   const { rows } = await db.query<PendingEvent>({
     name: 'outbox-read',
     text: `
       select event.id, workspace_id, environment, event.partition, event_id, event_type, record_key, request_id,
              traceparent, payload
-        from unnest($1::integer[]) as owned (partition)
+        from unnest($1::integer[]) as wanted (partition)
        cross join lateral (
-               select * from outbox.events where events.partition = owned.partition order by id limit $2
+               select oldest.*, sum(octet_length(payload)) over (order by id) - octet_length(payload) as bytes_before
+                 from (
+                        select * from outbox.events
+                         where events.partition = wanted.partition order by id limit $2
+                      ) as oldest
              ) as event
+       where bytes_before < $3
        order by event.partition, event.id`,
-    values: [partitions, limit],
+    values: [partitions, limits.rows, limits.bytes],
   });
   return rows;
 }
@@ -46,8 +59,8 @@ export async function deletePublished(db: Queryable, events: readonly PendingEve
     text: `
       delete from outbox.events
        using unnest($1::text[], $2::text[], $3::bigint[]) as published (workspace_id, environment, id)
-       where events.workspace_id = published.workspace_id
-         and events.environment = published.environment
+       where events.workspace_id = published.workspace_id collate "C"
+         and events.environment = published.environment collate "C"
          and events.id = published.id`,
     values: [
       events.map((event) => event.workspace_id),
@@ -57,17 +70,20 @@ export async function deletePublished(db: Queryable, events: readonly PendingEve
   });
 }
 
-/** How long the oldest row has been waiting, in seconds; 0 if none is. */
-export async function oldestAgeSeconds(db: Queryable): Promise<number> {
+/** How long the oldest row of these many partitions has been waiting, in seconds; 0 if none is. */
+export async function oldestAgeSeconds(db: Queryable, partitions: number): Promise<number> {
   const { rows } = await db.query<{ age: number | null }>(
-    'select extract(epoch from now() - min(created_at))::float8 as age from outbox.events',
+    `select extract(epoch from now() - min(oldest.created_at))::float8 as age
+       from generate_series(0, $1::integer - 1) as wanted (partition)
+      cross join lateral (
+              select created_at from outbox.events where events.partition = wanted.partition order by id limit 1
+            ) as oldest`,
+    [partitions],
   );
-  return rows[0]?.age ?? 0;
+  return Math.max(0, rows[0]?.age ?? 0);
 }
 
-/** Tells the relays of other processes that there is work. */
-export async function notifyRelays(db: Queryable): Promise<void> {
-  await db.query(`notify ${channel}`);
+/** Tells the relays of other processes which partitions have new events. */
+export async function notifyRelays(db: Queryable, partitions: readonly number[]): Promise<void> {
+  await db.query({ name: 'outbox-notify', text: 'select pg_notify($1, $2)', values: [channel, partitions.join()] });
 }
-
-export const channel = 'rms_outbox';

@@ -1,18 +1,15 @@
-import type { BusRecord, EventBus } from '@rms/bus';
+import type { EventBus } from '@rms/bus';
 import type { Pool, PoolClient } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
-import { acquirePartitions } from './partition-locks.ts';
-import {
-  channel,
-  deletePublished,
-  notifyRelays,
-  oldestAgeSeconds,
-  type PendingEvent,
-  readPending,
-} from './relay-queries.ts';
+import { createBell } from './bell.ts';
+import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
+import { balanceClaims } from './partition-claims.ts';
+import { createPublisher } from './publish-partition.ts';
+import { notifyRelays, oldestAgeSeconds, readPending } from './relay-queries.ts';
 
 export interface RelayOptions {
+  /** One of its connections is the relay's while it runs. */
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly topic: string;
@@ -21,11 +18,11 @@ export interface RelayOptions {
   readonly log: Logger;
   /** How often to look without being woken. */
   readonly pollMs?: number;
-  /** How often to try for partitions that another process holds. */
-  readonly acquireMs?: number;
+  /** How often to look whether other relays have come or gone. */
+  readonly balanceMs?: number;
 }
 
-/** Publishes what is in the outbox; one relay at a time holds a partition. */
+/** Publishes what is in the outbox. One relay at a time holds a partition; several share them. */
 export interface Relay extends Worker {
   /**
    * To be called after a commit that appended events of these partitions: wakes this relay, and the others by NOTIFY if
@@ -38,142 +35,108 @@ export interface Relay extends Worker {
   lagSeconds(): Promise<number>;
 }
 
-const rowsPerPartition = 200;
-const publishTimeoutMs = 30_000;
-const retryMs = 200;
+/** At the end a batch that is on its way may still arrive. */
+const drainMs = 5_000;
 
 /**
- * Each partition goes round:
+ * Each partition that this relay holds:
  *
- *   idle ──rows read──► publishing ──acknowledged──► deleting ──► idle
- *                           └──────failed, after a moment──────────┘
+ *   at rest ──woken, or polled──► due ──read──► publishing ──acknowledged──► deleted ──► at rest, or due if more is there
+ *                                  ▲                └──failed, after a moment──┐
+ *                                  └───────────────────────────────────────────┘
  *
- * A partition that is not idle is left out of the next read, so one that is stuck holds up no other, and no row is
- * published twice by the same relay unless its publication failed. Rows are deleted, not passed by a cursor: what commits
- * late is simply there at the next read (docs/adr/0005).
+ * A partition that is publishing is left out of the next read, so one that is stuck holds up no other. Rows are
+ * deleted, not passed by a cursor: what commits late is simply there at the next read (docs/adr/0005).
  */
 export function createRelay(options: RelayOptions): Relay {
-  const { pool, bus, topic, partitions, log, pollMs = 1_000, acquireMs = 2_000 } = options;
+  const { pool, partitions, log, pollMs = 1_000, balanceMs = 2_000 } = options;
   const owned = new Set<number>();
-  let wake = () => {};
+  const due = new Set<number>();
+  const bell = createBell();
+  const wake = (touched: Iterable<number>) => {
+    for (const partition of touched) due.add(partition);
+    bell.ring();
+  };
+  const notify = coalesce(async (touched: (readonly number[])[]) => {
+    await notifyRelays(pool, [...new Set(touched.flat())]);
+    return touched.map(() => undefined);
+  });
 
   const run = async (signal: AbortSignal) => {
     const connection = await pool.connect();
     const broken = new AbortController();
-    const stop = AbortSignal.any([signal, broken.signal]);
-    const onBroken = (error?: Error) => broken.abort(error ?? new Error('the connection of the relay ended'));
+    const onBroken = (error?: Error) => broken.abort(error ?? new Error('the connection of the relay has ended'));
     connection.on('error', onBroken);
     connection.on('end', onBroken);
-    connection.on('notification', () => wake());
+    const onStop = () => bell.ring();
+    signal.addEventListener('abort', onStop);
     try {
-      await connection.query(`listen ${channel}`);
-      await publishUntil(stop, connection);
-      if (broken.signal.aborted && !signal.aborted) throw broken.signal.reason;
+      await relayUntil(signal, broken.signal, connection);
     } finally {
+      signal.removeEventListener('abort', onStop);
       owned.clear();
-      // The locks end with the connection.
+      // The claims end with the connection.
       connection.release(true);
     }
+    if (!signal.aborted) throw broken.signal.reason;
   };
 
-  const publishUntil = async (signal: AbortSignal, connection: PoolClient) => {
-    const busy = new Map<number, Promise<void>>();
-    const forget = coalesce(
-      async (batches: PendingEvent[][]) => {
-        await deletePublished(pool, batches.flat());
-        return batches.map(() => undefined);
-      },
-      { maxBatch: partitions },
-    );
-    const publish = async (partition: number, events: PendingEvent[]) => {
-      try {
-        const records = events.map(toRecord);
-        await bus.publish(
-          { topic, partition, records },
-          AbortSignal.any([signal, AbortSignal.timeout(publishTimeoutMs)]),
-        );
-        await forget(events);
-      } catch (err) {
-        if (signal.aborted) return;
-        log.warn({ err, partition, events: events.length }, 'events were not published; they will be tried again');
-        await sleep(retryMs, signal);
-      } finally {
-        busy.delete(partition);
-        wake();
-      }
-    };
+  const relayUntil = async (stop: AbortSignal, broken: AbortSignal, connection: PoolClient) => {
+    let balanceAtMs = 0;
+    let pollAtMs = 0;
+    connection.on('notification', ({ payload }) => {
+      if (payload) return wake(payload.split(',').map(Number));
+      balanceAtMs = 0;
+      bell.ring();
+    });
+    await connection.query(`listen ${channel}`);
+    await joinRelays(connection);
+    const publisher = createPublisher({ ...options, bell, due });
+    broken.addEventListener('abort', () => publisher.abort(broken.reason), { once: true });
 
-    let acquireAtMs = 0;
-    while (!signal.aborted) {
-      if (owned.size < partitions && Date.now() >= acquireAtMs) {
-        for (const partition of await acquirePartitions(connection, partitions, owned)) owned.add(partition);
-        acquireAtMs = Date.now() + acquireMs;
+    try {
+      while (!stop.aborted && !broken.aborted) {
+        const now = performance.now();
+        if (now >= balanceAtMs) {
+          balanceAtMs = now + balanceMs;
+          const before = new Set(owned);
+          await balanceClaims(connection, owned, { partitions, isBusy: publisher.isBusy });
+          for (const partition of owned) if (!before.has(partition)) due.add(partition);
+        }
+        if (now >= pollAtMs) {
+          pollAtMs = now + pollMs;
+          for (const partition of owned) due.add(partition);
+        }
+        const ready = [...due].filter((partition) => owned.has(partition) && !publisher.isBusy(partition));
+        if (ready.length === 0) {
+          await bell.sleep(Math.min(pollAtMs, balanceAtMs) - performance.now(), broken);
+          continue;
+        }
+        for (const partition of ready) due.delete(partition);
+        const pending = await readPending(pool, ready);
+        if (stop.aborted || broken.aborted) break;
+        publisher.publish(pending);
       }
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      const idle = [...owned].filter((partition) => !busy.has(partition));
-      const pending = idle.length > 0 ? await readPending(pool, idle, rowsPerPartition) : [];
-      if (pending.length > 0 && !signal.aborted) {
-        for (const [partition, events] of groupByPartition(pending)) busy.set(partition, publish(partition, events));
-      } else {
-        await Promise.race([woken, sleep(pollMs, signal)]);
-      }
+    } catch (error) {
+      publisher.abort(error);
+      throw error;
+    } finally {
+      await publisher.drain(drainMs);
     }
-    await Promise.all(busy.values());
+    if (!broken.aborted) await leaveRelays(connection);
   };
 
   return {
     name: 'outbox-relay',
     run,
     committed(touched) {
-      wake();
-      for (const partition of touched) {
-        if (owned.has(partition)) continue;
-        notifyRelays(pool).catch((err: unknown) => log.debug({ err }, 'relays were not notified; they poll'));
-        return;
-      }
+      const all = [...touched];
+      wake(all);
+      const elsewhere = all.filter((partition) => !owned.has(partition));
+      if (elsewhere.length === 0) return;
+      notify(elsewhere).catch((err: unknown) => log.debug({ err }, 'other relays were not notified; they poll'));
     },
     owns: (partition) => owned.has(partition),
-    lagSeconds: () => oldestAgeSeconds(pool),
+    lagSeconds: () => oldestAgeSeconds(pool, partitions),
   };
-}
-
-function groupByPartition(events: readonly PendingEvent[]): Map<number, PendingEvent[]> {
-  const groups = new Map<number, PendingEvent[]>();
-  for (const event of events) {
-    const group = groups.get(event.partition);
-    if (group) group.push(event);
-    else groups.set(event.partition, [event]);
-  }
-  return groups;
-}
-
-function toRecord(event: PendingEvent): BusRecord {
-  return {
-    key: event.record_key,
-    value: event.payload,
-    headers: {
-      'event-id': event.event_id,
-      'event-type': event.event_type,
-      'workspace-id': event.workspace_id,
-      environment: event.environment,
-      'x-request-id': event.request_id,
-      ...(event.traceparent ? { traceparent: event.traceparent } : {}),
-    },
-  };
-}
-
-/** Resolves after a time or when the signal aborts. Leaves no timer behind. */
-function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, delayMs);
-    signal.addEventListener('abort', finish, { once: true });
-    if (signal.aborted) finish();
-  });
 }

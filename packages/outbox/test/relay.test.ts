@@ -1,0 +1,216 @@
+import type { EventBus } from '@rms/bus';
+import { createPool } from '@rms/db';
+import { appendEvents } from '@rms/outbox';
+import { waitUntil } from '@rms/testkit';
+import { readPending } from '../src/relay-queries.ts';
+import { createRelayWorld, event, firstSeen, keys, log, partitions, type RelayWorld } from './relay-world.ts';
+
+let world: RelayWorld;
+beforeEach(async () => {
+  world = await createRelayWorld();
+});
+afterEach(() => world.close());
+
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
+const drained = () => waitUntil(async () => (await world.waiting()) === 0, { what: 'an empty outbox' });
+const ownsAll = ({ owns }: { owns(partition: number): boolean }) => upTo(partitions).every(owns);
+
+test('a committed event is published because the relay is woken, without polling, and then deleted', async () => {
+  const { relay } = world.startRelay();
+  await waitUntil(() => ownsAll(relay), { what: 'the partitions' });
+  // Whatever the start made it do is done when this one has passed.
+  for (const n of upTo(5)) {
+    const one = event('res_1', n);
+    await world.append([one]);
+    relay.committed([one.partition]);
+    await waitUntil(() => world.seen.length === n + 1, { what: 'the event' });
+  }
+  expect(world.seen).toEqual(upTo(5).map((n) => `res_1:${n}`));
+  await drained();
+});
+
+test('what was left in the outbox is published at the start', async () => {
+  await world.append(upTo(3).map((n) => event('res_1', n)));
+  world.startRelay();
+  await drained();
+  expect(world.seen).toEqual(['res_1:0', 'res_1:1', 'res_1:2']);
+});
+
+test('an event whose writer died before it woke anybody is found by polling', async () => {
+  const { relay } = world.startRelay({ pollMs: 50 });
+  await waitUntil(() => ownsAll(relay), { what: 'the partitions' });
+  await world.append([event('res_1', 0)]);
+  await waitUntil(() => world.seen.length === 1, { what: 'the event' });
+});
+
+test('an event that commits late, under a lower id than one already published, is not skipped', async () => {
+  const { relay } = world.startRelay();
+  const [key = ''] = keys;
+  const late = await world.database.pool.connect();
+  await late.query('begin');
+  await appendEvents(late, [event(key, 1)]);
+  await world.append([event(key, 2)]);
+  relay.committed([event(key, 2).partition]);
+  await waitUntil(() => world.seen.length === 1, { what: 'the event that committed first' });
+  await drained();
+  await late.query('commit');
+  late.release();
+  relay.committed([event(key, 1).partition]);
+  await waitUntil(() => world.seen.length === 2, { what: 'the late event' });
+  await drained();
+});
+
+test('ten thousand events of many resources are drained, each resource in order', async () => {
+  const perKey = 100;
+  const many = upTo(100).map((i) => `res_${i}`);
+  for (const start of upTo(10)) {
+    await world.append(upTo(10).flatMap((i) => many.map((key) => event(key, start * 10 + i))));
+  }
+  world.startRelay();
+  await drained();
+  const seen = firstSeen(world.seen);
+  expect(Object.keys(seen)).toHaveLength(many.length);
+  for (const numbers of Object.values(seen)) expect(numbers).toEqual(upTo(perKey));
+  expect(world.seen).toHaveLength(10_000);
+});
+
+test('an event that was published, but not acknowledged, comes again: repeats, none lost, in order', async () => {
+  let failures = 0;
+  const bus: EventBus = {
+    ...world.bus,
+    async publish(batch, signal) {
+      await world.bus.publish(batch, signal);
+      failures += 1;
+      if (failures <= 3) throw new Error('the acknowledgement was lost');
+    },
+  };
+  const { relay } = world.startRelay({ bus });
+  for (const n of upTo(20)) {
+    await world.append([event('res_1', n)]);
+    relay.committed([event('res_1', n).partition]);
+  }
+  await drained();
+  expect(firstSeen(world.seen)).toEqual({ res_1: upTo(20) });
+  expect(world.seen.length).toBeGreaterThan(20);
+});
+
+test('a partition that is stuck holds up no other', async () => {
+  const bus: EventBus = {
+    ...world.bus,
+    publish: (batch, signal) =>
+      batch.partition === 0
+        ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+        : world.bus.publish(batch, signal),
+  };
+  const { relay } = world.startRelay({ bus });
+  for (const n of upTo(10)) {
+    await world.append(keys.map((key) => event(key, n)));
+    relay.committed(upTo(partitions));
+  }
+  await waitUntil(() => world.seen.length === 10 * (partitions - 1), { what: 'the events of the other partitions' });
+  await waitUntil(async () => (await world.waiting()) === 10, { what: 'only the stuck partition to be left' });
+});
+
+test('large events are published in batches that Kafka takes', async () => {
+  const sizes: number[] = [];
+  const bus: EventBus = {
+    ...world.bus,
+    publish(batch, signal) {
+      sizes.push(batch.records.reduce((sum, { value }) => sum + value.length, 0));
+      return world.bus.publish(batch, signal);
+    },
+  };
+  await world.append(upTo(20).map((n) => event('res_1', n, Buffer.alloc(300_000, n))));
+  world.startRelay({ bus });
+  await drained();
+  expect(world.seen).toEqual(upTo(20).map((n) => `res_1:${n}`));
+  expect(Math.max(...sizes)).toBeLessThan(1_000_000);
+});
+
+describe('several relays', () => {
+  test('share the partitions, and one takes over what another leaves', async () => {
+    const first = world.startRelay({ balanceMs: 50 });
+    await waitUntil(() => ownsAll(first.relay), { what: 'all partitions at the first' });
+    const second = world.startRelay({ balanceMs: 50 });
+    const held = ({ relay }: typeof first) => upTo(partitions).filter(relay.owns);
+    await waitUntil(() => held(first).length === 2 && held(second).length === 2, { what: 'equal shares' });
+    expect([...held(first), ...held(second)].sort()).toEqual(upTo(partitions));
+    await first.stop();
+    await waitUntil(() => ownsAll(second.relay), { what: 'all partitions at the second' });
+  });
+
+  test('a relay whose connection is lost holds nothing and fails; another goes on where it was', async () => {
+    const pool = createPool({ url: world.database.url, max: 5, applicationName: 'doomed-relay', log });
+    pool.on('error', () => {});
+    const first = world.startRelay({ pool });
+    await waitUntil(() => ownsAll(first.relay), { what: 'all partitions at the first' });
+    const second = world.startRelay({ balanceMs: 50 });
+    await world.database.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'doomed-relay'`,
+    );
+    await expect(first.ended).rejects.toThrow();
+    expect(upTo(partitions).some(first.relay.owns)).toBe(false);
+    await waitUntil(() => ownsAll(second.relay), { what: 'all partitions at the second' });
+    await world.append([event('res_1', 0)]);
+    second.relay.committed([event('res_1', 0).partition]);
+    await waitUntil(() => world.seen.length === 1, { what: 'the event' });
+    await pool.end();
+  });
+
+  test('a commit beside a relay that holds nothing wakes the one that does', async () => {
+    const holder = world.startRelay();
+    await waitUntil(() => ownsAll(holder.relay), { what: 'the partitions' });
+    const other = world.startRelay();
+    await world.append([event('res_1', 0)]);
+    other.relay.committed([event('res_1', 0).partition]);
+    await waitUntil(() => world.seen.length === 1, { what: 'the event' });
+  });
+
+  test('while shares move back and forth nothing is lost or out of order', async () => {
+    const first = world.startRelay({ balanceMs: 20 });
+    const total = 300;
+    const writing = (async () => {
+      for (const n of upTo(total)) {
+        await world.append(keys.map((key) => event(key, n)));
+        first.relay.committed(upTo(partitions));
+      }
+    })();
+    for (const _ of upTo(3)) {
+      const guest = world.startRelay({ balanceMs: 20 });
+      await waitUntil(() => upTo(partitions).some(guest.relay.owns), { what: 'a share for the guest' });
+      await guest.stop();
+    }
+    await writing;
+    await drained();
+    for (const key of keys) expect(firstSeen(world.seen)[key]).toEqual(upTo(total));
+  });
+});
+
+test('the age of the oldest waiting event is known', async () => {
+  const { relay, stop } = world.startRelay();
+  expect(await relay.lagSeconds()).toBe(0);
+  await stop();
+  await world.append([event('res_1', 0)]);
+  await world.database.pool.query(`update outbox.events set created_at = now() - interval '1 minute'`);
+  expect(await relay.lagSeconds()).toBeGreaterThanOrEqual(60);
+});
+
+test('the relay reads a backlog of one partition by the index, without sorting it', async () => {
+  await world.database.pool.query(
+    `insert into outbox.events (workspace_id, environment, partition, event_id, event_type, record_key, request_id,
+                                traceparent, payload)
+     select 'ws_1', 'live', n % $1, n, '', '', '', '', '' from generate_series(1, 50000) as n`,
+    [partitions],
+  );
+  await world.database.pool.query('analyze outbox.events');
+  const client = await world.database.pool.connect();
+  try {
+    expect(await readPending(client, [0, 1])).toHaveLength(400);
+    const { rows } = await client.query(`explain (analyze, format json) execute "outbox-read" ('{0,1}', 200, 1000000)`);
+    const plan = JSON.stringify(rows[0]);
+    expect(plan).toContain('events_by_partition');
+    expect(plan).not.toContain('Seq Scan');
+  } finally {
+    client.release();
+  }
+});
