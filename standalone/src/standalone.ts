@@ -58,7 +58,11 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
     );
     // Before resources: its consumer is there when the relay publishes the first event.
     const webhooks = await run(
-      createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings, { ...part('webhooks'), ...bus })),
+      createWebhooks(
+        // On a database of our own there is no other instance: what one before us had under way is ours at once.
+        { ...readWebhooksConfig(settings), releaseLeases: given.DATABASE_URL === '' },
+        createWebhooksContext(settings, { ...part('webhooks'), ...bus }),
+      ),
     );
     const resources = await run(
       createResources(

@@ -35,6 +35,7 @@ const ourSettings = {
   shared_buffers: '32MB',
   wal_level: 'minimal',
   max_wal_senders: '0',
+  max_logical_replication_workers: '0',
   max_wal_size: '256MB',
   io_method: 'sync',
   autovacuum_max_workers: '2',
