@@ -41,11 +41,14 @@ export interface Topic {
 
 /** A durable or in-process log of partitions. Kafka and the in-process bus implement it; one conformance suite holds both. */
 export interface EventBus {
-  /** Connects, and makes the topics that are missing. */
-  start(topics: readonly { topic: string; partitions: number; replication: number }[]): Promise<void>;
+  /**
+   * Connects, and makes the topics that are missing. A bus that is away does not fail the start: it goes on trying, and
+   * publish() and consume() wait for it.
+   */
+  start(topics: readonly Topic[]): Promise<void>;
   /**
    * Resolves once the batch is safe (Kafka: acks=all). One batch per partition at a time is the caller's duty.
-   * Rejects if it may not be; then the whole batch has to be published again.
+   * Rejects if it may not be, after half a minute at the latest; then the whole batch has to be published again.
    */
   publish(batch: PublishBatch, signal: AbortSignal): Promise<void>;
   /** Consumes until the signal aborts; resolves when the batch under way is finished. Throws if it cannot go on. */
