@@ -12,11 +12,13 @@ export interface TestDatabase {
 const log = { warn() {} };
 
 /**
- * A database of its own on the server of TEST_DATABASE_URL: migrated once into a template, then copied, which takes
- * milliseconds.
+ * A database of its own on a server, by default that of TEST_DATABASE_URL: migrated once into a template, then copied,
+ * which takes milliseconds.
  */
-export async function testDatabase(migrations: readonly Migration[]): Promise<TestDatabase> {
-  const server = process.env.TEST_DATABASE_URL;
+export async function testDatabase(
+  migrations: readonly Migration[],
+  server = process.env.TEST_DATABASE_URL,
+): Promise<TestDatabase> {
   if (!server) throw new Error('TEST_DATABASE_URL is not set; run the tests by `npm test`');
   const admin = createPool({ url: server, max: 1, applicationName: 'testkit', log });
   const template = `rms_template_${fingerprint(migrations)}`;

@@ -1,0 +1,27 @@
+import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
+import { createClient } from '@rms/rpc';
+
+const timeoutMs = 2_000;
+
+/** Whether a gRPC server says that it is serving. */
+export async function isServing(address: string): Promise<boolean> {
+  const health = createClient(Health, { target: address, timeoutMs });
+  try {
+    return (await health.check({})).status === ServingStatus.SERVING;
+  } catch {
+    return false;
+  } finally {
+    health.close();
+  }
+}
+
+/** Whether a gateway says that it is ready. */
+export async function isReady(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}
