@@ -1,4 +1,5 @@
 import { type ErrorCode, RmsError } from '@rms/errors';
+import type { DatabaseError } from 'pg';
 
 /** Which public error a violated constraint means, by the constraint's name. */
 export type ConstraintErrors = Readonly<Record<string, { code: ErrorCode; message?: string }>>;
@@ -14,7 +15,7 @@ const lostConnection = new RegExp(
 /** Turns whatever a query threw into the one error type; every PostgreSQL error is translated here and nowhere else. */
 export function translatePgError(error: unknown, constraints: ConstraintErrors = {}): RmsError {
   if (error instanceof RmsError) return error;
-  const { code = '', constraint, message = '' } = error as { code?: string; constraint?: string; message?: string };
+  const { code = '', constraint, message = '' } = (error ?? {}) as Partial<DatabaseError>;
   if (constraint !== undefined && constraints[constraint]) {
     const { code: publicCode, ...options } = constraints[constraint];
     return new RmsError(publicCode, { ...options, cause: error });

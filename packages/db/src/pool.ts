@@ -35,5 +35,7 @@ export function createPool({ url, max, applicationName, log }: PoolOptions): Poo
   });
   // An idle connection that breaks is the pool's business: it is replaced at the next query.
   pool.on('error', (err) => log.warn({ err, database_pool: applicationName }, 'an idle database connection broke'));
+  // One that breaks while it is in use tells its query, and then says so again as an event that would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }

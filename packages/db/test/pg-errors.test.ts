@@ -1,0 +1,110 @@
+import { RmsError } from '@rms/errors';
+import { freePort, type TestDatabase, testDatabase } from '@rms/testkit';
+import { createPool, inTransaction, translatePgError } from '../src/index.ts';
+
+const log = { warn() {} };
+
+describe('translatePgError', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase([]);
+    await database.pool.query('create table things (id int constraint things_pkey primary key, name text)');
+  });
+  afterAll(() => database?.drop());
+
+  const failureOf = async (work: Promise<unknown>) =>
+    work.then(
+      () => {
+        throw new Error('it did not fail');
+      },
+      (error: unknown) => error,
+    );
+  const codeOf = async (work: Promise<unknown>) => translatePgError(await failureOf(work)).code;
+
+  test('a server that does not listen is service_unavailable', async () => {
+    const url = `postgres://postgres@127.0.0.1:${await freePort()}/x`;
+    const pool = createPool({ url, max: 1, applicationName: 'test', log });
+    expect(await codeOf(pool.query('select 1'))).toBe('service_unavailable');
+    await pool.end();
+  });
+
+  test('a name that does not resolve is service_unavailable', async () => {
+    const pool = createPool({ url: 'postgres://postgres@nowhere.invalid/x', max: 1, applicationName: 'test', log });
+    expect(await codeOf(pool.query('select 1'))).toBe('service_unavailable');
+    await pool.end();
+  });
+
+  test('a session that the server ends is service_unavailable, and the pool goes on', async () => {
+    const pool = createPool({ url: database.url, max: 1, applicationName: 'test', log });
+    const suicide = pool.query('select pg_terminate_backend(pg_backend_pid())');
+    expect(await codeOf(suicide)).toBe('service_unavailable');
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    await pool.end();
+  });
+
+  test('no free connection within the limit is service_unavailable', async () => {
+    const pool = createPool({ url: database.url, max: 1, applicationName: 'test', log });
+    const holder = await pool.connect();
+    expect(await codeOf(pool.query('select 1'))).toBe('service_unavailable');
+    holder.release();
+    await pool.end();
+  });
+
+  test('a pool that has ended is service_unavailable', async () => {
+    const pool = createPool({ url: database.url, max: 1, applicationName: 'test', log });
+    await pool.end();
+    expect(await codeOf(pool.query('select 1'))).toBe('service_unavailable');
+  });
+
+  test('a statement that ran into its timeout is timeout', async () => {
+    const slow = inTransaction(database.pool, async (tx) => {
+      await tx.query('set local statement_timeout = 20');
+      await tx.query('select pg_sleep(10)');
+    });
+    expect(await codeOf(slow)).toBe('timeout');
+  });
+
+  test('a server that does not answer is timeout', async () => {
+    const silent = { text: 'select pg_sleep(2)', query_timeout: 50 };
+    expect(await codeOf(database.pool.query(silent))).toBe('timeout');
+  });
+
+  test('a lost serialization race is a conflict that can be retried', async () => {
+    await database.pool.query(`insert into things values (50, 'a')`);
+    const race = inTransaction(database.pool, async (tx) => {
+      await tx.query('set transaction isolation level serializable');
+      await tx.query('select * from things where id = 50');
+      await database.pool.query(`update things set name = 'b' where id = 50`);
+      await tx.query(`update things set name = 'c' where id = 50`);
+    });
+    const error = translatePgError(await failureOf(race));
+    expect(error.code).toBe('conflict');
+    expect(error.kind.retryable).toBe(true);
+  });
+
+  test('NUL in a text is the fault of the client', async () => {
+    expect(await codeOf(database.pool.query('select $1::text', ['a\u0000b']))).toBe('invalid_request');
+    expect(await codeOf(database.pool.query('select $1::jsonb', ['{"a": "\\u0000"}']))).toBe('invalid_request');
+  });
+
+  test('a violated constraint is what its name means, with the cause kept', async () => {
+    await database.pool.query('insert into things values (1)');
+    const failure = await failureOf(database.pool.query('insert into things values (1)'));
+    const error = translatePgError(failure, { things_pkey: { code: 'not_found', message: 'taken' } });
+    expect([error.code, error.message, error.cause]).toEqual(['not_found', 'taken', failure]);
+  });
+
+  test('anything else is internal_error and says nothing of the statement', async () => {
+    const failure = await failureOf(database.pool.query('select secret_column from things'));
+    const error = translatePgError(failure);
+    expect(error.code).toBe('internal_error');
+    expect(error.message).not.toContain('secret_column');
+    expect(error.cause).toBe(failure);
+    expect(translatePgError(undefined).code).toBe('internal_error');
+  });
+
+  test('an RmsError stays what it is', () => {
+    const error = new RmsError('not_found');
+    expect(translatePgError(error)).toBe(error);
+  });
+});
