@@ -1,0 +1,73 @@
+import { createLogger, superviseWorkers } from '@rms/service';
+import { describeWith, type Kafka, startKafka, waitUntil } from '@rms/testkit';
+import { createKafkaBus } from '../src/kafka-bus.ts';
+import { record, text } from './conformance.ts';
+
+const log = createLogger({ name: 'bus', level: 'silent' });
+const topic = 'rms.test';
+const never = new AbortController().signal;
+
+// Its brokers are its own, since it kills them; the shared one shows that this machine can run Kafka.
+describeWith('kafka', 'the Kafka bus, when a broker is killed', () => {
+  let kafka: Kafka;
+  afterEach(() => kafka.stop());
+
+  /** A bus, a supervised consumer, and what it has handled. */
+  const open = async (replication: number) => {
+    const bus = createKafkaBus({ brokers: kafka.brokers.split(','), clientId: 'rms-test', log });
+    await bus.start([{ topic, partitions: 2, replication }]);
+    const seen: string[] = [];
+    const onBatch = async (records: Parameters<typeof text>[0][]) => void seen.push(...records.map(text));
+    const consumer = {
+      name: 'consumer',
+      run: (signal: AbortSignal) =>
+        bus.consume({ topic, group: 'rms-test', onBatch: (records) => onBatch([...records]) }, signal),
+    };
+    const workers = superviseWorkers([consumer], log);
+    /** As the relay does it: a batch is published until it is acknowledged. */
+    const publish = async (n: number) => {
+      for (;;) {
+        try {
+          return await bus.publish({ topic, partition: n % 2, records: [record(String(n))] }, never);
+        } catch {}
+      }
+    };
+    const close = async () => {
+      await workers.stop();
+      await bus.stop();
+    };
+    return { bus, seen, publish, close };
+  };
+  const publishInOrder = async (publish: (n: number) => Promise<void>, from: number, to: number) => {
+    for (let n = from; n < to; n += 1) await publish(n);
+  };
+  const complete = (seen: readonly string[], total: number) =>
+    waitUntil(() => new Set(seen).size === total, { what: `${total} records`, timeoutMs: 60_000 });
+
+  test('the only broker is killed and returns: no acknowledged record is lost, and the consumer goes on', async () => {
+    kafka = await startKafka({ brokers: 1 });
+    const { bus, seen, publish, close } = await open(1);
+    await publishInOrder(publish, 0, 100);
+    await complete(seen, 100);
+    const publishing = publishInOrder(publish, 100, 200);
+    await kafka.kill(0);
+    await waitUntil(async () => !(await bus.healthy()), { what: 'the bus to notice' });
+    await kafka.restart(0);
+    await publishing;
+    await complete(seen, 200);
+    await waitUntil(() => bus.healthy(), { what: 'the bus to be healthy again' });
+    await close();
+  }, 120_000);
+
+  test('one of three brokers is killed for good: publishing and consuming go on without it', async () => {
+    kafka = await startKafka({ brokers: 3 });
+    const { seen, publish, close } = await open(3);
+    await publishInOrder(publish, 0, 100);
+    await complete(seen, 100);
+    const publishing = publishInOrder(publish, 100, 300);
+    await kafka.kill(1);
+    await publishing;
+    await complete(seen, 300);
+    await close();
+  }, 180_000);
+});
