@@ -13,7 +13,8 @@ import type { Environment } from "../../common/v1/common_pb.js";
 export declare const file_rms_webhooks_v1_webhook: GenFile;
 
 /**
- * When a failed delivery is tried again: the n-th retry after initial_delay × 5^(n-1) or so, at most max_delay, ± jitter.
+ * When a failed delivery is tried again: after initial_delay × 1, 5, 30, 120, 720, then six times more each, at most
+ * max_delay, with 10 % of jitter.
  *
  * @generated from message rms.webhooks.v1.RetryPolicy
  */

@@ -1,0 +1,53 @@
+import { deriveKey, readMasterKey } from '@rms/secrets';
+import { requireSettings, type Settings, SettingsError } from '@rms/service';
+import { parseCidr } from './egress/addresses.ts';
+
+export interface WebhooksConfig {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Seals secrets; 32 bytes. */
+  readonly secretKey: Buffer;
+  /** Authenticates page tokens; 32 bytes. */
+  readonly pageTokenKey: Buffer;
+  readonly topic: string;
+  readonly partitions: number;
+  readonly replication: number;
+  readonly egress: EgressConfig;
+  readonly eraseOnDelete: boolean;
+  /** Take over what another instance has leased, at the start: right only where there is no other instance. */
+  readonly releaseLeases: boolean;
+}
+
+/** Where webhooks may call. */
+export interface EgressConfig {
+  readonly allowHttp: boolean;
+  /** Networks that are allowed though they are not public. */
+  readonly allowCidrs: readonly string[];
+}
+
+export function readWebhooksConfig(settings: Settings): WebhooksConfig {
+  requireSettings(settings, 'ENCRYPTION_KEY');
+  const master = orSettingsError('', () => readMasterKey(settings.ENCRYPTION_KEY));
+  for (const cidr of settings.WEBHOOK_ALLOW_CIDRS) orSettingsError('WEBHOOK_ALLOW_CIDRS: ', () => parseCidr(cidr));
+  return {
+    host: settings.GRPC_HOST,
+    port: settings.GRPC_PORT,
+    secretKey: deriveKey(master, 'webhook secrets'),
+    pageTokenKey: deriveKey(master, 'webhooks page tokens'),
+    topic: 'rms.resource-events.v1',
+    partitions: settings.EVENT_PARTITIONS,
+    replication: settings.EVENT_REPLICATION,
+    egress: { allowHttp: settings.WEBHOOK_ALLOW_HTTP, allowCidrs: settings.WEBHOOK_ALLOW_CIDRS },
+    eraseOnDelete: settings.ERASE_ON_DELETE,
+    releaseLeases: false,
+  };
+}
+
+function orSettingsError<T>(prefix: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new SettingsError(`${prefix}${(error as Error).message}`);
+  }
+}

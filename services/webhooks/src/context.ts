@@ -1,0 +1,30 @@
+import { createKafkaBus, type EventBus } from '@rms/bus';
+import { createPool, type Pool } from '@rms/db';
+import { createLogger, type Logger, requireSettings, type Settings } from '@rms/service';
+
+export interface WebhooksContext {
+  readonly pool: Pool;
+  readonly bus: EventBus;
+  readonly log: Logger;
+}
+
+/** The real parts; a test or standalone passes its own for some of them. */
+export function createWebhooksContext(settings: Settings, overrides: Partial<WebhooksContext> = {}): WebhooksContext {
+  const log = overrides.log ?? createLogger({ name: 'webhooks', level: settings.LOG_LEVEL });
+  return {
+    log,
+    pool: overrides.pool ?? createServicePool(settings, log),
+    bus: overrides.bus ?? createServiceBus(settings, log),
+  };
+}
+
+function createServicePool(settings: Settings, log: Logger): Pool {
+  requireSettings(settings, 'DATABASE_URL');
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE: max } = settings;
+  return createPool({ url, max, applicationName: 'rms-webhooks', log });
+}
+
+function createServiceBus(settings: Settings, log: Logger): EventBus {
+  requireSettings(settings, 'KAFKA_BROKERS');
+  return createKafkaBus({ brokers: settings.KAFKA_BROKERS, clientId: 'rms-webhooks', log });
+}

@@ -1,0 +1,72 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import type { ConsumedRecord, EventBus } from '@rms/bus';
+import type { Pool } from '@rms/db';
+import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { coalesce } from '@rms/rpc';
+import type { Logger, Worker } from '@rms/service';
+import type { DeliveryEngine } from '../delivery/engine.ts';
+import { fanOut } from './fan-out-queries.ts';
+
+export interface FanOutParts {
+  readonly pool: Pool;
+  readonly bus: EventBus;
+  readonly topic: string;
+  readonly engine: Pick<DeliveryEngine, 'room' | 'deliver' | 'wake'>;
+  readonly log: Logger;
+}
+
+/** Below so much room, deliveries are stored as due instead of taken at once. */
+const leastRoom = 500;
+
+/**
+ * Turns events of the bus into deliveries. Batches of different partitions that come at the same time share a statement;
+ * the position on the bus moves on after its commit.
+ */
+export function createFanOut({ pool, bus, topic, engine, log }: FanOutParts): Worker {
+  const storeTogether = coalesce(
+    async (batches: ResourceEvent[][]) => {
+      const lease = engine.room() > leastRoom;
+      const jobs = await fanOut(pool, unique(batches.flat()), lease);
+      if (lease) engine.deliver(jobs);
+      else engine.wake();
+      return batches.map(() => undefined);
+    },
+    { maxInFlight: 1, maxBatch: 32 },
+  );
+  return {
+    name: 'fan-out',
+    run: (signal) =>
+      bus.consume(
+        {
+          topic,
+          group: 'rms-webhooks',
+          onBatch: async (records) => {
+            const events = records.flatMap((record) => decode(record, log) ?? []);
+            if (events.length > 0) await storeTogether(events);
+          },
+        },
+        signal,
+      ),
+  };
+}
+
+/** Undefined, and a line in the log, if the record is none of ours: it must not stop those behind it. */
+function decode(record: ConsumedRecord, log: Logger): ResourceEvent | undefined {
+  try {
+    const event = fromBinary(ResourceEventSchema, record.value);
+    if (event.id !== '' && event.workspaceId !== '' && event.body.length > 0) return event;
+    throw new Error('it names no event');
+  } catch (err) {
+    const { partition, offset, headers } = record;
+    log.error(
+      { err, partition, offset, request_id: headers['x-request-id'] },
+      'a record cannot be read; it is skipped',
+    );
+    return undefined;
+  }
+}
+
+/** A statement can't meet the same event twice. */
+function unique(events: readonly ResourceEvent[]): ResourceEvent[] {
+  return [...new Map(events.map((event) => [event.id, event])).values()];
+}

@@ -1,0 +1,3 @@
+export { readWebhooksConfig, type WebhooksConfig } from './config.ts';
+export { createWebhooksContext, type WebhooksContext } from './context.ts';
+export { createWebhooks } from './service.ts';

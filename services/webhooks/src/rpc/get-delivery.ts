@@ -1,0 +1,14 @@
+import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { toDeliveryMessage } from '../log/delivery-message.ts';
+import { readDeliveries } from '../log/log-queries.ts';
+import { toScope } from '../subscription/webhook-message.ts';
+import { found, type HandlerParts, translated } from './parts.ts';
+
+export function getDelivery({ pool }: HandlerParts): Handlers<typeof DeliveriesService>['getDelivery'] {
+  return (request) =>
+    translated(async () => {
+      const [delivery] = await readDeliveries(pool, toScope(request), { id: request.id }, 1);
+      return { delivery: toDeliveryMessage(found(delivery, 'delivery', request.id)) };
+    });
+}

@@ -1,0 +1,43 @@
+import { type Pool, translatePgError } from '@rms/db';
+import { RmsError } from '@rms/errors';
+import type { SecretBox } from '@rms/secrets';
+import type { Logger } from '@rms/service';
+import type { Agent } from 'undici';
+import type { EgressConfig } from '../config.ts';
+import type { DeliveryEngine } from '../delivery/engine.ts';
+import type { SecretCache } from '../delivery/secret-cache.ts';
+import type { Resolve } from '../egress/resolve.ts';
+
+/** What the handlers need. */
+export interface HandlerParts {
+  readonly pool: Pool;
+  readonly box: SecretBox;
+  readonly secrets: SecretCache;
+  readonly agent: Agent;
+  readonly egress: EgressConfig;
+  readonly permitted: (address: string) => boolean;
+  readonly resolve: Resolve;
+  readonly engine: Pick<DeliveryEngine, 'wake'>;
+  readonly pageTokenKey: Buffer;
+  readonly log: Logger;
+}
+
+/** Runs a handler's work; whatever PostgreSQL raises leaves as the one error type. */
+export async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw translatePgError(error);
+  }
+}
+
+/** The thing, or `not_found`. */
+export function found<T>(thing: T | undefined, what: 'webhook' | 'delivery', id: string): T {
+  if (thing === undefined) throw new RmsError('not_found', { message: `There is no ${what} "${id}".` });
+  return thing;
+}
+
+export function checkPageSize(pageSize: number, limit: number): void {
+  if (pageSize >= 1 && pageSize <= limit) return;
+  throw new RmsError('invalid_request', { details: [{ field: 'per_page', message: `must be 1 to ${limit}` }] });
+}

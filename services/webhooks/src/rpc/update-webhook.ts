@@ -1,0 +1,59 @@
+import { inTransaction } from '@rms/db';
+import { RmsError } from '@rms/errors';
+import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import type { UpdateWebhookRequest, WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { checkRetryPolicy } from '../delivery/retry-policy.ts';
+import { checkEvents, type Webhook } from '../subscription/webhook.ts';
+import { fromRetryPolicyMessage, toScope, toWebhookMessage } from '../subscription/webhook-message.ts';
+import { failPending, lockWebhook, updateWebhook as writeWebhook } from '../subscription/webhook-queries.ts';
+import { checkWebhookUrl } from '../subscription/webhook-url.ts';
+import { found, type HandlerParts, translated } from './parts.ts';
+
+/** Changes what is sent. A webhook that becomes disabled ends its pending deliveries as failed; they can be redelivered. */
+export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['updateWebhook'] {
+  return (request) =>
+    translated(async () => {
+      const url = await checkRequest(parts, request);
+      const updated = await inTransaction(parts.pool, async (tx) => {
+        const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
+        const changed = change(webhook, request, url);
+        await writeWebhook(tx, changed);
+        if (webhook.status === 'active' && changed.status === 'disabled') await failPending(tx, changed, changed.id);
+        return changed;
+      });
+      return { webhook: toWebhookMessage(updated) };
+    });
+}
+
+async function checkRequest(parts: HandlerParts, request: UpdateWebhookRequest): Promise<string | undefined> {
+  const checked =
+    request.url === undefined
+      ? undefined
+      : await checkWebhookUrl(request.url, parts.egress, parts.permitted, parts.resolve);
+  const details = [...(checked?.violations ?? []), ...(request.events ? checkEvents(request.events.types) : [])];
+  if (request.status === WebhookStatus.UNSPECIFIED) {
+    details.push({ field: 'status', message: 'must be active or disabled' });
+  }
+  if (details.length > 0) throw new RmsError('invalid_request', { details });
+  return checked?.url;
+}
+
+function change(webhook: Webhook, request: UpdateWebhookRequest, url: string | undefined): Webhook {
+  const retryPolicy = request.retryPolicy
+    ? fromRetryPolicyMessage(request.retryPolicy, webhook.retryPolicy)
+    : webhook.retryPolicy;
+  const details = checkRetryPolicy(retryPolicy);
+  if (details.length > 0) throw new RmsError('invalid_request', { details });
+  const status =
+    request.status === undefined ? webhook.status : request.status === WebhookStatus.ACTIVE ? 'active' : 'disabled';
+  return {
+    ...webhook,
+    url: url ?? webhook.url,
+    events: request.events?.types ?? webhook.events,
+    status,
+    disableReason: status === 'active' ? undefined : (webhook.disableReason ?? 'manual'),
+    retryPolicy,
+    updatedAt: new Date(),
+  };
+}

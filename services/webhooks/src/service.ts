@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
+import { createSecretBox } from '@rms/secrets';
+import type { WebhooksConfig } from './config.ts';
+import type { WebhooksContext } from './context.ts';
+import { createDeliveryEngine } from './delivery/engine.ts';
+import { createSecretCache } from './delivery/secret-cache.ts';
+import { createAddressGuard } from './egress/addresses.ts';
+import { createGuardedAgent } from './egress/guarded-agent.ts';
+import { createResolve } from './egress/resolve.ts';
+import { createFanOut } from './fan-out/fan-out.ts';
+import { createHousekeeping } from './housekeeping.ts';
+import { createWebhook } from './rpc/create-webhook.ts';
+import { deleteWebhook } from './rpc/delete-webhook.ts';
+import { getDelivery } from './rpc/get-delivery.ts';
+import { getWebhook } from './rpc/get-webhook.ts';
+import { listDeliveries } from './rpc/list-deliveries.ts';
+import { listWebhooks } from './rpc/list-webhooks.ts';
+import type { HandlerParts } from './rpc/parts.ts';
+import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
+import { replayDeliveries } from './rpc/replay-deliveries.ts';
+import { rotateSecret } from './rpc/rotate-secret.ts';
+import { testWebhook } from './rpc/test-webhook.ts';
+import { updateWebhook } from './rpc/update-webhook.ts';
+import { disableGone } from './subscription/webhook-queries.ts';
+
+const connectionsPerOrigin = 64;
+
+/** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
+export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
+  const { pool, bus, log } = context;
+  const { topic, partitions, replication, egress, pageTokenKey } = config;
+  const box = createSecretBox(config.secretKey);
+  const secrets = createSecretCache(box);
+  const permitted = createAddressGuard(egress.allowCidrs);
+  const resolve = createResolve();
+  const agent = createGuardedAgent({ allowHttp: egress.allowHttp, permitted, resolve, connectionsPerOrigin });
+  const engine = createDeliveryEngine({
+    pool,
+    agent,
+    secrets,
+    log,
+    releaseLeases: config.releaseLeases,
+    async onGone(job) {
+      log.warn(
+        { webhook_id: job.webhookId, delivery_id: job.id },
+        'the endpoint is gone (410); the webhook is disabled',
+      );
+      await disableGone(pool, job, job.webhookId);
+    },
+  });
+  const fanOut = createFanOut({ pool, bus, topic, engine, log });
+  const parts: HandlerParts = { pool, box, secrets, agent, egress, permitted, resolve, engine, pageTokenKey, log };
+
+  return createGrpcService({
+    name: 'webhooks',
+    host: config.host,
+    port: config.port,
+    log,
+    services: [
+      rpcService(WebhooksService, {
+        createWebhook: createWebhook(parts),
+        getWebhook: getWebhook(parts),
+        listWebhooks: listWebhooks(parts),
+        updateWebhook: updateWebhook(parts),
+        deleteWebhook: deleteWebhook(parts),
+        rotateSecret: rotateSecret(parts),
+        testWebhook: testWebhook(parts),
+      }),
+      rpcService(DeliveriesService, {
+        listDeliveries: listDeliveries(parts),
+        getDelivery: getDelivery(parts),
+        redeliverDelivery: redeliverDelivery(parts),
+        replayDeliveries: replayDeliveries(parts),
+      }),
+    ],
+    workers: [fanOut, engine, createHousekeeping({ pool, log, eraseOnDelete: config.eraseOnDelete })],
+    ready: async () => {
+      await pool.query('select 1');
+    },
+    open: () => bus.start([{ topic, partitions, replication }]),
+    async close() {
+      await bus.stop();
+      await Promise.race([agent.close(), delay(1_000, undefined, { ref: false }).then(() => agent.destroy())]);
+      await pool.end();
+    },
+  });
+}
