@@ -15,19 +15,22 @@ const buildStamp = join(root, 'node_modules', '.cache', 'rms-build');
 /** Something that a person can mend; shown as one line, without a stack. */
 export class PrepareError extends Error {}
 
-/** Installs what is missing and builds what is out of date; a few milliseconds when there is nothing to do. */
-export function prepare() {
+/**
+ * Installs what is missing and builds what is out of date; a few milliseconds when there is nothing to do.
+ * `development`: the tools of tests and checks are needed as well.
+ */
+export function prepare({ development = false } = {}) {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])) {
     throw new PrepareError(`Node ${oldestNode.join('.')} or later is needed; this is ${process.versions.node}`);
   }
-  ensureInstalled();
+  ensureInstalled({ development });
   ensureBuilt();
 }
 
 /** Runs `npm ci` unless every package of the lock file is there in its version. */
-export function ensureInstalled() {
-  if (isInstalled()) return;
+export function ensureInstalled({ development = false } = {}) {
+  if (isInstalled(development)) return;
   process.stderr.write('rms: installing dependencies (npm ci)\n');
   run('npm', ['ci', '--no-audit', '--no-fund'], 'npm ci failed; is the package registry within reach?');
 }
@@ -43,14 +46,14 @@ export function ensureBuilt() {
   writeFileSync(buildStamp, state);
 }
 
-function isInstalled() {
+function isInstalled(development) {
   const installedFile = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(installedFile) || !existsSync(compiler)) return false;
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const installed = JSON.parse(readFileSync(installedFile, 'utf8')).packages;
   return Object.entries(wanted).every(([path, { version, link, dev, optional, devOptional }]) => {
     // Optional packages are of other platforms; development ones may have been left out on purpose.
-    if (!path.startsWith('node_modules/') || dev || optional || devOptional) return true;
+    if (!path.startsWith('node_modules/') || optional || devOptional || (dev && !development)) return true;
     return link ? existsSync(join(root, path)) : installed[path]?.version === version;
   });
 }

@@ -1,7 +1,16 @@
-/** What a suite may need beside PostgreSQL, and the variable that says where it is. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** Servers of the whole test run, and the variable that says where each is. */
 const variables = { redis: 'TEST_REDIS_URL', kafka: 'TEST_KAFKA_BROKERS' };
 
+/** Programs that a suite starts itself, by startRedis() and startKafka(). */
+const programs = { 'redis-server': ['redis-server'], java: ['java', 'mvn'] };
+
 export type TestServer = keyof typeof variables;
+
+/** What a suite may need beside PostgreSQL. */
+export type Need = TestServer | keyof typeof programs;
 
 /** The part of jest that is needed; this file is also loaded where there is no jest, by the benchmarks. */
 type Describe = { (name: string, suite: () => void): void; skip(name: string, suite: () => void): void };
@@ -14,13 +23,28 @@ export function testServer(server: TestServer): string {
 }
 
 /**
- * A suite that needs servers beside PostgreSQL. Where one is missing the suite is skipped, and the closing lines of
- * `npm test` name it, with what brings the server.
+ * A suite that needs more than PostgreSQL: a server of the test run, or the programs for one of its own. Where that is
+ * missing the suite is skipped, and the closing lines of `npm test` name it, with what brings it.
  */
-export function describeWith(servers: TestServer | readonly TestServer[], name: string, suite: () => void): void {
-  const needed = typeof servers === 'string' ? [servers] : servers;
-  const missing = needed.filter((server) => !process.env[variables[server]]);
+export function describeWith(needs: Need | readonly Need[], name: string, suite: () => void): void {
   const { describe } = globalThis as unknown as { describe: Describe };
+  const missing = (typeof needs === 'string' ? [needs] : needs).filter((need) => !isThere(need));
   if (missing.length === 0) describe(name, suite);
   else describe.skip(`${name} [needs ${missing.join(', ')}]`, suite);
+}
+
+function isThere(need: Need): boolean {
+  if (need === 'redis' || need === 'kafka') return Boolean(process.env[variables[need]]);
+  return programs[need].every(isInstalled);
+}
+
+function isInstalled(program: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }

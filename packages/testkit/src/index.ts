@@ -1,4 +1,4 @@
-export { describeWith, type TestServer, testServer } from './describe-with.ts';
+export { describeWith, type Need, type TestServer, testServer } from './describe-with.ts';
 export { freePort } from './free-port.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';

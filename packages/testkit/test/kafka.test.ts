@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
-import { type Kafka, startKafka, waitUntil } from '../src/index.ts';
+import { describeWith, type Kafka, startKafka, waitUntil } from '../src/index.ts';
 
-describe('startKafka', () => {
+describeWith('java', 'startKafka', () => {
   let kafka: Kafka | undefined;
   afterEach(async () => {
     await kafka?.stop();

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { type RedisServer, startRedis } from '../src/index.ts';
+import { describeWith, type RedisServer, startRedis } from '../src/index.ts';
 
-describe('startRedis', () => {
+describeWith('redis-server', 'startRedis', () => {
   let redis: RedisServer;
   beforeAll(async () => {
     redis = await startRedis();
