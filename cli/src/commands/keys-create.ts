@@ -1,0 +1,49 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { Command, Option } from 'commander';
+import { durationMs, workspaceOption } from '../arguments.ts';
+import { withServices } from '../connect.ts';
+import { keyDocument, toScope } from '../documents.ts';
+import { print } from '../print.ts';
+import { workspaceOf } from '../workspace.ts';
+
+interface Options {
+  environment: 'live' | 'test';
+  scope: string;
+  name: string;
+  expiresIn?: number;
+  allowIp: string[];
+  workspace?: string;
+  json?: boolean;
+}
+
+export function keysCreateCommand(): Command {
+  return new Command('create')
+    .description('make an API key; its value is shown this once')
+    .addOption(new Option('--environment <name>', 'where it works').choices(['live', 'test']).makeOptionMandatory())
+    .addOption(
+      new Option('--scope <scope>', 'what it may do').choices(['read', 'write', 'admin']).makeOptionMandatory(),
+    )
+    .requiredOption('--name <name>', 'what it is for')
+    .option('--expires-in <duration>', 'e.g. 30d; without it the key does not expire', durationMs)
+    .option('--allow-ip <cidr>', 'an address or network it may be used from; repeatable', collect, [])
+    .addOption(workspaceOption())
+    .action((options: Options) =>
+      withServices(async (services) => {
+        const { key, keyValue } = await services.keys.createKey({
+          workspaceId: await workspaceOf(services, options),
+          environment: options.environment === 'live' ? Environment.LIVE : Environment.SANDBOX,
+          scope: toScope(options.scope),
+          name: options.name,
+          allowedIps: options.allowIp,
+          ...(options.expiresIn === undefined ? {} : { expireTime: timestampFromMs(Date.now() + options.expiresIn) }),
+        });
+        if (key)
+          print(options, keyDocument(key, keyValue), () => `${keyValue}\n\n${key.id}; the value is shown this once`);
+      }),
+    );
+}
+
+function collect(value: string, all: string[]): string[] {
+  return [...all, value];
+}

@@ -1,0 +1,41 @@
+import { Command } from 'commander';
+import { workspaceOption } from '../arguments.ts';
+import { withServices } from '../connect.ts';
+import { deliveryDocument } from '../documents.ts';
+import { print } from '../print.ts';
+import { workspaceOf } from '../workspace.ts';
+
+interface Step {
+  at: string;
+  what: string;
+}
+
+/** What a request caused, as the delivery log knows it: its events, their deliveries and attempts, on one time line. */
+export function traceCommand(): Command {
+  return new Command('trace')
+    .description('show what one request (its X-Request-ID) caused')
+    .argument('<request-id>', 'the X-Request-ID')
+    .addOption(workspaceOption())
+    .action((requestId: string, options: { workspace?: string; json?: boolean }) =>
+      withServices(async (services) => {
+        const workspaceId = await workspaceOf(services, options);
+        const page = await services.deliveries.listDeliveries({ workspaceId, requestId, pageSize: 1_000 });
+        const deliveries = page.deliveries.map(deliveryDocument);
+        if (deliveries.length === 0) throw new Error(`no delivery is known of request "${requestId}"`);
+        const timeline = deliveries.flatMap(stepsOf).sort((a, b) => (a.at < b.at ? -1 : 1));
+        print(options, { request_id: requestId, deliveries, timeline }, () =>
+          timeline.map(({ at, what }) => `${at}  ${what}`).join('\n'),
+        );
+      }),
+    );
+}
+
+function stepsOf(delivery: ReturnType<typeof deliveryDocument>): Step[] {
+  const { id, event_id: eventId, event_type: type, webhook_id: webhookId, created_at: createdAt } = delivery;
+  const made: Step = { at: createdAt ?? '', what: `${type} ${eventId} → ${webhookId} (${id})` };
+  const attempts = delivery.attempts.map((attempt, i) => ({
+    at: attempt.at ?? '',
+    what: `attempt ${i + 1} of ${id}: ${attempt.error ?? attempt.status_code} in ${attempt.duration_ms} ms`,
+  }));
+  return [made, ...attempts];
+}

@@ -1,0 +1,33 @@
+import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { Command } from 'commander';
+import { workspaceOption } from '../arguments.ts';
+import { withServices } from '../connect.ts';
+import { webhookDocument } from '../documents.ts';
+import { print } from '../print.ts';
+import { workspaceOf } from '../workspace.ts';
+
+export function webhooksEnableCommand(): Command {
+  return statusCommand('enable', 'send events to a webhook again', WebhookStatus.ACTIVE);
+}
+
+export function webhooksDisableCommand(): Command {
+  return statusCommand(
+    'disable',
+    'send nothing more to a webhook; pending deliveries end as failed',
+    WebhookStatus.DISABLED,
+  );
+}
+
+function statusCommand(name: string, about: string, status: WebhookStatus): Command {
+  return new Command(name)
+    .description(about)
+    .argument('<id>', 'the webhook')
+    .addOption(workspaceOption())
+    .action((id: string, options: { workspace?: string; json?: boolean }) =>
+      withServices(async (services) => {
+        const workspaceId = await workspaceOf(services, options);
+        const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, status });
+        if (webhook) print(options, webhookDocument(webhook), () => `${id} is ${webhookDocument(webhook).status}`);
+      }),
+    );
+}

@@ -1,0 +1,18 @@
+import { Command } from 'commander';
+import { withServices } from '../connect.ts';
+import { time } from '../documents.ts';
+import { print } from '../print.ts';
+
+export function workspacesCreateCommand(): Command {
+  return new Command('create')
+    .description('make a workspace')
+    .argument('<name>', 'its name')
+    .action((name: string, options: { json?: boolean }) =>
+      withServices(async (services) => {
+        const { workspace } = await services.workspaces.createWorkspace({ name });
+        if (!workspace) return;
+        const document = { id: workspace.id, name: workspace.name, created_at: time(workspace.createTime) };
+        print(options, document, () => workspace.id);
+      }),
+    );
+}

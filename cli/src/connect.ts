@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { createClient, type RpcClient } from '@rms/rpc';
+import { readSettings } from '@rms/service';
+
+/** The services, as a command calls them. */
+export interface Services {
+  readonly workspaces: RpcClient<typeof WorkspacesService>;
+  readonly keys: RpcClient<typeof KeysService>;
+  readonly webhooks: RpcClient<typeof WebhooksService>;
+  readonly deliveries: RpcClient<typeof DeliveriesService>;
+}
+
+const timeoutMs = 15_000;
+
+/** Runs `work` with clients of the services, and closes them. */
+export async function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
+  const { auth, webhooks } = addresses();
+  const services: Services = {
+    workspaces: createClient(WorkspacesService, { target: auth, timeoutMs }),
+    keys: createClient(KeysService, { target: auth, timeoutMs }),
+    webhooks: createClient(WebhooksService, { target: webhooks, timeoutMs }),
+    deliveries: createClient(DeliveriesService, { target: webhooks, timeoutMs }),
+  };
+  try {
+    return await work(services);
+  } finally {
+    for (const client of Object.values(services)) client.close();
+  }
+}
+
+/** What the environment names; else what a service that runs on this machine has written into DATA_DIR; else the defaults. */
+function addresses(): { auth: string; webhooks: string } {
+  const settings = readSettings(process.env);
+  const local = process.env.AUTH_ADDRESS || process.env.WEBHOOKS_ADDRESS ? {} : readLocal(settings.DATA_DIR);
+  return { auth: local.auth ?? settings.AUTH_ADDRESS, webhooks: local.webhooks ?? settings.WEBHOOKS_ADDRESS };
+}
+
+function readLocal(dataDir: string): { auth?: string; webhooks?: string } {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, 'services.json'), 'utf8'));
+  } catch {
+    return {};
+  }
+}

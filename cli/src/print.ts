@@ -1,0 +1,15 @@
+/** Prints a command's outcome: one JSON document, or text for a person. */
+export function print({ json }: { json?: boolean }, document: unknown, text: () => string): void {
+  process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : `${text()}\n`);
+}
+
+/** Rows under their headings, in columns. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)));
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [line(headings), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,54 @@
+import { Command } from 'commander';
+import { configCommand } from './commands/config.ts';
+import { deliveriesListCommand } from './commands/deliveries-list.ts';
+import { deliveriesRedeliverCommand } from './commands/deliveries-redeliver.ts';
+import { deliveriesReplayCommand } from './commands/deliveries-replay.ts';
+import { keysCreateCommand } from './commands/keys-create.ts';
+import { keysListCommand } from './commands/keys-list.ts';
+import { keysRevokeCommand } from './commands/keys-revoke.ts';
+import { keysRollCommand } from './commands/keys-roll.ts';
+import { migrateCommand } from './commands/migrate.ts';
+import { traceCommand } from './commands/trace.ts';
+import { webhooksDisableCommand, webhooksEnableCommand } from './commands/webhooks-enable.ts';
+import { webhooksListCommand } from './commands/webhooks-list.ts';
+import { webhooksRetryPolicyCommand } from './commands/webhooks-retry-policy.ts';
+import { webhooksRotateSecretCommand } from './commands/webhooks-rotate-secret.ts';
+import { webhooksTestCommand } from './commands/webhooks-test.ts';
+import { workspacesCreateCommand } from './commands/workspaces-create.ts';
+import { workspacesListCommand } from './commands/workspaces-list.ts';
+
+/** The rms command. Every subcommand has --json: one JSON document on stdout, and nothing else there. */
+export function createProgram(): Command {
+  const program = new Command('rms')
+    .description('Manages keys, webhooks and deliveries of a running service.')
+    .exitOverride()
+    .showHelpAfterError('(rms --help shows how)');
+  group(program, 'keys', 'API keys', [keysCreateCommand, keysListCommand, keysRollCommand, keysRevokeCommand]);
+  group(program, 'webhooks', 'webhook subscriptions', [
+    webhooksListCommand,
+    webhooksRetryPolicyCommand,
+    webhooksRotateSecretCommand,
+    webhooksEnableCommand,
+    webhooksDisableCommand,
+    webhooksTestCommand,
+  ]);
+  group(program, 'deliveries', 'the delivery log', [
+    deliveriesListCommand,
+    deliveriesRedeliverCommand,
+    deliveriesReplayCommand,
+  ]);
+  group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand]);
+  for (const make of [traceCommand, migrateCommand, configCommand]) program.addCommand(inherit(program, make()));
+  return program;
+}
+
+function group(program: Command, name: string, about: string, commands: readonly (() => Command)[]): void {
+  const parent = inherit(program, new Command(name).description(about));
+  for (const make of commands) parent.addCommand(inherit(program, make()));
+  program.addCommand(parent);
+}
+
+/** Commands that are added do not take over settings by themselves. */
+function inherit(program: Command, command: Command): Command {
+  return command.copyInheritedSettings(program).option('--json', 'print one JSON document');
+}
