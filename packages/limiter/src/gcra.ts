@@ -10,7 +10,9 @@ export interface Rate {
 
 export function rateOf({ rateLimitRequests, rateLimitWindowSeconds }: LimiterOptions): Rate | undefined {
   if (rateLimitRequests === 0) return undefined;
-  return { burst: rateLimitRequests, emissionUs: (rateLimitWindowSeconds * 1e6) / rateLimitRequests };
+  // Whole numbers, so that the burst is exact.
+  const emissionUs = Math.max(1, Math.floor((rateLimitWindowSeconds * 1e6) / rateLimitRequests));
+  return { burst: rateLimitRequests, emissionUs };
 }
 
 /** One step of the algorithm. `arrivalUs` is the stored theoretical arrival time, 0 if there is none. */
@@ -27,6 +29,11 @@ export function gcraStep({ burst, emissionUs }: Rate, arrivalUs: number, nowUs: 
 
 export function rateState(rate: Rate, remaining: number, resetUs: number): LimitState {
   return { limit: rate.burst, remaining, resetSeconds: Math.ceil(resetUs / 1e6) };
+}
+
+/** Waiting so long is enough. */
+export function wholeSeconds(us: number): number {
+  return Math.max(1, Math.ceil(us / 1e6));
 }
 
 /** "202611" and the seconds until the next month begins, in UTC. */

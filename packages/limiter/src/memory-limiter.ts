@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { gcraStep, monthOf, rateOf, rateState } from './gcra.ts';
+import { gcraStep, monthOf, rateOf, rateState, wholeSeconds } from './gcra.ts';
 import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
 
 const maxKeys = 100_000;
@@ -22,7 +22,7 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
       const step = gcraStep(rate, arrivals.get(keyId) ?? 0, nowMs * 1000);
       rateNow = rateState(rate, step.remaining, step.resetUs);
       if (!step.allowed) {
-        const retryAfterSeconds = Math.max(1, Math.ceil(step.retryAfterUs / 1e6));
+        const retryAfterSeconds = wholeSeconds(step.retryAfterUs);
         return { outcome: 'rate_limited', rate: rateNow, quota: undefined, retryAfterSeconds };
       }
       arrivalUs = step.arrivalUs;
@@ -34,8 +34,9 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
       const count = used.get(counter) ?? 0;
       const remaining = Math.max(0, monthlyQuota - count - 1);
       quota = { limit: monthlyQuota, remaining, resetSeconds: endsInSeconds };
-      if (count >= monthlyQuota)
+      if (count >= monthlyQuota) {
         return { outcome: 'quota_exceeded', rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
+      }
       used.set(counter, count + 1);
     }
     if (arrivalUs !== undefined) arrivals.set(keyId, arrivalUs);

@@ -1,9 +1,11 @@
 import type { Logger } from '@rms/service';
 import { Redis } from 'ioredis';
 import { checkScript } from './check-script.ts';
-import { monthOf, rateOf, rateState } from './gcra.ts';
+import { monthOf, rateOf, rateState, wholeSeconds } from './gcra.ts';
 import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
+import { createRedisWatch } from './redis-watch.ts';
+import { withTimeout } from './timeout.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions {
   readonly url: string;
@@ -11,11 +13,10 @@ export interface RedisLimiterOptions extends LimiterOptions {
 }
 
 /** A check that takes longer is answered without Redis. */
-const commandTimeoutMs = 250;
-/** After a failed check, Redis is left alone so long; then one check tries again. */
-const restMs = 500;
-const markTtlMs = 60 * 60 * 1000;
+const checkTimeoutMs = 250;
 const markTimeoutMs = 2_000;
+/** Longer than any gateway caches a principal. */
+const markTtlMs = 60 * 60 * 1000;
 
 type CheckReply = [outcome: number, remaining: number, retryAfterUs: number, resetUs: number, quotaLeft: number];
 type Scripted = Redis & { rmsCheck(...args: (string | number)[]): Promise<CheckReply> };
@@ -24,69 +25,36 @@ type Scripted = Redis & { rmsCheck(...args: (string | number)[]): Promise<CheckR
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   const { url, log, monthlyQuota } = options;
   const rate = rateOf(options);
-  // While Redis is away each gateway limits by itself.
-  const local = createMemoryLimiter({ ...options, monthlyQuota: 0 });
-  const marksLostListeners = new Set<() => void>();
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    enableAutoPipelining: true,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 2_000,
-    retryStrategy: (attempt) => Math.min(100 * attempt, 1_000),
-  }) as Scripted;
-  redis.defineCommand('rmsCheck', { numberOfKeys: 3, lua: checkScript });
-  let restUntilMs = 0;
-  let away = false;
-
-  const marksLost = () => {
-    for (const listener of marksLostListeners) listener();
-  };
-  const setAway = (isAway: boolean, err?: unknown) => {
-    if (isAway) restUntilMs = Date.now() + restMs;
-    if (isAway === away) return;
-    away = isAway;
-    if (isAway) log.warn({ err }, 'redis cannot be asked; limits are kept locally, revocations are asked of auth');
-    else log.info('redis answers again');
-  };
-  redis.on('error', (err) => setAway(true, err));
-  redis.on('close', () => {
-    setAway(true);
-    marksLost();
-  });
+  const redis = connectLater(url);
+  let hasChecked = false;
+  const watch = createRedisWatch(redis, log, () => hasChecked);
+  const local = createLocalShare(options, watch.members);
 
   const withoutRedis = async (check: LimitCheck): Promise<LimitDecision> => {
-    const decision = await local.check(check);
+    const decision = await local(check);
     return decision.outcome === 'allowed' ? { outcome: 'unknown', rate: decision.rate } : decision;
   };
+  const ask = ({ workspaceId, environment, keyId }: LimitCheck, month: string, endsInSeconds: number) =>
+    redis.rmsCheck(
+      `rms:{${workspaceId}}:revoked:${keyId}`,
+      `rms:{${workspaceId}}:rate:${keyId}`,
+      `rms:{${workspaceId}}:quota:${environment}:${month}`,
+      rate?.emissionUs ?? 0,
+      rate?.burst ?? 0,
+      monthlyQuota,
+      endsInSeconds,
+    );
 
   return {
     async check(check) {
-      if (redis.status !== 'ready' || (away && Date.now() < restUntilMs)) return withoutRedis(check);
-      // While Redis is away one check in each rest time finds out whether it is back; the others don't wait for it.
-      if (away) restUntilMs = Date.now() + restMs;
+      hasChecked = true;
+      if (!watch.usable()) return withoutRedis(check);
       const { month, endsInSeconds } = monthOf(Date.now());
-      const slot = `rms:{${check.workspaceId}}`;
       try {
-        const reply = await withTimeout(
-          redis.rmsCheck(
-            `${slot}:revoked:${check.keyId}`,
-            `${slot}:rate:${check.keyId}`,
-            `${slot}:quota:${check.environment}:${month}`,
-            rate?.emissionUs ?? 0,
-            rate?.burst ?? 0,
-            monthlyQuota,
-            endsInSeconds,
-          ),
-          commandTimeoutMs,
-        );
-        if (away) {
-          setAway(false);
-          marksLost();
-        }
+        const reply = await withTimeout(ask(check, month, endsInSeconds), checkTimeoutMs);
         return toDecision(reply, endsInSeconds);
       } catch (error) {
-        setAway(true, error);
+        watch.failed(error);
         return withoutRedis(check);
       }
     },
@@ -96,22 +64,14 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       );
       await withTimeout(Promise.all(marks), markTimeoutMs);
     },
-    onMarksLost(listener) {
-      marksLostListeners.add(listener);
-      return () => marksLostListeners.delete(listener);
-    },
+    onMarksLost: watch.onMarksLost,
     healthy: () =>
-      withTimeout(redis.ping(), commandTimeoutMs).then(
+      withTimeout(redis.ping(), checkTimeoutMs).then(
         () => true,
         () => false,
       ),
-    async start() {
-      // A Redis that is away at the start is as one that goes away later.
-      await redis.connect().catch((err: unknown) => setAway(true, err));
-    },
-    async stop() {
-      redis.disconnect();
-    },
+    start: watch.start,
+    stop: async () => watch.stop(),
   };
 
   function toDecision(reply: CheckReply, endsInSeconds: number): LimitDecision {
@@ -121,7 +81,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     const quota: LimitState | undefined =
       monthlyQuota > 0 ? { limit: monthlyQuota, remaining: quotaLeft, resetSeconds: endsInSeconds } : undefined;
     if (outcome === 2) {
-      const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterUs / 1e6));
+      const retryAfterSeconds = wholeSeconds(retryAfterUs);
       return { outcome: 'rate_limited', rate: rateNow, quota: undefined, retryAfterSeconds };
     }
     if (outcome === 3) return { outcome: 'quota_exceeded', rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
@@ -129,10 +89,33 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   }
 }
 
-/** The answer, or a rejection after a time. What comes later is dropped. */
-function withTimeout<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`redis did not answer within ${timeoutMs} ms`)), timeoutMs);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+/** Nothing waits in a queue for a Redis that is away. */
+function connectLater(url: string): Scripted {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 2_000,
+    // A server that is silent for so long is dialled anew.
+    socketTimeout: 3_000,
+    retryStrategy: (attempt) => Math.min(100 * attempt, 1_000),
+    // What answers is a replica now: its name may lead to the new primary.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
+  redis.defineCommand('rmsCheck', { numberOfKeys: 3, lua: checkScript });
+  return redis as Scripted;
+}
+
+/** While Redis is away each gateway grants its fair share of the rate. The quota is not counted then. */
+function createLocalShare(options: LimiterOptions, members: () => number) {
+  let share = { members: 0, limiter: createMemoryLimiter(options) };
+  return (check: LimitCheck) => {
+    const now = members();
+    if (share.members !== now) {
+      const rateLimitRequests = Math.ceil(options.rateLimitRequests / now);
+      share = { members: now, limiter: createMemoryLimiter({ ...options, rateLimitRequests, monthlyQuota: 0 }) };
+    }
+    return share.limiter.check(check);
+  };
 }

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '@rms/service';
+import type { Redis } from 'ioredis';
+import { withTimeout } from './timeout.ts';
+
+/** How often Redis is asked whether it is still the same one, and while it is away whether it is back. */
+const watchMs = 2_000;
+const awayWatchMs = 500;
+const probeTimeoutMs = 1_000;
+/** Limiters that were not heard of for so long don't count. */
+const memberTtlMs = 30_000;
+
+const epochKey = 'rms:epoch';
+const membersKey = 'rms:limiters';
+
+export interface RedisWatch {
+  /** Whether a check should ask Redis. */
+  usable(): boolean;
+  /** A check has failed: Redis is left alone until a probe in the background finds that it answers. */
+  failed(error: unknown): void;
+  /** How many limiters checked lately, this one included. */
+  members(): number;
+  onMarksLost(listener: () => void): () => void;
+  start(): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * Watches one Redis connection.
+ *
+ *   away ──a probe answers──► usable ──a check fails, the connection breaks──► away
+ *
+ * Marks may be lost when the connection breaks (another server may answer next), when the server's run id changes, and
+ * when the epoch key is gone (it restarted empty, or was flushed).
+ */
+export function createRedisWatch(redis: Redis, log: Logger, isMember: () => boolean): RedisWatch {
+  const id = randomUUID();
+  const marksLostListeners = new Set<() => void>();
+  let state: 'away' | 'usable' = 'away';
+  let connected = false;
+  let known: { runId: string; epoch: string } | undefined;
+  let memberCount = 1;
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  const marksLost = () => {
+    for (const listener of marksLostListeners) listener();
+  };
+  const away = (err?: unknown) => {
+    if (state === 'away') return;
+    state = 'away';
+    log.warn({ err }, 'redis cannot be asked; limits are kept locally, revocations are asked of auth');
+    schedule(awayWatchMs);
+  };
+  redis.on('error', away);
+  redis.on('ready', () => {
+    connected = true;
+    void probe();
+  });
+  redis.on('close', () => {
+    away(new Error('the connection is closed'));
+    if (connected) marksLost();
+    connected = false;
+  });
+
+  const ask = async () => {
+    const nowMs = Date.now();
+    const pipeline = redis.pipeline().set(epochKey, randomUUID(), 'NX').get(epochKey).info('server');
+    if (isMember()) pipeline.zadd(membersKey, nowMs, id).pexpire(membersKey, memberTtlMs);
+    pipeline.zremrangebyscore(membersKey, '-inf', nowMs - memberTtlMs).zcard(membersKey);
+    const answers = (await withTimeout(pipeline.exec(), probeTimeoutMs)) ?? [];
+    for (const [error] of answers) if (error) throw error;
+    const runId = /run_id:(\w+)/.exec(String(answers[2]?.[1]))?.[1] ?? '';
+    return { runId, epoch: String(answers[1]?.[1]), members: Number(answers.at(-1)?.[1]) };
+  };
+
+  const probe = async () => {
+    if (redis.status !== 'ready') return schedule(awayWatchMs);
+    try {
+      const { runId, epoch, members } = await ask();
+      const changed = known !== undefined && (known.runId !== runId || known.epoch !== epoch);
+      known = { runId, epoch };
+      memberCount = Math.max(1, members);
+      if (state === 'away') log.info('redis answers');
+      state = 'usable';
+      if (changed) marksLost();
+    } catch (error) {
+      away(error);
+    }
+    schedule(state === 'away' ? awayWatchMs : watchMs);
+  };
+  const schedule = (delayMs: number) => {
+    clearTimeout(timer);
+    if (!stopped) timer = setTimeout(() => void probe(), delayMs);
+  };
+
+  return {
+    usable: () => state === 'usable' && redis.status === 'ready',
+    failed: away,
+    members: () => memberCount,
+    onMarksLost(listener) {
+      marksLostListeners.add(listener);
+      return () => marksLostListeners.delete(listener);
+    },
+    async start() {
+      // A Redis that is away at the start is as one that goes away later.
+      await redis.connect().then(probe, (err: unknown) => log.warn({ err }, 'redis cannot be reached yet'));
+      if (state === 'away') schedule(awayWatchMs);
+    },
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { createMemoryLimiter } from '../src/memory-limiter.ts';
+import { describeLimiter } from './conformance.ts';
+
+describeLimiter('in memory', async (options) => {
+  let nowMs = Date.UTC(2026, 5, 15);
+  return {
+    limiter: createMemoryLimiter({ ...options, now: () => nowMs }),
+    async pass(seconds) {
+      nowMs += seconds * 1_000;
+    },
+  };
+});
+
+test('the quota starts anew with the month, in UTC', async () => {
+  let nowMs = Date.UTC(2026, 11, 31, 23, 59, 30);
+  const limiter = createMemoryLimiter({
+    rateLimitRequests: 0,
+    rateLimitWindowSeconds: 60,
+    monthlyQuota: 1,
+    now: () => nowMs,
+  });
+  const check = { workspaceId: 'ws_1', environment: 'live', keyId: 'key_1' } as const;
+  expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed' });
+  expect(await limiter.check(check)).toMatchObject({ outcome: 'quota_exceeded', retryAfterSeconds: 30 });
+  nowMs += 30_000;
+  expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed' });
+});
