@@ -39,8 +39,11 @@ const { env, stop } = await bringServers();
 let status = 1;
 let result;
 try {
+  if (!env.TEST_DATABASE_URL) throw new Error('there is no PostgreSQL, which nearly all tests need');
   if (!interrupted) status = await runJest();
   result = readResult(join(folder, 'result.json'));
+} catch (error) {
+  process.stderr.write(`rms: ${error.message}\n`);
 } finally {
   await stop();
   rmSync(folder, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { preparePostgres, stopServer } from '@rms/embedded-postgres';
 import { waitUntil } from '../wait-until.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { inTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 
 /** A PostgreSQL of a test's own, which it may kill. Its data outlive a kill. */
 export interface PostgresServer {
@@ -15,8 +15,11 @@ export interface PostgresServer {
 }
 
 /** Starts the PostgreSQL that npm has brought; `settings` are of postgresql.conf. */
-export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
-  const folder = temporaryFolder('postgres');
+export function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+  return inTemporaryFolder('postgres', (folder) => startIn(folder, settings));
+}
+
+async function startIn(folder: TemporaryFolder, settings: Readonly<Record<string, string>>): Promise<PostgresServer> {
   const { url, launch } = await preparePostgres({
     dataDir: folder.path,
     password: 'test',

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
 import { startProgram } from './program.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { inTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 
 /** A Redis of a test's own, which it may freeze and kill. It keeps nothing over a restart. */
 export interface RedisServer {
@@ -16,8 +16,11 @@ export interface RedisServer {
 }
 
 /** Starts the machine's redis-server on a free port of loopback. */
-export async function startRedis(): Promise<RedisServer> {
-  const folder = temporaryFolder('redis');
+export function startRedis(): Promise<RedisServer> {
+  return inTemporaryFolder('redis', startIn);
+}
+
+async function startIn(folder: TemporaryFolder): Promise<RedisServer> {
   const port = await freePort();
   const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', folder.path, '--save', '', '--appendonly', 'no'];
   const program = await startProgram({

@@ -14,3 +14,14 @@ export function temporaryFolder(name: string): TemporaryFolder {
   chmodSync(path, 0o711);
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) };
 }
+
+/** Starts something in a new folder, which is removed again if it does not start. */
+export async function inTemporaryFolder<T>(name: string, start: (folder: TemporaryFolder) => Promise<T>): Promise<T> {
+  const folder = temporaryFolder(name);
+  try {
+    return await start(folder);
+  } catch (error) {
+    folder.remove();
+    throw error;
+  }
+}

@@ -1,6 +1,6 @@
 import { freePort } from '../../free-port.ts';
 import type { Program } from '../program.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { inTemporaryFolder, type TemporaryFolder } from '../temporary-folder.ts';
 import { keepClassArchive, startBroker } from './broker.ts';
 import { kafkaJars } from './jars.ts';
 
@@ -19,9 +19,12 @@ export interface Kafka {
 }
 
 /** Starts one broker, or three that replicate and acknowledge a write when two have it. Needs Java 17 and Maven. */
-export async function startKafka({ brokers: count }: { brokers: 1 | 3 }): Promise<Kafka> {
+export async function startKafka({ brokers }: { brokers: 1 | 3 }): Promise<Kafka> {
   const jars = await kafkaJars();
-  const folder = temporaryFolder('kafka');
+  return inTemporaryFolder('kafka', (folder) => startIn(folder, jars, brokers));
+}
+
+async function startIn(folder: TemporaryFolder, jars: string, count: number): Promise<Kafka> {
   const ports = await Promise.all(Array.from({ length: count }, freePort));
   const controllerPorts = await Promise.all(Array.from({ length: count }, freePort));
   const started = await Promise.allSettled(
@@ -31,7 +34,6 @@ export async function startKafka({ brokers: count }: { brokers: 1 | 3 }): Promis
   const failed = started.find((result) => result.status === 'rejected');
   if (failed) {
     await Promise.all(programs.map((program) => program.kill()));
-    folder.remove();
     throw failed.reason;
   }
   const broker = (i: number): Program => {
