@@ -26,13 +26,13 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
 }
 
 function readTrustedProxies(cidrs: readonly string[]): CidrList {
-  for (const cidr of cidrs) {
-    if (/\/0+$/.test(cidr))
-      throw new SettingsError(`TRUSTED_PROXIES: ${cidr} would let every client choose its address`);
-  }
+  let proxies: CidrList;
   try {
-    return parseCidrs(cidrs);
+    proxies = parseCidrs(cidrs);
   } catch (error) {
     throw new SettingsError(`TRUSTED_PROXIES: ${(error as Error).message}`);
   }
+  if (proxies.coversAll)
+    throw new SettingsError('TRUSTED_PROXIES must not cover all addresses: any client could choose its own');
+  return proxies;
 }

@@ -1,4 +1,5 @@
 import { createRedisLimiter, type Limiter } from '@rms/limiter';
+import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
@@ -9,22 +10,32 @@ export interface GatewayContext {
   readonly auth: RpcClient<typeof KeysService>;
   readonly resources: RpcClient<typeof ResourcesService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
+  /** The health service of each of the three. */
+  readonly health: Readonly<Record<'auth' | 'resources' | 'webhooks', RpcClient<typeof Health>>>;
   readonly limiter: Limiter;
   readonly log: Logger;
 }
 
 /** A call that takes longer is answered with 504. */
 const rpcTimeoutMs = 5_000;
+/** Readiness answers within a second. */
+const healthTimeoutMs = 700;
 
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createGatewayContext(settings: Settings, overrides: Partial<GatewayContext> = {}): GatewayContext {
   const log = overrides.log ?? createLogger({ name: 'gateway', level: settings.LOG_LEVEL });
   const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs });
+  const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs });
   return {
     log,
     auth: overrides.auth ?? createClient(KeysService, client(settings.AUTH_ADDRESS)),
     resources: overrides.resources ?? createClient(ResourcesService, client(settings.RESOURCES_ADDRESS)),
     webhooks: overrides.webhooks ?? createClient(WebhooksService, client(settings.WEBHOOKS_ADDRESS)),
+    health: overrides.health ?? {
+      auth: health(settings.AUTH_ADDRESS),
+      resources: health(settings.RESOURCES_ADDRESS),
+      webhooks: health(settings.WEBHOOKS_ADDRESS),
+    },
     limiter: overrides.limiter ?? createServiceLimiter(settings, log),
   };
 }

@@ -1,59 +1,71 @@
-import type { KeyEnvironment } from '@rms/api-key';
-import { type Service, type Supervisor, superviseWorkers } from '@rms/service';
+import type { Service } from '@rms/service';
 import { createApp } from './app.ts';
 import { createBackend } from './backend/backend.ts';
 import { Principals } from './checks/principals.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
-import { type Listener, listen } from './listener.ts';
-import { createReadiness } from './readiness.ts';
+import { type Listener, listen } from './http/listener.ts';
+import { createProbes } from './probes.ts';
 
 export interface GatewayService extends Service {
-  /** "http://host:port" of each listener; known once the service has started. */
-  readonly urls: { readonly live: string; readonly sandbox: string };
+  /** "http://127.0.0.1:8080"; known once the service has started. */
+  readonly addresses: { readonly live: string; readonly sandbox: string };
 }
 
-const drainMs = 10_000;
+/** How long requests under way may take to finish. */
+const graceMs = 20_000;
 
-/** The REST API: one listener for each environment. */
+/**
+ * The REST API: one listener for each environment.
+ *
+ *   start: limiter → live listener → sandbox listener
+ *   stop:  not ready → no new connections, requests under way end → clients and limiter end
+ */
 export function createGateway(config: GatewayConfig, context: GatewayContext): GatewayService {
-  const { auth, resources, webhooks, limiter, log } = context;
+  const { auth, resources, webhooks, health, limiter, log } = context;
   const backend = createBackend(resources, webhooks);
-  const readiness = createReadiness(context);
-  const urls = { live: '', sandbox: '' };
-  const listeners: Listener[] = [];
-  let supervisor: Supervisor | undefined;
+  const probes = createProbes({ health, limiter });
+  const principals = { live: new Principals(auth, 'live'), sandbox: new Principals(auth, 'sandbox') };
+  const ports = { live: config.livePort, sandbox: config.sandboxPort };
+  const listeners: Partial<Record<keyof typeof ports, Listener>> = {};
+  const unsubscribe = limiter.onMarksLost(() => {
+    principals.live.forgetAll();
+    principals.sandbox.forgetAll();
+  });
   let stopping: Promise<void> | undefined;
 
-  const appOf = (environment: KeyEnvironment) => {
-    const principals = new Principals(auth, environment);
-    limiter.onMarksLost(() => principals.forgetAll());
-    const probes = { notReady: () => (stopping ? 'stopping' : readiness.notReady()) };
-    return createApp({ environment, config, principals, limiter, backend, probes, log });
-  };
-  const open = async (environment: KeyEnvironment, port: number) => {
-    const listener = await listen(appOf(environment), config.host, port);
-    listeners.push(listener);
-    const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-    urls[environment] = `http://${host}:${listener.port}`;
+  const addressOf = (environment: keyof typeof ports) => {
+    const listener = listeners[environment];
+    if (!listener) throw new Error('the gateway has not started');
+    return listener.address;
   };
   const stop = async () => {
-    await Promise.all(listeners.map((listener) => listener.stop(drainMs)));
-    await supervisor?.stop();
-    for (const client of [auth, resources, webhooks]) client.close();
+    probes.draining = true;
+    await Promise.all([listeners.live?.stop(graceMs), listeners.sandbox?.stop(graceMs)]);
+    unsubscribe();
+    for (const client of [auth, resources, webhooks, ...Object.values(health)]) client.close();
     await limiter.stop();
   };
-
   return {
     name: 'gateway',
-    urls,
+    get addresses() {
+      return { live: addressOf('live'), sandbox: addressOf('sandbox') };
+    },
     async start() {
       await limiter.start();
-      await open('live', config.livePort);
-      await open('sandbox', config.sandboxPort);
-      await readiness.probe();
-      supervisor = superviseWorkers([readiness.worker], log);
-      log.info(urls, 'serving');
+      for (const environment of ['live', 'sandbox'] as const) {
+        const app = createApp({
+          environment,
+          config,
+          principals: principals[environment],
+          limiter,
+          backend,
+          probes,
+          log,
+        });
+        listeners[environment] = await listen(config.host, ports[environment], app);
+        log.info({ environment, address: addressOf(environment) }, 'serving');
+      }
     },
     stop() {
       stopping ??= stop();

@@ -11,43 +11,41 @@ import type {
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { coalesce, fromStatusMessage, type RpcClient } from '@rms/rpc';
 
-/** The services behind the gateway, one resource at a time: calls of one moment ride one RPC. */
-export interface Backend {
-  createResource(
-    request: MessageInitShape<typeof CreateResourceRequestSchema>,
-  ): Promise<{ resource: Resource; replayed: boolean }>;
-  getResource(request: MessageInitShape<typeof GetResourceRequestSchema>): Promise<Resource>;
-  updateResource(request: MessageInitShape<typeof UpdateResourceRequestSchema>): Promise<Resource>;
-  deleteResource(request: MessageInitShape<typeof DeleteResourceRequestSchema>): Promise<void>;
-  readonly listResources: RpcClient<typeof ResourcesService>['listResources'];
+type CreateRequest = MessageInitShape<typeof CreateResourceRequestSchema>;
+type GetRequest = MessageInitShape<typeof GetResourceRequestSchema>;
+type UpdateRequest = MessageInitShape<typeof UpdateResourceRequestSchema>;
+type DeleteRequest = MessageInitShape<typeof DeleteResourceRequestSchema>;
+
+/** The services behind the gateway. Single resources go one at a time; calls of one moment ride one RPC. */
+export interface Backend extends Pick<RpcClient<typeof ResourcesService>, 'listResources'> {
+  createResource(request: CreateRequest): Promise<{ resource: Resource; replayed: boolean }>;
+  getResource(request: GetRequest): Promise<Resource>;
+  updateResource(request: UpdateRequest): Promise<Resource>;
+  deleteResource(request: DeleteRequest): Promise<void>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
 }
 
-/** A second batch may leave while the first is under way: it hides the round trip. */
-const gather = { maxInFlight: 2, maxBatch: 200 };
+/** The second batch hides the first one's round trip, and keeps one that is slow from holding up all. */
+const gather = { maxInFlight: 2 };
 
 export function createBackend(
   resources: RpcClient<typeof ResourcesService>,
   webhooks: RpcClient<typeof WebhooksService>,
 ): Backend {
   const create = coalesce(
-    async (requests: MessageInitShape<typeof CreateResourceRequestSchema>[]) =>
-      (await resources.batchCreateResources({ requests })).results,
+    async (requests: CreateRequest[]) => (await resources.batchCreateResources({ requests })).results,
     gather,
   );
   const get = coalesce(
-    async (requests: MessageInitShape<typeof GetResourceRequestSchema>[]) =>
-      (await resources.batchGetResources({ requests })).results,
+    async (requests: GetRequest[]) => (await resources.batchGetResources({ requests })).results,
     gather,
   );
   const update = coalesce(
-    async (requests: MessageInitShape<typeof UpdateResourceRequestSchema>[]) =>
-      (await resources.batchUpdateResources({ requests })).results,
+    async (requests: UpdateRequest[]) => (await resources.batchUpdateResources({ requests })).results,
     gather,
   );
   const remove = coalesce(
-    async (requests: MessageInitShape<typeof DeleteResourceRequestSchema>[]) =>
-      (await resources.batchDeleteResources({ requests })).results,
+    async (requests: DeleteRequest[]) => (await resources.batchDeleteResources({ requests })).results,
     gather,
   );
   return {
@@ -71,9 +69,8 @@ type ItemResult =
   | { case: 'error'; value: Status }
   | { case: undefined; value?: undefined };
 
-/** An item's resource; its error is thrown. */
 function unwrap(result: ItemResult): Resource {
   if (result.case === 'resource') return result.value;
   if (result.case === 'error') throw fromStatusMessage(result.value);
-  throw new Error('resources answered an item with neither a resource nor an error');
+  throw new Error('resources answered with neither a resource nor an error');
 }

@@ -1,49 +1,52 @@
-import type { IncomingMessage } from 'node:http';
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RmsError } from '@rms/errors';
 
 const limitBytes = 256 * 1024;
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
 /** The body as JSON. Throws `unsupported_media_type`, `payload_too_large` or `invalid_request`. */
-export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
+export async function readJsonBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   checkMediaType(request);
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw new RmsError('payload_too_large');
+  // The client has asked whether to send it (RFC 9110, 10.1.1).
+  if (request.headers.expect !== undefined) response.writeContinue();
   const bytes = await readBytes(request);
+  if (!isUtf8(bytes)) throw refused('is not UTF-8');
   try {
-    return JSON.parse(decoder.decode(bytes));
+    return JSON.parse(bytes.toString());
   } catch (cause) {
-    throw new RmsError('invalid_request', { message: 'The request body is not JSON in UTF-8.', details: [], cause });
+    throw refused('is not JSON', cause);
   }
 }
 
 function checkMediaType({ headers }: IncomingMessage): void {
-  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  const type = headers['content-type'];
+  if (type === 'application/json' && headers['content-encoding'] === undefined) return;
+  const [name = '', ...parameters] = (type ?? '').toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  const utf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
+  const utf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
   const encoding = headers['content-encoding'] ?? 'identity';
-  if (type.trim() !== 'application/json' || !utf8 || encoding.toLowerCase() !== 'identity') {
-    throw new RmsError('unsupported_media_type');
-  }
+  if (name.trim() === 'application/json' && utf8 && encoding.toLowerCase() === 'identity') return;
+  throw new RmsError('unsupported_media_type');
 }
 
 function readBytes(request: IncomingMessage): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw new RmsError('payload_too_large');
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    const done = (error?: Error) => {
-      request.off('data', onData).off('end', onEnd).off('error', done).off('close', onClose);
-      if (error) reject(error);
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
-    };
-    const onData = (chunk: Buffer) => {
+    request.on('data', (chunk: Buffer) => {
       length += chunk.length;
+      // What is past the limit is read and dropped, so that the client gets to read the answer.
       if (length > limitBytes) {
-        request.pause();
-        done(new RmsError('payload_too_large'));
+        chunks.length = 0;
+        reject(new RmsError('payload_too_large'));
       } else chunks.push(chunk);
-    };
-    const onEnd = () => done();
-    const onClose = () => done(new RmsError('invalid_request', { message: 'The request ended early.' }));
-    request.on('data', onData).on('end', onEnd).on('error', done).on('close', onClose);
+    });
+    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on('error', () => reject(refused('ended early')));
   });
+}
+
+function refused(message: string, cause?: unknown): RmsError {
+  return new RmsError('invalid_request', { details: [{ field: 'body', message }], cause });
 }

@@ -7,6 +7,8 @@ export interface CidrList {
   /** Whether the address, in normal form, is inside one of them. */
   has(address: string): boolean;
   readonly empty: boolean;
+  /** Whether one of them is all of IPv4 or IPv6. */
+  readonly coversAll: boolean;
 }
 
 /** Throws an error for a person if one is no address or CIDR. */
@@ -14,6 +16,7 @@ export function parseCidrs(cidrs: readonly string[]): CidrList {
   const ranges = cidrs.map(parseCidr);
   return {
     empty: ranges.length === 0,
+    coversAll: ranges.some(([, bits]) => bits === 0),
     has(address) {
       if (!ipaddr.isValid(address)) return false;
       const parsed = ipaddr.process(address);
@@ -31,12 +34,12 @@ export function normalizeAddress(text: string): string | undefined {
 }
 
 function parseCidr(text: string): Range {
-  const [address = '', bits] = text.split('/');
-  if (!ipaddr.isValid(address)) throw new Error(`"${text}" is neither an address nor a CIDR`);
+  const [address = '', bits, rest] = text.split('/');
+  if (!normalizeAddress(address) || rest !== undefined) throw new Error(`"${text}" is neither an address nor a CIDR`);
   const parsed = ipaddr.process(address);
   const mapped = parsed.kind() === 'ipv4' && address.includes(':');
   const longest = parsed.kind() === 'ipv4' ? 32 : 128;
   const length = bits === undefined ? longest : Number(bits) - (mapped ? 96 : 0);
-  if (!Number.isInteger(length) || length < 0 || length > longest) throw new Error(`"${text}" is not a CIDR`);
+  if (!/^\d{1,3}$/.test(bits ?? '0') || length < 0 || length > longest) throw new Error(`"${text}" is not a CIDR`);
   return [parsed, length];
 }

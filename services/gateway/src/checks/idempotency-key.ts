@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { RmsError } from '@rms/errors';
 
-/** The Idempotency-Key of a POST; empty if it has none. Throws `invalid_request`. */
+const acceptable = /^[\x20-\x7e]{1,255}$/;
+
+/** The Idempotency-Key of a request; empty if it has none. Throws `invalid_request`. */
 export function idempotencyKeyOf({ headers }: IncomingMessage): string {
   const key = headers['idempotency-key'];
   if (key === undefined) return '';
-  if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
-  const details = [{ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }];
-  throw new RmsError('invalid_request', { details });
+  if (typeof key === 'string' && acceptable.test(key)) return key;
+  const message = 'must be 1 to 255 printable ASCII characters';
+  throw new RmsError('invalid_request', { details: [{ field: 'Idempotency-Key', message }] });
 }

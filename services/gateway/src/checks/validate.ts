@@ -1,42 +1,72 @@
 import { type FieldViolation, RmsError } from '@rms/errors';
-import type { ZodError, ZodType } from 'zod';
+import type { ZodType, z } from 'zod';
 
-/** The query string by its schema; a parameter that is repeated, or that the endpoint does not know, is refused. */
-export function parseQuery(schema: ZodType | undefined, url: string): unknown {
+/** More wrong fields than anyone reads are not told. */
+const mostDetails = 100;
+const longestField = 100;
+
+/** The body as its schema says. Throws `invalid_request` that names every wrong field. */
+export function parseBody<T>(schema: ZodType<T>, body: unknown): T {
+  return parse(schema, body, 'body');
+}
+
+/** The query as its schema says; an endpoint without one takes no parameters. Throws `invalid_request`. */
+export function parseQuery<T>(schema: ZodType<T> | undefined, url: string): T | undefined {
   const start = url.indexOf('?');
-  const parameters = new URLSearchParams(start < 0 ? '' : url.slice(start + 1));
-  const query: Record<string, string> = {};
-  const violations: FieldViolation[] = [];
-  for (const [name, value] of parameters) {
-    if (!schema) violations.push({ field: name, message: 'is not a parameter of this endpoint' });
-    else if (Object.hasOwn(query, name)) violations.push({ field: name, message: 'must not be repeated' });
-    // As own data, whatever its name is.
-    else Object.defineProperty(query, name, { value, enumerable: true, configurable: true, writable: true });
+  if (start < 0 && !schema) return undefined;
+  const parameters: Record<string, string> = Object.create(null);
+  const refused: FieldViolation[] = [];
+  for (const [name, value] of new URLSearchParams(start < 0 ? '' : url.slice(start))) {
+    if (name in parameters) refused.push({ field: name, message: 'is repeated' });
+    else if (!schema) refused.push({ field: name, message: unknownField });
+    parameters[name] = value;
   }
-  if (violations.length > 0) throw new RmsError('invalid_request', { details: violations });
-  return schema ? parse(schema, query) : undefined;
+  if (refused.length > 0) throw refusal(refused);
+  return schema && parse(schema, parameters, 'query');
 }
 
-/** The body by its schema. */
-export function parseBody(schema: ZodType, body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new RmsError('invalid_request', { message: 'The request body must be a JSON object.' });
-  }
-  return parse(schema, body);
-}
+const unknownField = 'is not a known field';
 
-function parse(schema: ZodType, input: unknown): unknown {
-  const result = schema.safeParse(input);
+function parse<T>(schema: ZodType<T>, value: unknown, whole: string): T {
+  const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new RmsError('invalid_request', { details: toViolations(result.error) });
+  throw refusal(result.error.issues.flatMap((issue) => violationsOf(issue, value, whole)));
 }
 
-/** One line a field. */
-function toViolations({ issues }: ZodError): FieldViolation[] {
-  return issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ field: [...issue.path, key].join('.'), message: 'is not a known field' }));
-    }
-    return [{ field: issue.path.join('.'), message: issue.message }];
-  });
+function refusal(violations: readonly FieldViolation[]): RmsError {
+  const details = violations.slice(0, mostDetails).map(({ field, message }) => ({ field: shorten(field), message }));
+  return new RmsError('invalid_request', { details });
+}
+
+/** The one place that says in our words what zod has found. */
+function violationsOf(issue: z.core.$ZodIssue, value: unknown, whole: string): FieldViolation[] {
+  const field = issue.path.join('.') || whole;
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ field: [...issue.path, key].join('.'), message: unknownField }));
+    case 'invalid_type':
+      return [{ field, message: isMissing(issue.path, value) ? 'is required' : `must be ${nounOf(issue.expected)}` }];
+    case 'invalid_value':
+      return [{ field, message: `must be one of ${issue.values.join(', ')}` }];
+    case 'too_small':
+      return [{ field, message: `must have at least ${issue.minimum}` }];
+    case 'too_big':
+      return [{ field, message: `must have at most ${issue.maximum}` }];
+    default:
+      return [{ field, message: issue.message }];
+  }
+}
+
+function isMissing(path: readonly PropertyKey[], value: unknown): boolean {
+  let at = value;
+  for (const key of path) at = (at as Record<PropertyKey, unknown>)[key];
+  return at === undefined;
+}
+
+function nounOf(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function shorten(field: string): string {
+  return field.length > longestField ? `${field.slice(0, longestField)}…` : field;
 }

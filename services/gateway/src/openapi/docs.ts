@@ -1,57 +1,64 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
-import express, { type Express, type Response } from 'express';
-import { sendAnswer } from '../respond.ts';
+import { dirname, join } from 'node:path';
+import type { Express } from 'express';
+import { sendAnswer } from '../http/respond.ts';
+import { mountOpen } from '../routes/mount.ts';
 import { openApiDocument } from './document.ts';
 
-const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-
-const page = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Resource Management Service: API reference</title>
-<link rel="stylesheet" href="/docs/assets/swagger-ui.css">
-</head>
-<body>
-<div id="reference"></div>
-<script src="/docs/assets/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
-</body>
-</html>
-`;
-
-const script = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });
-`;
-
-/** Everything comes from this listener, and no script stands in the page. */
-const contentSecurityPolicy =
+/** Nothing but our own files, no inline script. Swagger UI sets styles of its own and shows images from data: URLs. */
+const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** /openapi.json, and a reference page for people at /docs. */
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width" />
+    <title>Resource Management Service</title>
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="reference"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+const startScript = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });\n`;
+
+/** The description of the API for machines and, without anything from elsewhere, for people. */
 export function mountDocs(app: Express): void {
-  let json: string | undefined;
-  app.get('/openapi.json', (_request, response) => {
-    json ??= JSON.stringify(openApiDocument());
-    sendAnswer(response, { status: 200, json });
-  });
-  app.get('/docs', (_request, response) => sendFile(response, 'text/html', page));
-  app.get('/docs/start.js', (_request, response) => sendFile(response, 'text/javascript', script));
-  app.use(
-    '/docs/assets',
-    express.static(assets, {
-      index: false,
-      redirect: false,
-      cacheControl: false,
-      setHeaders: (response) => response.removeHeader('ETag'),
-    }),
-  );
+  const description = once(() => JSON.stringify(openApiDocument()));
+  mountOpen(app, '/openapi.json', (response) => sendAnswer(response, { status: 200, json: description() }));
+  mountFile(app, '/docs', 'text/html', () => Buffer.from(page));
+  mountFile(app, '/docs/start.js', 'text/javascript', () => Buffer.from(startScript));
+  mountFile(app, '/docs/swagger-ui.css', 'text/css', () => readSwaggerFile('swagger-ui.css'));
+  mountFile(app, '/docs/swagger-ui-bundle.js', 'text/javascript', () => readSwaggerFile('swagger-ui-bundle.js'));
 }
 
-function sendFile(response: Response, type: string, text: string): void {
-  response.setHeader('Content-Security-Policy', contentSecurityPolicy);
-  response.setHeader('Content-Type', `${type}; charset=utf-8`);
-  response.end(text);
+function mountFile(app: Express, path: string, type: string, read: () => Buffer): void {
+  const content = once(read);
+  mountOpen(app, path, (response) => {
+    response.setHeader('Content-Type', `${type}; charset=utf-8`);
+    response.setHeader('Content-Security-Policy', pagePolicy);
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    response.setHeader('Cache-Control', 'no-cache');
+    response.end(content());
+  });
+}
+
+function readSwaggerFile(name: string): Buffer {
+  return readFileSync(join(dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json')), name));
+}
+
+/** Made when it is first asked for. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

@@ -1,118 +1,84 @@
-import { errorKinds } from '@rms/errors';
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
-import type { Endpoint } from '../endpoint.ts';
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { Endpoint } from '../routes/endpoint.ts';
 import { endpoints } from '../routes/endpoints.ts';
+import { errorResponses } from './error-responses.ts';
+import { headerRefs, headers, limitHeaders } from './headers.ts';
 
-const errorBody = z
-  .strictObject({
-    error: z.strictObject({
-      code: z.string().meta({ example: 'not_found' }),
-      message: z.string().meta({ example: 'There is nothing at this address.' }),
-      status: z.int().meta({ description: 'The HTTP status.', example: 404 }),
-      details: z
-        .array(z.strictObject({ field: z.string(), message: z.string() }))
-        .optional()
-        .meta({ description: 'What is wrong with the request, a line a field. With `invalid_request` only.' }),
-    }),
-  })
-  .meta({ id: 'Error' });
-
-const requestId = z
+const idempotencyKey = z
   .string()
-  .meta({ description: 'Identifies the request.', example: 'req_01m7y7ft43e1288nbk01470g34' });
-const retryAfter = z.int().min(1).meta({ description: 'Seconds to wait before the next try.' });
+  .optional()
+  .meta({ override: { minLength: 1, maxLength: 255, pattern: '^[ -~]+$' }, examples: ['order-4711'] })
+  .describe('The same key within 24 hours returns the first answer and does not repeat the operation.');
 
-/** The OpenAPI 3.1 document of the API, made from the objects that serve it. */
+/** OpenAPI 3.1 of the API, made from the same endpoints and schemas that serve it. */
 export function openApiDocument(): object {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint) };
   }
   return createDocument({
-    openapi: '3.1.0',
+    openapi: '3.1.1',
     info: {
       title: 'Resource Management Service',
       version: '1.0.0',
-      description: 'Resources of a workspace, and webhooks that tell of their changes.',
+      description:
+        'Stores resources and tells webhooks about their changes.\n\nThe address decides the environment: `sk_live_` keys ' +
+        'work on the live one, `sk_test_` keys on the sandbox. Unknown fields and query parameters are refused.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'This listener; live and sandbox have one each.' }],
-    security: [{ apiKey: [] }],
+    servers: [{ url: '/', description: 'The environment that this document was read from.' }],
     tags: [
       { name: 'Resources', description: 'The primary objects of a workspace.' },
-      { name: 'Webhooks', description: 'Subscriptions to signed event notifications.' },
+      { name: 'Webhooks', description: 'Subscriptions to events, which are delivered as signed HTTP POSTs.' },
     ],
+    security: [{ apiKey: [] }],
     components: {
       securitySchemes: {
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: '`sk_live_…` at the live, `sk_test_…` at the sandbox listener.',
+          description: 'An API key. Scopes nest: `read` ⊂ `write` ⊂ `admin`.',
         },
       },
+      headers,
     },
-    paths: paths as ZodOpenApiPathsObject,
+    paths,
   });
 }
 
 function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
-  const { operationId, summary, tag, scope, path, query, body, success, idempotent } = endpoint;
-  const hasId = path.includes('{id}');
-  const header = z.object({
-    'Idempotency-Key': z.string().min(1).max(255).optional().meta({
-      description: 'The same key within 24 hours gets the same answer, and nothing is done twice.',
-    }),
-  });
-  const headers = z.object({
-    'X-Request-ID': requestId,
-    ...(idempotent
-      ? { 'Idempotency-Replayed': z.literal('true').optional().meta({ description: 'The answer is an earlier one.' }) }
-      : {}),
-  });
-  const statuses = [
-    400,
-    401,
-    403,
-    429,
-    500,
-    503,
-    504,
-    ...(hasId ? [404] : []),
-    ...(body ? [413, 415] : []),
-    ...(idempotent ? [422] : []),
-  ];
-  const failures = Object.fromEntries(statuses.sort().map((status) => [String(status), failureOf(status)]));
+  const { operationId, summary, description, tag, scope, path, query, body, idempotent } = endpoint;
+  const parameters = {
+    ...(path.includes('{id}') ? { path: z.object({ id: z.string().describe('Identifier.') }) } : {}),
+    ...(query ? { query: query as z.ZodObject } : {}),
+    ...(idempotent ? { header: z.object({ 'Idempotency-Key': idempotencyKey }) } : {}),
+  };
   return {
     operationId,
     summary,
-    description: `Needs a key of scope \`${scope}\` or more.`,
+    description: [description, `Needs a key of scope \`${scope}\`.`].filter(Boolean).join(' '),
     tags: [tag],
-    requestParams: {
-      ...(hasId ? { path: z.object({ id: z.string() }) } : {}),
-      ...(query ? { query: query as z.ZodObject } : {}),
-      ...(idempotent ? { header } : {}),
-    },
+    requestParams: parameters,
     ...(body ? { requestBody: { required: true, content: { 'application/json': { schema: body } } } } : {}),
-    responses: {
-      [String(success.status)]: {
-        description: success.description,
-        headers,
-        ...(success.schema ? { content: { 'application/json': { schema: success.schema } } } : {}),
-      },
-      ...failures,
-    } as ZodOpenApiOperationObject['responses'],
+    responses: responsesOf(endpoint),
   };
 }
 
-function failureOf(status: number) {
-  const codes = Object.entries(errorKinds).filter(([, kind]) => kind.httpStatus === status);
+function responsesOf({ success, path, body, idempotent, method }: Endpoint): ZodOpenApiResponsesObject {
+  const { status, description, schema } = success;
+  const names = ['X-Request-ID', ...limitHeaders, ...(idempotent ? (['Idempotency-Replayed'] as const) : [])] as const;
+  const { 404: notFound, 409: conflict, 413: tooLarge, 415: mediaType, 422: keyReused, ...common } = errorResponses;
   return {
-    description: codes.map(([code, { message }]) => `\`${code}\`: ${message}`).join(' '),
-    headers: z.object({
-      'X-Request-ID': requestId,
-      ...(status === 429 || status === 503 ? { 'Retry-After': retryAfter } : {}),
-    }),
-    content: { 'application/json': { schema: errorBody } },
+    [status]: {
+      description,
+      headers: headerRefs(names),
+      ...(schema ? { content: { 'application/json': { schema } } } : {}),
+    },
+    ...common,
+    ...(path.includes('{id}') ? { 404: notFound } : {}),
+    ...(method === 'get' ? {} : { 409: conflict }),
+    ...(body ? { 413: tooLarge, 415: mediaType } : {}),
+    ...(idempotent ? { 422: keyReused } : {}),
   };
 }

@@ -1,4 +1,4 @@
 import { openApiDocument } from './document.ts';
 
-// For the linter: the document as a file would hold it.
+// For linters: `node dist/openapi/print.js > openapi.json`.
 process.stdout.write(`${JSON.stringify(openApiDocument(), null, 2)}\n`);

@@ -1,16 +1,18 @@
-import { defineEndpoint } from '../endpoint.ts';
-import { contextOf, idOf } from './context.ts';
+import { checkId } from './check-id.ts';
+import { defineEndpoint } from './endpoint.ts';
 
 export const deleteResource = defineEndpoint({
   method: 'delete',
   path: '/v1/resources/{id}',
   operationId: 'deleteResource',
   summary: 'Delete a resource',
+  description: 'Permanent: what belongs to the resource is removed as well. Emits `resource.deleted`.',
   tag: 'Resources',
   scope: 'write',
-  success: { status: 204, description: 'The resource is gone for good.' },
-  async handle(call) {
-    await call.backend.deleteResource({ context: contextOf(call), id: idOf(call, 'res') });
+  success: { status: 204, description: 'The resource is gone.' },
+  async handle({ id, principal, requestId, backend }) {
+    checkId('res', id);
+    await backend.deleteResource({ context: { requestId, principal }, id });
     return { status: 204 };
   },
 });

@@ -1,20 +1,19 @@
-import { defineEndpoint } from '../endpoint.ts';
-import { contextOf, idOf } from './context.ts';
+import { checkId } from './check-id.ts';
+import { defineEndpoint } from './endpoint.ts';
 
 export const deleteWebhook = defineEndpoint({
   method: 'delete',
   path: '/v1/webhooks/{id}',
   operationId: 'deleteWebhook',
   summary: 'Delete a webhook',
+  description: 'Its pending deliveries end.',
   tag: 'Webhooks',
   scope: 'admin',
-  success: { status: 204, description: 'The webhook is gone; nothing more is sent to it.' },
-  async handle(call) {
-    const { workspaceId, environment } = call.principal;
-    await call.backend.webhooks.deleteWebhook(
-      { workspaceId, environment, id: idOf(call, 'wh') },
-      { context: contextOf(call) },
-    );
+  success: { status: 204, description: 'The webhook is gone.' },
+  async handle({ id, principal, requestId, backend }) {
+    checkId('wh', id);
+    const { workspaceId, environment } = principal;
+    await backend.webhooks.deleteWebhook({ workspaceId, environment, id }, { context: { requestId, principal } });
     return { status: 204 };
   },
 });

@@ -1,8 +1,8 @@
-import type { Endpoint } from '../endpoint.ts';
 import { createResource } from './create-resource.ts';
 import { createWebhook } from './create-webhook.ts';
 import { deleteResource } from './delete-resource.ts';
 import { deleteWebhook } from './delete-webhook.ts';
+import type { Endpoint } from './endpoint.ts';
 import { getResource } from './get-resource.ts';
 import { getWebhook } from './get-webhook.ts';
 import { listResources } from './list-resources.ts';
@@ -10,16 +10,16 @@ import { listWebhooks } from './list-webhooks.ts';
 import { updateResource } from './update-resource.ts';
 import { updateWebhook } from './update-webhook.ts';
 
-/** The whole API. app.ts serves it, openapi/document.ts describes it. */
+/** The whole API. */
 export const endpoints: readonly Endpoint[] = [
-  listResources,
   createResource,
   getResource,
+  listResources,
   updateResource,
   deleteResource,
-  listWebhooks,
   createWebhook,
   getWebhook,
+  listWebhooks,
   updateWebhook,
   deleteWebhook,
 ];

@@ -1,7 +1,8 @@
-import { defineEndpoint } from '../endpoint.ts';
-import { contextOf, idOf } from './context.ts';
-import { renderResource } from './render-resource.ts';
-import { resource, single } from './resource-schemas.ts';
+import { checkId } from './check-id.ts';
+import { defineEndpoint } from './endpoint.ts';
+import { oneJson } from './one-json.ts';
+import { resourceJson } from './resource-json.ts';
+import { oneResource } from './resource-schemas.ts';
 
 export const getResource = defineEndpoint({
   method: 'get',
@@ -10,9 +11,10 @@ export const getResource = defineEndpoint({
   summary: 'Get a resource',
   tag: 'Resources',
   scope: 'read',
-  success: { status: 200, description: 'The resource.', schema: single(resource) },
-  async handle(call) {
-    const found = await call.backend.getResource({ context: contextOf(call), id: idOf(call, 'res') });
-    return { status: 200, json: `{"data":${renderResource(found)}}` };
+  success: { status: 200, description: 'The resource.', schema: oneResource },
+  async handle({ id, principal, requestId, backend }) {
+    checkId('res', id);
+    const resource = await backend.getResource({ context: { requestId, principal }, id });
+    return { status: 200, json: oneJson(resourceJson(resource)) };
   },
 });

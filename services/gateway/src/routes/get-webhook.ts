@@ -1,8 +1,8 @@
-import { defineEndpoint } from '../endpoint.ts';
-import { contextOf, idOf } from './context.ts';
-import { present, renderWebhook } from './render-webhook.ts';
-import { single } from './resource-schemas.ts';
-import { webhook } from './webhook-schemas.ts';
+import { checkId } from './check-id.ts';
+import { defineEndpoint } from './endpoint.ts';
+import { oneJson } from './one-json.ts';
+import { present, webhookJson } from './webhook-json.ts';
+import { oneWebhook } from './webhook-schemas.ts';
 
 export const getWebhook = defineEndpoint({
   method: 'get',
@@ -11,13 +11,14 @@ export const getWebhook = defineEndpoint({
   summary: 'Get a webhook',
   tag: 'Webhooks',
   scope: 'admin',
-  success: { status: 200, description: 'The webhook.', schema: single(webhook) },
-  async handle(call) {
-    const { workspaceId, environment } = call.principal;
-    const { webhook: found } = await call.backend.webhooks.getWebhook(
-      { workspaceId, environment, id: idOf(call, 'wh') },
-      { context: contextOf(call), signal: call.signal },
+  success: { status: 200, description: 'The webhook, without its secret.', schema: oneWebhook },
+  async handle({ id, principal, requestId, backend, signal }) {
+    checkId('wh', id);
+    const { workspaceId, environment } = principal;
+    const { webhook } = await backend.webhooks.getWebhook(
+      { workspaceId, environment, id },
+      { context: { requestId, principal }, signal: signal() },
     );
-    return { status: 200, json: `{"data":${renderWebhook(present(found))}}` };
+    return { status: 200, json: oneJson(webhookJson(present(webhook))) };
   },
 });

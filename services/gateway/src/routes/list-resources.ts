@@ -1,27 +1,43 @@
-import { defineEndpoint } from '../endpoint.ts';
-import { contextOf } from './context.ts';
-import { renderList } from './render-list.ts';
-import { renderResource, toStatus } from './render-resource.ts';
-import { list, listResourcesQuery, resource } from './resource-schemas.ts';
+import { ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
+import { z } from 'zod';
+import { defineEndpoint } from './endpoint.ts';
+import { listAnswer, listOf, pageQuery, pageSizeOf } from './list.ts';
+import { resourceJson } from './resource-json.ts';
+import { resource, status, statusMessages } from './resource-schemas.ts';
+
+const sortFields = ['created_at', 'updated_at', 'name'] as const;
+
+const path = '/v1/resources';
 
 export const listResources = defineEndpoint({
   method: 'get',
-  path: '/v1/resources',
+  path,
   operationId: 'listResources',
   summary: 'List resources',
   tag: 'Resources',
   scope: 'read',
-  query: listResourcesQuery,
-  success: { status: 200, description: 'One page of resources.', schema: list(resource) },
-  async handle(call) {
-    const { status, sort, per_page: perPage, cursor } = call.query;
-    const context = contextOf(call);
-    const page = await call.backend.listResources(
-      { context, status: toStatus(status), pageSize: perPage, pageToken: cursor ?? '', orderBy: sort },
-      { context, signal: call.signal },
+  query: z.strictObject({
+    status: status.optional().describe('Only resources of this status.'),
+    ...pageQuery,
+    sort: z
+      .enum(sortFields.flatMap((field) => [field, `-${field}`] as const))
+      .optional()
+      .describe('Field to sort by; `-` in front means descending.')
+      .meta({ override: { default: '-created_at' } }),
+  }),
+  success: { status: 200, description: 'A page of resources.', schema: listOf(resource).meta({ id: 'ResourceList' }) },
+  async handle({ query, principal, requestId, backend, baseUrl, signal }) {
+    const context = { requestId, principal };
+    const page = await backend.listResources(
+      {
+        context,
+        status: query.status ? statusMessages[query.status] : ResourceStatus.UNSPECIFIED,
+        pageSize: pageSizeOf(query),
+        pageToken: query.cursor ?? '',
+        orderBy: query.sort ?? '',
+      },
+      { context, signal: signal() },
     );
-    const items = page.resources.map(renderResource);
-    const json = renderList(items, page, `${call.baseUrl}/v1/resources`, { status, sort, per_page: perPage });
-    return { status: 200, json };
+    return listAnswer(page.resources.map(resourceJson), page, baseUrl() + path, query);
   },
 });

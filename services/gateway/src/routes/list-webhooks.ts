@@ -1,28 +1,28 @@
-import { defineEndpoint } from '../endpoint.ts';
-import { contextOf } from './context.ts';
-import { renderList } from './render-list.ts';
-import { renderWebhook } from './render-webhook.ts';
-import { list, pageQuery } from './resource-schemas.ts';
+import { z } from 'zod';
+import { defineEndpoint } from './endpoint.ts';
+import { listAnswer, listOf, pageQuery, pageSizeOf } from './list.ts';
+import { webhookJson } from './webhook-json.ts';
 import { webhook } from './webhook-schemas.ts';
+
+const path = '/v1/webhooks';
 
 export const listWebhooks = defineEndpoint({
   method: 'get',
-  path: '/v1/webhooks',
+  path,
   operationId: 'listWebhooks',
   summary: 'List webhooks',
+  description: 'Newest first.',
   tag: 'Webhooks',
   scope: 'admin',
-  query: pageQuery,
-  success: { status: 200, description: 'One page of webhooks, newest first.', schema: list(webhook) },
-  async handle(call) {
-    const { workspaceId, environment } = call.principal;
-    const { per_page: perPage, cursor } = call.query;
-    const page = await call.backend.webhooks.listWebhooks(
-      { workspaceId, environment, pageSize: perPage, pageToken: cursor ?? '' },
-      { context: contextOf(call), signal: call.signal },
+  query: z.strictObject(pageQuery),
+  success: { status: 200, description: 'A page of webhooks.', schema: listOf(webhook).meta({ id: 'WebhookList' }) },
+  async handle({ query, principal, requestId, backend, baseUrl, signal }) {
+    const { workspaceId, environment } = principal;
+    const page = await backend.webhooks.listWebhooks(
+      { workspaceId, environment, pageSize: pageSizeOf(query), pageToken: query.cursor ?? '' },
+      { context: { requestId, principal }, signal: signal() },
     );
-    const items = page.webhooks.map((one) => renderWebhook(one));
-    const json = renderList(items, page, `${call.baseUrl}/v1/webhooks`, { per_page: perPage });
-    return { status: 200, json };
+    const items = page.webhooks.map((item) => webhookJson(item));
+    return listAnswer(items, page, baseUrl() + path, query);
   },
 });

@@ -1,26 +1,31 @@
-import { defineEndpoint } from '../endpoint.ts';
-import { contextOf, idOf } from './context.ts';
-import { renderResource, toStatus } from './render-resource.ts';
-import { resource, single, updateResourceBody } from './resource-schemas.ts';
+import { checkId } from './check-id.ts';
+import { defineEndpoint } from './endpoint.ts';
+import { oneJson } from './one-json.ts';
+import { resourceJson } from './resource-json.ts';
+import { oneResource, statusMessages, updateResourceBody } from './resource-schemas.ts';
 
 export const updateResource = defineEndpoint({
   method: 'patch',
   path: '/v1/resources/{id}',
   operationId: 'updateResource',
   summary: 'Update a resource',
+  description:
+    'Only the fields that are sent are changed. Emits `resource.updated`, and `resource.status_changed` if the status ' +
+    'changes; nothing if nothing changes.',
   tag: 'Resources',
   scope: 'write',
   body: updateResourceBody,
-  success: { status: 200, description: 'The resource after the update.', schema: single(resource) },
-  async handle(call) {
-    const { name, status, metadata } = call.body;
-    const updated = await call.backend.updateResource({
-      context: contextOf(call),
-      id: idOf(call, 'res'),
+  success: { status: 200, description: 'The resource after the change.', schema: oneResource },
+  async handle({ id, body, principal, requestId, backend }) {
+    checkId('res', id);
+    const { name, status, metadata } = body;
+    const resource = await backend.updateResource({
+      context: { requestId, principal },
+      id,
       ...(name === undefined ? {} : { name }),
-      ...(status === undefined ? {} : { status: toStatus(status) }),
+      ...(status === undefined ? {} : { status: statusMessages[status] }),
       ...(metadata === undefined ? {} : { metadataJson: JSON.stringify(metadata) }),
     });
-    return { status: 200, json: `{"data":${renderResource(updated)}}` };
+    return { status: 200, json: oneJson(resourceJson(resource)) };
   },
 });

@@ -1,35 +1,34 @@
-import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { defineEndpoint } from '../endpoint.ts';
-import { contextOf, idOf } from './context.ts';
-import { present, renderWebhook } from './render-webhook.ts';
-import { single } from './resource-schemas.ts';
-import { updateWebhookBody, webhook } from './webhook-schemas.ts';
+import { checkId } from './check-id.ts';
+import { defineEndpoint } from './endpoint.ts';
+import { oneJson } from './one-json.ts';
+import { present, webhookJson } from './webhook-json.ts';
+import { oneWebhook, updateWebhookBody, webhookStatusMessages } from './webhook-schemas.ts';
 
 export const updateWebhook = defineEndpoint({
   method: 'patch',
   path: '/v1/webhooks/{id}',
   operationId: 'updateWebhook',
   summary: 'Update a webhook',
+  description: 'Only the fields that are sent are changed.',
   tag: 'Webhooks',
   scope: 'admin',
   body: updateWebhookBody,
-  success: { status: 200, description: 'The webhook after the update.', schema: single(webhook) },
-  async handle(call) {
-    const { workspaceId, environment } = call.principal;
-    const { url, events, status } = call.body;
-    const { webhook: updated } = await call.backend.webhooks.updateWebhook(
+  success: { status: 200, description: 'The webhook after the change.', schema: oneWebhook },
+  async handle({ id, body, principal, requestId, backend }) {
+    checkId('wh', id);
+    const { workspaceId, environment } = principal;
+    const { url, events, status } = body;
+    const { webhook } = await backend.webhooks.updateWebhook(
       {
         workspaceId,
         environment,
-        id: idOf(call, 'wh'),
+        id,
         ...(url === undefined ? {} : { url }),
         ...(events === undefined ? {} : { events: { types: events } }),
-        ...(status === undefined
-          ? {}
-          : { status: status === 'active' ? WebhookStatus.ACTIVE : WebhookStatus.DISABLED }),
+        ...(status === undefined ? {} : { status: webhookStatusMessages[status] }),
       },
-      { context: contextOf(call) },
+      { context: { requestId, principal } },
     );
-    return { status: 200, json: `{"data":${renderWebhook(present(updated))}}` };
+    return { status: 200, json: oneJson(webhookJson(present(webhook))) };
   },
 });

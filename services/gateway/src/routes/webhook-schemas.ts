@@ -1,42 +1,62 @@
+import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { z } from 'zod';
-import { timestamp } from './resource-schemas.ts';
+import { text } from './text-schemas.ts';
 
-const eventType = z.enum(['*', 'resource.created', 'resource.updated', 'resource.deleted', 'resource.status_changed']);
-const status = z.enum(['active', 'disabled']);
+export const eventTypes = [
+  'resource.created',
+  'resource.updated',
+  'resource.deleted',
+  'resource.status_changed',
+] as const;
 
-const url = z.string().min(1).max(2048).meta({
-  description: 'https, and publicly reachable.',
-  example: 'https://example.com/hook',
-});
+export const webhookStatusMessages = { active: WebhookStatus.ACTIVE, disabled: WebhookStatus.DISABLED } as const;
+
+const url = text(1, 2_048)
+  .describe('HTTPS, publicly reachable, without user information.')
+  .meta({ format: 'uri', examples: ['https://example.com/hooks'] });
 
 const events = z
-  .array(eventType)
-  .min(1)
-  .max(4)
-  .meta({
-    description: 'Event types, each once; or "*" alone, for all.',
-    example: ['resource.created'],
-  });
+  .array(z.enum([...eventTypes, '*']))
+  .superRefine((types, context) => {
+    if (types.length === 0) context.addIssue('must name at least one event type');
+    if (new Set(types).size < types.length) context.addIssue('must name each event type once');
+    if (types.includes('*') && types.length > 1) context.addIssue('"*" stands alone');
+  })
+  .describe('Event types, or `["*"]` for all.')
+  .meta({ minItems: 1, uniqueItems: true, examples: [['*']] });
 
-export const createWebhookBody = z.strictObject({ url, events }).meta({ id: 'CreateWebhook' });
+const status = z.enum(['active', 'disabled']).describe('A disabled webhook gets no events.');
+
+export const createWebhookBody = z
+  .strictObject({ url, events })
+  .meta({ id: 'CreateWebhook', example: { url: 'https://example.com/hooks', events: ['*'] } });
 
 export const updateWebhookBody = z
   .strictObject({ url: url.optional(), events: events.optional(), status: status.optional() })
-  .meta({ id: 'UpdateWebhook', description: 'Only the fields that are sent change.' });
+  .meta({ id: 'UpdateWebhook', example: { status: 'disabled' } });
 
 const fields = {
-  id: z.string().meta({ example: 'wh_01m7y7ft43e1288nbk01470g34' }),
+  id: z.string().meta({ pattern: '^wh_[0-9a-z]+$', examples: ['wh_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
   url,
   events,
   status,
-  created_at: timestamp,
 };
+const createdAt = z.string().meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] });
 
-export const webhook = z.strictObject(fields).meta({ id: 'Webhook' });
+export const webhook = z.strictObject({ ...fields, created_at: createdAt }).meta({ id: 'Webhook' });
 
-export const createdWebhook = z
-  .strictObject({
-    ...fields,
-    secret: z.string().meta({ description: 'Signs the deliveries. Shown this once.', example: 'whsec_…' }),
-  })
-  .meta({ id: 'CreatedWebhook' });
+export const oneWebhook = z.strictObject({ data: webhook });
+
+export const oneNewWebhook = z.strictObject({
+  data: z
+    .strictObject({
+      ...fields,
+      secret: z.string().meta({
+        pattern: '^whsec_',
+        description: 'Key of the signatures. Shown this once.',
+        examples: ['whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='],
+      }),
+      created_at: createdAt,
+    })
+    .meta({ id: 'NewWebhook' }),
+});

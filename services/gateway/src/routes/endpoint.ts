@@ -1,8 +1,9 @@
 import type { KeyEnvironment } from '@rms/api-key';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { ZodType } from 'zod';
-import type { Backend } from './backend/backend.ts';
-import type { RequiredScope } from './checks/scope.ts';
+import type { Backend } from '../backend/backend.ts';
+import type { RequiredScope } from '../checks/scope.ts';
+import type { Answer } from '../http/respond.ts';
 
 /** A request that has passed every check, as an endpoint sees it. */
 export interface Call<Query, Body> {
@@ -13,38 +14,34 @@ export interface Call<Query, Body> {
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
+  /** Empty if none was sent, or the endpoint knows none. */
   readonly idempotencyKey: string;
   /** "https://api.example.com", without a slash at the end. */
-  readonly baseUrl: string;
+  baseUrl(): string;
   readonly backend: Backend;
-  /** Aborts when the client goes away. For reads: a write that was sent goes on. */
-  readonly signal: AbortSignal;
+  /** Aborts when the client goes away. For reads: a write goes on, whoever waits for it. */
+  signal(): AbortSignal;
 }
 
-export interface Answer {
-  readonly status: number;
-  /** JSON text; undefined: no body. */
-  readonly json?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** One method of one path: what it asks of the caller, what it accepts, and what it does. openapi/ describes the same object. */
+/** One method of one path: what it asks of the caller, what it takes, what it does. openapi/ describes the same object. */
 export interface Endpoint<Query = unknown, Body = unknown> {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** "/v1/things" or "/v1/things/{id}". */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
+  readonly description?: string;
   readonly tag: 'Resources' | 'Webhooks';
   readonly scope: RequiredScope;
+  /** Whether it heeds Idempotency-Key. */
   readonly idempotent?: boolean;
   readonly query?: ZodType<Query>;
   readonly body?: ZodType<Body>;
   readonly success: { readonly status: 200 | 201 | 204; readonly description: string; readonly schema?: ZodType };
-  readonly handle: (call: Call<Query, Body>) => Promise<Answer>;
+  handle(call: Call<Query, Body>): Promise<Answer>;
 }
 
-/** Checks an endpoint against its own schemas, and forgets them, so that endpoints fit in one list. */
+/** Holds an endpoint to its own schemas, then forgets them, so that endpoints of all kinds fit in one list. */
 export function defineEndpoint<Query, Body>(endpoint: Endpoint<Query, Body>): Endpoint {
   return endpoint as Endpoint;
 }

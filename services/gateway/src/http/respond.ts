@@ -1,0 +1,35 @@
+import type { ServerResponse } from 'node:http';
+import type { RmsError } from '@rms/errors';
+
+/** What an endpoint answers. */
+export interface Answer {
+  readonly status: number;
+  /** JSON text; undefined: no body. */
+  readonly json?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const unavailableRetrySeconds = 1;
+
+export function sendAnswer(response: ServerResponse, { status, json, headers }: Answer): void {
+  response.statusCode = status;
+  if (headers) for (const name in headers) response.setHeader(name, headers[name] as string);
+  if (json === undefined) {
+    response.end();
+    return;
+  }
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.end(json);
+}
+
+/** An error in its public form (specification, "Errors"): three fields; `invalid_request` has details as well. */
+export function errorAnswer({ code, message, kind, details, retryAfterSeconds }: RmsError): Answer {
+  const { httpStatus: status } = kind;
+  const error = { code, message, status, ...(code === 'invalid_request' ? { details } : {}) };
+  const headers: Record<string, string> = {};
+  if (status === 401) headers['WWW-Authenticate'] = 'Bearer';
+  if (status === 429 || status === 503) {
+    headers['Retry-After'] = String(Math.max(1, Math.ceil(retryAfterSeconds ?? unavailableRetrySeconds)));
+  }
+  return { status, json: JSON.stringify({ error }), headers };
+}

@@ -1,0 +1,69 @@
+import { type ErrorCode, type ErrorKind, errorKinds } from '@rms/errors';
+import { z } from 'zod';
+import type { ZodOpenApiResponseObject } from 'zod-openapi';
+import { headerRefs, limitHeaders } from './headers.ts';
+
+/** Specification, "Errors": exactly these three. */
+const errorBody = z
+  .strictObject({
+    error: z.strictObject({
+      code: z.enum(Object.keys(errorKinds) as [ErrorCode, ...ErrorCode[]]),
+      message: z.string(),
+      status: z.int().min(400).max(599),
+    }),
+  })
+  .meta({ id: 'Error' });
+
+const validationErrorBody = z
+  .strictObject({
+    error: z.strictObject({
+      code: z.literal('invalid_request'),
+      message: z.string(),
+      status: z.literal(400),
+      details: z.array(z.strictObject({ field: z.string(), message: z.string() })).describe('Every wrong field.'),
+    }),
+  })
+  .meta({ id: 'ValidationError' });
+
+/** The documented response of each status, with the codes that it may hold. */
+export const errorResponses = {
+  400: response(400, 'BadRequest', ['invalid_request']),
+  401: response(401, 'Unauthorized', ['invalid_api_key', 'api_key_expired']),
+  403: response(403, 'Forbidden', ['insufficient_scope', 'ip_not_allowed']),
+  404: response(404, 'NotFound', ['not_found']),
+  408: response(408, 'RequestTimeout', ['request_timeout']),
+  409: response(409, 'Conflict', ['conflict']),
+  413: response(413, 'PayloadTooLarge', ['payload_too_large']),
+  415: response(415, 'UnsupportedMediaType', ['unsupported_media_type']),
+  422: response(422, 'IdempotencyKeyReused', ['idempotency_key_reused']),
+  429: response(429, 'TooManyRequests', ['rate_limit_exceeded', 'quota_exceeded']),
+  431: response(431, 'HeadersTooLarge', ['headers_too_large']),
+  500: response(500, 'InternalError', ['internal_error']),
+  503: response(503, 'ServiceUnavailable', ['service_unavailable']),
+  504: response(504, 'Timeout', ['timeout']),
+};
+
+function response(status: number, id: string, codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
+  const details = status === 400 ? { details: [{ field: 'name', message: 'is required' }] } : {};
+  const kinds = codes.map((code): [ErrorCode, ErrorKind] => [code, errorKinds[code]]);
+  const examples = kinds.map(([code, { message }]) => [
+    code,
+    { value: { error: { code, message, status, ...details } } },
+  ]);
+  return {
+    id,
+    description: kinds.map(([code, { message }]) => `\`${code}\`: ${message}`).join(' '),
+    headers: headerRefs([
+      'X-Request-ID',
+      ...(status === 401 ? ['WWW-Authenticate' as const] : []),
+      ...(status === 429 ? limitHeaders : []),
+      ...(status === 429 || status === 503 ? ['Retry-After' as const] : []),
+    ]),
+    content: {
+      'application/json': {
+        schema: status === 400 ? validationErrorBody : errorBody,
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
+}
