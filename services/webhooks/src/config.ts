@@ -11,6 +11,8 @@ export interface WebhooksConfig {
   /** Authenticates page tokens; 32 bytes. */
   readonly pageTokenKey: Buffer;
   readonly topic: string;
+  /** The consumer group that all instances share. */
+  readonly group: string;
   readonly partitions: number;
   readonly replication: number;
   readonly egress: EgressConfig;
@@ -35,7 +37,8 @@ export function readWebhooksConfig(settings: Settings): WebhooksConfig {
     port: settings.GRPC_PORT,
     secretKey: deriveKey(master, 'webhook secrets'),
     pageTokenKey: deriveKey(master, 'webhooks page tokens'),
-    topic: 'rms.resource-events.v1',
+    topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
+    group: `${settings.KAFKA_PREFIX}-webhooks`,
     partitions: settings.EVENT_PARTITIONS,
     replication: settings.EVENT_REPLICATION,
     egress: { allowHttp: settings.WEBHOOK_ALLOW_HTTP, allowCidrs: settings.WEBHOOK_ALLOW_CIDRS },

@@ -31,7 +31,7 @@ const connectionsPerOrigin = 64;
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, bus, log } = context;
-  const { topic, partitions, replication, egress, pageTokenKey } = config;
+  const { topic, group, partitions, replication, egress, pageTokenKey } = config;
   const box = createSecretBox(config.secretKey);
   const secrets = createSecretCache(box);
   const permitted = createAddressGuard(egress.allowCidrs);
@@ -51,7 +51,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       await disableGone(pool, job, job.webhookId);
     },
   });
-  const fanOut = createFanOut({ pool, bus, topic, engine, log });
+  const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
   const parts: HandlerParts = { pool, box, secrets, agent, egress, permitted, resolve, engine, pageTokenKey, log };
 
   return createGrpcService({

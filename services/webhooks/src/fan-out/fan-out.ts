@@ -11,6 +11,7 @@ export interface FanOutParts {
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly topic: string;
+  readonly group: string;
   readonly engine: Pick<DeliveryEngine, 'room' | 'deliver' | 'wake'>;
   readonly log: Logger;
 }
@@ -22,7 +23,7 @@ const leastRoom = 500;
  * Turns events of the bus into deliveries. Batches of different partitions that come at the same time share a statement;
  * the position on the bus moves on after its commit.
  */
-export function createFanOut({ pool, bus, topic, engine, log }: FanOutParts): Worker {
+export function createFanOut({ pool, bus, topic, group, engine, log }: FanOutParts): Worker {
   const storeTogether = coalesce(
     async (batches: ResourceEvent[][]) => {
       const lease = engine.room() > leastRoom;
@@ -39,7 +40,7 @@ export function createFanOut({ pool, bus, topic, engine, log }: FanOutParts): Wo
       bus.consume(
         {
           topic,
-          group: 'rms-webhooks',
+          group,
           onBatch: async (records) => {
             const events = records.flatMap((record) => decode(record, log) ?? []);
             if (events.length > 0) await storeTogether(events);
