@@ -97,6 +97,8 @@ function connectLater(url: string): Scripted {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 2_000,
+    // stop() does not wait for a server that is away.
+    disconnectTimeout: 100,
     // A server that is silent for so long is dialled anew.
     socketTimeout: 3_000,
     retryStrategy: (attempt) => Math.min(100 * attempt, 1_000),

@@ -184,8 +184,8 @@ describeWith('redis', 'the Redis limiter', () => {
     );
     // Both have been told once the later one has asked again.
     await raw(async (redis) => {
-      const scores = async () =>
-        (await redis.zrange('rms:limiters', 0, -1, 'WITHSCORES')).filter((_, i) => i % 2 === 1);
+      const members = await redis.zrange('rms:limiters', '0', '-1');
+      const scores = () => Promise.all(members.map((member) => redis.zscore('rms:limiters', member)));
       const first = await scores();
       await waitUntil(async () => (await scores()).every((score, i) => Number(score) > Number(first[i])), {
         what: 'both gateways to have looked again',
