@@ -38,17 +38,17 @@ export function createProgram(): Command {
     deliveriesReplayCommand,
   ]);
   group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand]);
-  for (const make of [traceCommand, migrateCommand, configCommand]) program.addCommand(inherit(program, make()));
+  for (const make of [traceCommand, migrateCommand, configCommand]) program.addCommand(withJson(program, make()));
   return program;
 }
 
 function group(program: Command, name: string, about: string, commands: readonly (() => Command)[]): void {
-  const parent = inherit(program, new Command(name).description(about));
-  for (const make of commands) parent.addCommand(inherit(program, make()));
+  const parent = new Command(name).description(about).copyInheritedSettings(program);
+  for (const make of commands) parent.addCommand(withJson(program, make()));
   program.addCommand(parent);
 }
 
-/** Commands that are added do not take over settings by themselves. */
-function inherit(program: Command, command: Command): Command {
+/** A command that does something; a group must not have the option, for it would take it from its subcommands. */
+function withJson(program: Command, command: Command): Command {
   return command.copyInheritedSettings(program).option('--json', 'print one JSON document');
 }
