@@ -1,0 +1,30 @@
+import { describeWith, type Network, startNetwork, waitUntil } from '../src/index.ts';
+
+describeWith(['redis', 'kafka'], 'startNetwork', () => {
+  let network: Network;
+  beforeAll(async () => {
+    network = await startNetwork();
+  }, 120_000);
+  afterAll(() => network?.stop(), 60_000);
+
+  test('a key made by the rms command works, and a killed service is back after its restart', async () => {
+    const { key } = await network.rms<{ key: string }>(
+      ...['keys', 'create', '--environment', 'live', '--scope', 'read', '--name', 'test'],
+    );
+    const list = async () =>
+      (await fetch(`${network.liveUrl}/v1/resources`, { headers: { authorization: `Bearer ${key}` } })).status;
+    expect(await list()).toBe(200);
+
+    const { pid } = network.services.resources;
+    await network.services.resources.kill();
+    expect(await list()).toBe(503);
+    await network.services.resources.restart();
+    expect(network.services.resources.pid).not.toBe(pid);
+    // The gateway's connection is back a moment later.
+    await waitUntil(async () => (await list()) === 200, { what: 'the gateway to answer again' });
+  }, 60_000);
+
+  test('a failing rms command says its one line', async () => {
+    await expect(network.rms('keys', 'create')).rejects.toThrow(/^rms keys create: .*required/);
+  });
+});
