@@ -8,7 +8,7 @@ export async function workspaceOf({ workspaces }: Services, { workspace }: { wor
     throw new Error(`there is no workspace "${workspace}"`);
   }
   const [only, ...others] = all;
-  if (!only) throw new Error('there is no workspace yet; `rms workspaces create NAME` makes one');
+  if (!only) throw new Error('there is no workspace yet; `rms workspaces create --name NAME` makes one');
   if (others.length > 0) {
     throw new Error(`say which workspace: --workspace ${all.map(({ id, name }) => `${id} (${name})`).join(', ')}`);
   }
