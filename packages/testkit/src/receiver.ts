@@ -57,6 +57,7 @@ export async function startReceiver({ port = 0, path = '/hook' } = {}): Promise<
     },
     waitFor: (fits, what, timeoutMs = 20_000) => waitUntil(() => requests.find(fits), { what, timeoutMs }),
     async close() {
+      if (!server.listening) return;
       server.closeAllConnections();
       server.close();
       await once(server, 'close');

@@ -12,7 +12,9 @@ describe('startStandalone', () => {
     );
     await standalone.kill();
     await standalone.restart();
-    const answer = await fetch(`${standalone.sandboxUrl}/v1/resources`, { headers: { authorization: `Bearer ${key}` } });
+    const answer = await fetch(`${standalone.sandboxUrl}/v1/resources`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     expect(answer.status).toBe(200);
     const { data } = await standalone.rms<{ data: { id: string }[] }>('keys', 'list');
     expect(data.map((one) => one.id)).toContain(id);
