@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createPool, type Pool } from '@rms/db';
+import { type EmbeddedPostgres, preparePostgres, startEmbeddedPostgres } from '@rms/embedded-postgres';
+import { waitUntil } from '@rms/testkit';
+
+const password = 'a-password';
+
+describe('Embedded PostgreSQL', () => {
+  let dataDir: string;
+  let logged: string[];
+  const running: EmbeddedPostgres[] = [];
+
+  const start = async () => {
+    const note = (_: object, message: string) => void logged.push(message);
+    const postgres = await startEmbeddedPostgres({ dataDir, password, log: { warn: note, error: note } });
+    running.push(postgres);
+    return postgres;
+  };
+  const withPool = async <T>({ url }: { url: string }, work: (pool: Pool) => Promise<T>): Promise<T> => {
+    const pool = createPool({ url, max: 1, applicationName: 'unit', log: { warn() {} } });
+    try {
+      return await work(pool);
+    } finally {
+      await pool.end();
+    }
+  };
+  const countNotes = (postgres: { url: string }) =>
+    withPool(postgres, async (pool) => Number((await pool.query('select count(*) from note')).rows[0].count));
+
+  // One data directory for all: making one takes the longest.
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'rms-pg-'));
+    logged = [];
+    const postgres = await start();
+    await withPool(postgres, (pool) => pool.query('create table note (text text)'));
+    await postgres.stop();
+  });
+  beforeEach(() => {
+    logged = [];
+  });
+  afterEach(async () => {
+    for (const postgres of running.splice(0)) await postgres.stop();
+  });
+  afterAll(() => rmSync(dataDir, { recursive: true }));
+
+  test('keeps its data over a stop and a start', async () => {
+    const first = await start();
+    await withPool(first, (pool) => pool.query("insert into note values ('kept')"));
+    const before = await countNotes(first);
+    await first.stop();
+    expect(await countNotes(await start())).toBe(before);
+    expect(logged).toEqual([]);
+  });
+
+  test('listens on loopback only, and asks for the password', async () => {
+    const postgres = await start();
+    const { rows } = await withPool(postgres, (pool) =>
+      pool.query("select name, setting from pg_settings where name in ('listen_addresses', 'unix_socket_directories')"),
+    );
+    expect(rows).toEqual([
+      { name: 'listen_addresses', setting: '127.0.0.1' },
+      { name: 'unix_socket_directories', setting: '' },
+    ]);
+    const wrong = { url: postgres.url.replace(password, 'wrong') };
+    await expect(withPool(wrong, (pool) => pool.query('select 1'))).rejects.toMatchObject({ code: '28P01' });
+  });
+
+  test('is started again at the same address when it dies', async () => {
+    const postgres = await start();
+    const before = postgres.pid();
+    process.kill(before as number, 'SIGKILL');
+    await waitUntil(async () => (await countNotes(postgres)) >= 0 && postgres.pid() !== before, {
+      what: 'PostgreSQL to be back',
+    });
+    expect(logged[0]).toBe('the embedded PostgreSQL has died; starting it again');
+  });
+
+  test('one that a killed process left running is stopped, and what it had committed is there', async () => {
+    // As a killed process leaves it: nobody watches over it.
+    const left = await preparePostgres({ dataDir, password });
+    const orphan = await left.launch();
+    await withPool(left, (pool) => pool.query("insert into note values ('before the kill')"));
+    const before = await countNotes(left);
+    const ended = once(orphan, 'exit');
+    const postgres = await start();
+    await ended;
+    expect(logged).toEqual(['stopped the PostgreSQL of a killed start']);
+    expect(await countNotes(postgres)).toBe(before);
+  });
+
+  test('a process that merely has the number of an old PostgreSQL is left alone', async () => {
+    const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    writeFileSync(join(dataDir, 'postgres', 'postmaster.pid'), `${bystander.pid}\n${dataDir}/postgres\n`);
+    await start();
+    expect(logged).toEqual([]);
+    expect(bystander.exitCode).toBeNull();
+    bystander.kill();
+  });
+
+  test('may be stopped twice, and leaves no process', async () => {
+    const postgres = await start();
+    const pid = postgres.pid() as number;
+    await Promise.all([postgres.stop(), postgres.stop()]);
+    await postgres.stop();
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  test('abandoned, it ends by itself', async () => {
+    const postgres = await start();
+    const pid = postgres.pid() as number;
+    postgres.abandon();
+    await waitUntil(() => !existsSync(`/proc/${pid}/cmdline`) || readFileSync(`/proc/${pid}/cmdline`).length === 0, {
+      what: 'PostgreSQL to end',
+    });
+  });
+
+  test('data of another major version are refused in one line that says what to do', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'rms-pg-old-'));
+    mkdirSync(join(other, 'postgres'));
+    writeFileSync(join(other, 'postgres', 'PG_VERSION'), '14\n');
+    await expect(preparePostgres({ dataDir: other, password })).rejects.toThrow(
+      /^\S+ holds data of PostgreSQL 14, and this release brings 18; [^\n]*DATA_DIR[^\n]*$/,
+    );
+    rmSync(other, { recursive: true });
+  });
+
+  test('a folder that is no data directory is refused, not overwritten', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'rms-pg-broken-'));
+    mkdirSync(join(other, 'postgres'));
+    writeFileSync(join(other, 'postgres', 'mine.txt'), 'mine');
+    await expect(preparePostgres({ dataDir: other, password })).rejects.toThrow('is not a PostgreSQL data directory');
+    expect(readFileSync(join(other, 'postgres', 'mine.txt'), 'utf8')).toBe('mine');
+    rmSync(other, { recursive: true });
+  });
+
+  test('an interrupted making is made anew', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'rms-pg-half-'));
+    mkdirSync(join(other, 'postgres.new', 'base'), { recursive: true });
+    const note = () => {};
+    const postgres = await startEmbeddedPostgres({ dataDir: other, password, log: { warn: note, error: note } });
+    expect(existsSync(join(other, 'postgres.new'))).toBe(false);
+    await postgres.stop();
+    rmSync(other, { recursive: true });
+  });
+
+  test('damaged data end the start in one line with what PostgreSQL says', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'rms-pg-damaged-'));
+    const prepared = await preparePostgres({ dataDir: other, password });
+    rmSync(join(other, 'postgres', 'global', 'pg_control'));
+    await expect(prepared.launch()).rejects.toThrow(
+      /^PostgreSQL does not start: [^\n]*could not find the database system[^\n]*$/,
+    );
+    rmSync(other, { recursive: true });
+  });
+});

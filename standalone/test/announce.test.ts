@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process';
+import { announcement, localUrl } from '../src/announce.ts';
+
+const running = {
+  liveUrl: 'http://127.0.0.1:8080',
+  sandboxUrl: 'http://127.0.0.1:8081',
+  dataDir: '/home/someone/rms/.data',
+  postgres: 'embedded',
+  keys: { live: 'sk_live_aaa', sandbox: 'sk_test_bbb' },
+} as const;
+
+describe('What npm start says', () => {
+  test('the first start shows addresses, both keys once, and what to try', () => {
+    const text = announcement(running);
+    for (const part of [running.liveUrl, running.sandboxUrl, `${running.liveUrl}/docs`, running.dataDir]) {
+      expect(text).toContain(part);
+    }
+    expect(text).toMatch(/live +sk_live_aaa/);
+    expect(text).toMatch(/sandbox +sk_test_bbb/);
+  });
+
+  test('its commands do what they say when pasted into a shell', () => {
+    const [, commands = ''] = announcement(running).split('in another terminal:\n');
+    const [pasted = ''] = commands.split('Ctrl-C');
+    // curl prints its arguments, one a line.
+    const script = `curl() { printf '%s\\n' "$@" --; }\n${pasted}`;
+    const calls = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n--\n').slice(0, -1);
+    const [create, list] = calls.map((call) => call.split('\n'));
+    expect(create).toEqual([
+      '-s',
+      'http://127.0.0.1:8080/v1/resources',
+      '-H',
+      'Authorization: Bearer sk_live_aaa',
+      '-H',
+      'Content-Type: application/json',
+      '-d',
+      '{"name": "My first resource"}',
+    ]);
+    expect(list).toEqual(['-s', 'http://127.0.0.1:8080/v1/resources', '-H', 'Authorization: Bearer sk_live_aaa']);
+  });
+
+  test('a later start shows how to make a key, and none', () => {
+    const text = announcement({ ...running, keys: undefined });
+    expect(text).toContain('npm run -s rms -- keys create');
+    expect(text).not.toContain('sk_');
+  });
+
+  test.each([
+    ['127.0.0.1', 'http://127.0.0.1:8080'],
+    ['0.0.0.0', 'http://127.0.0.1:8080'],
+    ['::', 'http://[::1]:8080'],
+    ['::1', 'http://[::1]:8080'],
+    ['rms.example', 'http://rms.example:8080'],
+  ])('bound to %s it is reached at %s', (host, url) => {
+    expect(localUrl(host, 8080)).toBe(url);
+  });
+});
