@@ -19,6 +19,8 @@ export function sendAnswer(response: ServerResponse, { status, json, headers }: 
     return;
   }
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  // Said by hand, for Node would leave it out for HEAD.
+  response.setHeader('Content-Length', Buffer.byteLength(json));
   response.end(json);
 }
 

@@ -1,0 +1,156 @@
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { parseAnswer, sendBytes } from './support/wire.ts';
+
+describe('400 invalid_request', () => {
+  let api: TestGateway;
+  let key: string;
+  beforeAll(async () => {
+    api = await startGateway();
+    key = api.auth.newKey('admin').value;
+  });
+  afterAll(() => api.stop());
+
+  const detailsOf = async (method: string, path: string, raw: string | Buffer, headers = {}) => {
+    const { status, body } = await api.send(method, path, { key, raw, headers });
+    expect([status, body.error.code, body.error.status]).toEqual([400, 'invalid_request', 400]);
+    expect(Object.keys(body.error)).toEqual(['code', 'message', 'status', 'details']);
+    return body.error.details as { field: string; message: string }[];
+  };
+  const create = (json: unknown) => detailsOf('POST', '/v1/resources', JSON.stringify(json));
+  const fieldsOf = (details: { field: string }[]) => details.map(({ field }) => field);
+
+  test.each([
+    ['', 'is not JSON'],
+    ['{', 'is not JSON'],
+    ['{"name":"x",}', 'is not JSON'],
+    [Buffer.from('{"name":"\xc3\x28"}', 'latin1'), 'is not UTF-8'],
+    ['[]', 'must be an object'],
+    ['null', 'must be an object'],
+    ['"text"', 'must be an object'],
+    [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'must be an object'],
+  ])('a body that is no JSON object is refused (%#)', async (raw, message) => {
+    for (const [method, path] of [
+      ['POST', '/v1/resources'],
+      ['PATCH', '/v1/resources/res_x'],
+      ['POST', '/v1/webhooks'],
+    ] as const) {
+      expect(await detailsOf(method, path, raw)).toEqual([{ field: 'body', message }]);
+    }
+  });
+
+  test('every wrong field is named', async () => {
+    const details = await create({ name: '', type: 'gold', metadata: { k: 1, ok: '', '': 'v' }, colour: 'red', n: 1 });
+    expect(details).toEqual([
+      { field: 'name', message: 'must have 1 to 255 characters, has 0' },
+      { field: 'type', message: 'must be one of standard, advanced' },
+      { field: 'metadata.k', message: 'must be a string' },
+      { field: 'metadata.', message: 'the key must have 1 to 40 characters, has 0' },
+      { field: 'colour', message: 'is not a known field' },
+      { field: 'n', message: 'is not a known field' },
+    ]);
+    expect(await create({})).toEqual([{ field: 'name', message: 'is required' }]);
+    expect(await create({ name: null })).toEqual([{ field: 'name', message: 'must be a string' }]);
+  });
+
+  test('fields that mean something to JavaScript are unknown fields like others', async () => {
+    const details = await detailsOf('POST', '/v1/resources', '{"name":"x","__proto__":{"a":1},"constructor":2}');
+    expect(fieldsOf(details)).toEqual(['__proto__', 'constructor']);
+    expect(({} as Record<string, unknown>).a).toBeUndefined();
+  });
+
+  test('no more than a hundred wrong fields are told, with short names', async () => {
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`field-${i}`, i]));
+    expect(await create({ name: 'x', ...many })).toHaveLength(100);
+    const [only] = await create({ name: 'x', ['f'.repeat(100_000)]: 1 });
+    expect(only?.field.length).toBeLessThan(150);
+  });
+
+  const emoji = '🎈';
+  test.each([
+    ['name', { name: 'n'.repeat(256) }],
+    ['name', { name: emoji.repeat(256) }],
+    ['name', { name: 'a\u0000' }],
+    ['name', { name: '\ud800' }],
+    ['metadata', { name: 'x', metadata: [] }],
+    ['metadata', { name: 'x', metadata: null }],
+    ['metadata', { name: 'x', metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, ''])) }],
+    [`metadata.${'k'.repeat(41)}`, { name: 'x', metadata: { ['k'.repeat(41)]: 'v' } }],
+    ['metadata.k', { name: 'x', metadata: { k: 'v'.repeat(501) } }],
+    ['metadata.k', { name: 'x', metadata: { k: '\udc00' } }],
+  ])('limits of fields: %s', async (field, json) => {
+    expect(fieldsOf(await create(json))).toEqual([field]);
+  });
+
+  test('limits of fields are counted in code points', async () => {
+    const json = { name: emoji.repeat(255), metadata: { [emoji.repeat(40)]: emoji.repeat(500) } };
+    expect((await api.send('POST', '/v1/resources', { key, json })).status).toBe(201);
+  });
+
+  test.each([
+    ['events', { url: 'https://e.example/', events: [] }],
+    ['events', { url: 'https://e.example/', events: ['*', 'resource.created'] }],
+    ['events', { url: 'https://e.example/', events: ['resource.created', 'resource.created'] }],
+    ['events.0', { url: 'https://e.example/', events: ['resource.renamed'] }],
+    ['events', { url: 'https://e.example/', events: '*' }],
+    ['url', { url: `https://e.example/${'a'.repeat(2_048)}`, events: ['*'] }],
+    ['url', { url: 'http://e.example/', events: ['*'] }],
+  ])('webhooks: a wrong %s', async (field, json) => {
+    expect(fieldsOf(await detailsOf('POST', '/v1/webhooks', JSON.stringify(json)))).toEqual([field]);
+  });
+
+  test.each([
+    ['per_page', 'per_page=0'],
+    ['per_page', 'per_page=101'],
+    ['per_page', 'per_page=10abc'],
+    ['per_page', 'per_page=1e1'],
+    ['per_page', 'per_page=%205'],
+    ['per_page', 'per_page='],
+    ['per_page', 'per_page=-1'],
+    ['per_page', 'per_page=007'],
+    ['sort', 'sort=id'],
+    ['sort', 'sort=--name'],
+    ['sort', 'sort='],
+    ['status', 'status=deleted'],
+    ['status', 'status='],
+    ['cursor', 'cursor='],
+    ['cursor', `cursor=${'a'.repeat(5_000)}`],
+    ['cursor', 'cursor=%00'],
+    ['page', 'page=2'],
+    ['per_page', 'per_page=5&per_page=5'],
+    ['__proto__', '__proto__=1'],
+    ['toString', 'toString=1'],
+  ])('a wrong query parameter is named: %s (%s)', async (field, query) => {
+    const { status, body } = await api.send('GET', `/v1/resources?${query}`, { key });
+    expect([status, fieldsOf(body.error.details)]).toEqual([400, [field]]);
+  });
+
+  test('an endpoint without parameters takes none', async () => {
+    const { status, body } = await api.send('POST', '/v1/resources?dry_run=true', { key, json: { name: 'x' } });
+    expect([status, fieldsOf(body.error.details)]).toEqual([400, ['dry_run']]);
+    expect((await api.send('GET', '/v1/resources?', { key })).status).toBe(200);
+  });
+
+  test.each(['', 'k'.repeat(256), 'tab\there', 'caf\u00e9'])(
+    'an Idempotency-Key that is not 1 to 255 printable ASCII characters (%#)',
+    async (value) => {
+      const details = await detailsOf('POST', '/v1/resources', '{"name":"x"}', { 'Idempotency-Key': value });
+      expect(fieldsOf(details)).toEqual(['Idempotency-Key']);
+    },
+  );
+
+  test.each(['', 'Host: \r\n', 'Host: a b\r\n', 'Host: evil.example/path\r\n', 'Host: <script>\r\n'])(
+    'a request must name its host (%#)',
+    async (header) => {
+      const text = await sendBytes(
+        api.gateway.addresses.live,
+        `GET /v1/resources HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n${header}\r\n`,
+      );
+      const answer = parseAnswer(text);
+      expect([answer.status, answer.body.error.details[0].field]).toEqual([400, 'Host']);
+      contractCheck(answer);
+    },
+  );
+
+  const contractCheck = (answer: ReturnType<typeof parseAnswer>) =>
+    expect(answer.headers['x-request-id']).toMatch(/^req_[0-9a-z]{26}$/);
+});

@@ -1,0 +1,68 @@
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+
+describe('403 insufficient_scope and ip_not_allowed', () => {
+  let api: TestGateway;
+  beforeAll(async () => {
+    api = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' } });
+  });
+  afterAll(() => api.stop());
+
+  const endpoints = [
+    ['read', 'GET', '/v1/resources'],
+    ['read', 'GET', '/v1/resources/res_x'],
+    ['write', 'POST', '/v1/resources'],
+    ['write', 'PATCH', '/v1/resources/res_x'],
+    ['write', 'DELETE', '/v1/resources/res_x'],
+    ['admin', 'GET', '/v1/webhooks'],
+    ['admin', 'POST', '/v1/webhooks'],
+    ['admin', 'GET', '/v1/webhooks/wh_x'],
+    ['admin', 'PATCH', '/v1/webhooks/wh_x'],
+    ['admin', 'DELETE', '/v1/webhooks/wh_x'],
+  ] as const;
+
+  test('scopes nest: each endpoint takes keys of its scope and above, before it looks at the body', async () => {
+    const ranks = ['read', 'write', 'admin'] as const;
+    for (const scope of ranks) {
+      const key = api.auth.newKey(scope).value;
+      for (const [needed, method, path] of endpoints) {
+        const answer = await api.send(method, path, { key, ...(method === 'POST' ? { raw: '{' } : {}) });
+        const allowed = ranks.indexOf(scope) >= ranks.indexOf(needed);
+        expect([scope, method, path, answer.status === 403]).toEqual([scope, method, path, !allowed]);
+        if (!allowed) {
+          expect(answer.body).toEqual({
+            error: { code: 'insufficient_scope', message: expect.any(String), status: 403 },
+          });
+        }
+      }
+    }
+  });
+
+  test('a request from outside the allowlist is rejected, and the log says which address was taken', async () => {
+    const { value, keyId } = api.auth.newKey('admin', { allowedIps: ['192.0.2.0/24', '2001:db8::/32'] });
+    const from = (forwarded: string) =>
+      api.send('GET', '/v1/resources', { key: value, headers: { 'X-Forwarded-For': forwarded } });
+    const refused = await from('192.0.2.1, 198.51.100.7, 10.1.1.1');
+    expect(refused.status).toBe(403);
+    expect(refused.body).toEqual({ error: { code: 'ip_not_allowed', message: expect.any(String), status: 403 } });
+    expect(api.lines).toContainEqual(
+      expect.objectContaining({ key_id: keyId, address: '198.51.100.7', told_by: '10.1.1.1' }),
+    );
+    expect((await from('198.51.100.7, 192.0.2.1, 10.1.1.1')).status).toBe(200);
+    expect((await from('2001:DB8:0::1')).status).toBe(200);
+    expect((await from('::ffff:192.0.2.9')).status).toBe(200);
+  });
+
+  test('without an entry that can be believed, the address is the last hop that can', async () => {
+    const { value } = api.auth.newKey('admin', { allowedIps: ['127.0.0.1'] });
+    for (const forwarded of ['', 'unknown', '192.0.2.1, not-an-address']) {
+      const headers = { 'X-Forwarded-For': forwarded };
+      expect((await api.send('GET', '/v1/resources', { key: value, headers })).status).toBe(200);
+    }
+  });
+
+  test('the allowlist comes before 404 and 405', async () => {
+    const { value } = api.auth.newKey('admin', { allowedIps: ['192.0.2.1'] });
+    expect((await api.send('GET', '/v1/nothing', { key: value })).status).toBe(403);
+    expect((await api.send('PUT', '/v1/resources', { key: value })).status).toBe(403);
+  });
+});

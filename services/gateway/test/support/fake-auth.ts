@@ -1,0 +1,74 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { generateApiKey, hashOfApiKey } from '@rms/api-key';
+import { RmsError } from '@rms/errors';
+import { newId } from '@rms/ids';
+import { KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { rpcService } from '@rms/rpc';
+
+export interface FakeKey {
+  readonly value: string;
+  readonly keyId: string;
+  readonly workspaceId: string;
+  scope: keyof typeof scopes;
+  verdict: KeyVerdict;
+  allowedIps: string[];
+  expiresAt: Date | undefined;
+}
+
+const scopes = { read: Scope.READ, write: Scope.WRITE, admin: Scope.ADMIN };
+
+/** Auth as the gateway sees it: keys that a test makes and changes. */
+export class FakeAuth {
+  readonly #keys = new Map<string, FakeKey>();
+  /** Look-ups so far; one for each key of a batch. */
+  asked = 0;
+  batches = 0;
+  /** Awaited after the keys are judged, before the answer leaves. */
+  beforeAnswer: () => Promise<void> = async () => {};
+
+  newKey(scope: FakeKey['scope'], options: Partial<FakeKey> & { environment?: 'live' | 'sandbox' } = {}): FakeKey {
+    const { environment = 'live', ...changes } = options;
+    const key: FakeKey = {
+      value: generateApiKey(environment),
+      keyId: newId('key'),
+      workspaceId: newId('ws'),
+      scope,
+      verdict: KeyVerdict.VALID,
+      allowedIps: [],
+      expiresAt: undefined,
+      ...changes,
+    };
+    this.#keys.set(hashOfApiKey(key.value).toString('hex'), key);
+    return key;
+  }
+
+  readonly service = rpcService(KeysService, {
+    batchVerifyKeys: async ({ requests }) => {
+      this.batches += 1;
+      this.asked += requests.length;
+      const results = requests.map(({ keyHash, environment }) => {
+        const key = this.#keys.get(Buffer.from(keyHash).toString('hex'));
+        if (key?.verdict !== KeyVerdict.VALID) return { verdict: key?.verdict ?? KeyVerdict.INVALID };
+        return {
+          verdict: KeyVerdict.VALID,
+          principal: { workspaceId: key.workspaceId, environment, keyId: key.keyId, scope: scopes[key.scope] },
+          allowedIps: [...key.allowedIps],
+          ...(key.expiresAt ? { expireTime: timestampFromDate(key.expiresAt) } : {}),
+        };
+      });
+      await this.beforeAnswer();
+      return { results };
+    },
+    createKey: notForGateways,
+    listKeys: notForGateways,
+    revokeKey: notForGateways,
+    rollKey: notForGateways,
+  });
+}
+
+async function notForGateways(): Promise<never> {
+  throw new RmsError('internal_error', { cause: new Error('the gateway does not call this') });
+}
+
+export const environments = { live: Environment.LIVE, sandbox: Environment.SANDBOX };

@@ -1,0 +1,83 @@
+import { createMemoryLimiter, type Limiter } from '@rms/limiter';
+import { type RpcServer, serve } from '@rms/rpc';
+import { createLogger, readSettings } from '@rms/service';
+import { type Contract, createContract } from '../../../../test/api/support/openapi-contract.ts';
+import { createGateway, createGatewayContext, type GatewayService, readGatewayConfig } from '../../src/index.ts';
+import { openApiDocument } from '../../src/openapi/document.ts';
+import { FakeAuth } from './fake-auth.ts';
+import { FakeResources } from './fake-resources.ts';
+import { FakeWebhooks } from './fake-webhooks.ts';
+import { type SendOptions, send, type WireAnswer } from './wire.ts';
+
+/** A gateway on gRPC servers whose answers the test decides. */
+export interface TestGateway {
+  readonly gateway: GatewayService;
+  readonly auth: FakeAuth;
+  readonly resources: FakeResources;
+  readonly webhooks: FakeWebhooks;
+  readonly limiter: Limiter;
+  readonly servers: Readonly<Record<'auth' | 'resources' | 'webhooks', RpcServer>>;
+  /** What it has logged. */
+  readonly lines: readonly Record<string, unknown>[];
+  /** Sends to the live listener, and holds the answer to the OpenAPI document. */
+  send(method: string, path: string, options?: SendOptions): Promise<WireAnswer>;
+  stop(): Promise<void>;
+}
+
+export async function startGateway(
+  options: { env?: Record<string, string>; limiter?: Limiter } = {},
+): Promise<TestGateway> {
+  const [auth, resources, webhooks] = [new FakeAuth(), new FakeResources(), new FakeWebhooks()];
+  const lines: Record<string, unknown>[] = [];
+  const log = createLogger({
+    name: 'gateway',
+    level: 'info',
+    destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+  });
+  const start = async (service: (FakeAuth | FakeResources | FakeWebhooks)['service']) => {
+    const server = await serve({ host: '127.0.0.1', port: 0, services: [service], log });
+    server.health.set(true);
+    return server;
+  };
+  const servers = {
+    auth: await start(auth.service),
+    resources: await start(resources.service),
+    webhooks: await start(webhooks.service),
+  };
+  const settings = {
+    ...readSettings({ ...options.env }),
+    AUTH_ADDRESS: servers.auth.address,
+    RESOURCES_ADDRESS: servers.resources.address,
+    WEBHOOKS_ADDRESS: servers.webhooks.address,
+  };
+  const limiter =
+    options.limiter ??
+    createMemoryLimiter({
+      rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+      rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+      monthlyQuota: settings.MONTHLY_QUOTA,
+    });
+  const config = { ...readGatewayConfig(settings), livePort: 0, sandboxPort: 0 };
+  const gateway = createGateway(config, createGatewayContext(settings, { log, limiter }));
+  await gateway.start();
+  return {
+    gateway,
+    auth,
+    resources,
+    webhooks,
+    limiter,
+    servers,
+    lines,
+    async send(method, path, sendOptions) {
+      const answer = await send(gateway.addresses.live, method, path, sendOptions);
+      contract.check({ ...answer, method, path });
+      return answer;
+    },
+    async stop() {
+      await gateway.stop();
+      await Promise.all(Object.values(servers).map((server) => server.stop(0)));
+    },
+  };
+}
+
+export const contract: Contract = createContract(openApiDocument() as Parameters<typeof createContract>[0]);
