@@ -1,7 +1,9 @@
-import type { Logger } from '@rms/service';
+import { abortableDelay, type Logger } from '@rms/service';
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import type { ConsumedRecord, Subscription } from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';
+import { createPosition, type Position } from './kafka-position.ts';
+import { type StallWatch, stallMs, watchForStall } from './kafka-stall-watch.ts';
 
 /** A member that is silent for so long is dead to the group. */
 const sessionTimeoutMs = 10_000;
@@ -9,10 +11,7 @@ const rebalanceTimeoutMs = 15_000;
 const heartbeatMs = 2_000;
 /** An empty fetch waits so long at the broker; new records end it at once. stop() waits for it. */
 const emptyFetchMs = 500;
-/** A consumer that has neither fetched nor been handling a batch for so long is taken for stuck. */
-const stallMs = 20_000;
-const watchMs = 1_000;
-/** How long a consumer may take to leave its group before it is left to itself. */
+/** How long one that has failed may take to leave its group before it is left to itself. */
 const leaveTimeoutMs = 5_000;
 const partitionsAtOnce = 64;
 /** Answers to a heartbeat that take the partitions away. */
@@ -44,6 +43,7 @@ export async function consumeFromKafka(
   // Aborts with `signal`, and when the consumer is given up: a handler under way then knows that its batch comes again.
   const over = new AbortController();
   const watch = watchForStall(consumer);
+  const position = createPosition(log);
   let onAbort = () => {};
   const ended = new Promise<void>((resolve, reject) => {
     consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
@@ -54,27 +54,47 @@ export async function consumeFromKafka(
   });
   // It may reject before it is awaited.
   ended.catch(() => {});
+  const running = run(consumer, { subscription, over: over.signal, watch, position, log });
   try {
-    await Promise.race([ended, run(consumer, subscription, over.signal, watch, log)]);
+    await Promise.race([ended, running]);
     await ended;
   } finally {
     over.abort(new Error(`the consumer of group ${group} of ${topic} has stopped`));
     watch.stop();
     signal.removeEventListener('abort', onAbort);
-    await leave(consumer, signal.aborted, log);
+    // One that is told to disconnect while it still joins would join all the same.
+    const left = running
+      .catch(() => {})
+      .then(position.settled)
+      .then(() => consumer.disconnect())
+      .catch((err: unknown) => log.debug({ err }, 'a kafka consumer did not leave cleanly'));
+    await (signal.aborted ? left : atMost(left, leaveTimeoutMs));
   }
 }
 
-async function run(consumer: Consumer, subscription: Subscription, over: AbortSignal, watch: StallWatch, log: Logger) {
+interface Parts {
+  readonly subscription: Subscription;
+  readonly over: AbortSignal;
+  readonly watch: StallWatch;
+  readonly position: Position;
+  readonly log: Logger;
+}
+
+async function run(consumer: Consumer, { subscription, over, watch, position, log }: Parts): Promise<void> {
   await consumer.connect();
   await consumer.subscribe({ topic: subscription.topic, fromBeginning: true });
+  if (over.aborted) return;
   await consumer.run({
     partitionsConsumedConcurrently: partitionsAtOnce,
+    autoCommit: false,
     eachBatchAutoResolve: false,
     eachBatch: async (payload) => {
       const handled = watch.handling();
       try {
         await handleBatch(payload, subscription, over, log);
+        const committed = position.commit(payload);
+        // The next fetch does not wait for it; the end does.
+        if (over.aborted) await committed;
       } finally {
         handled();
       }
@@ -82,7 +102,6 @@ async function run(consumer: Consumer, subscription: Subscription, over: AbortSi
   });
 }
 
-/** kafkajs commits the position after this has resolved. */
 async function handleBatch(
   { batch, resolveOffset, heartbeat }: EachBatchPayload,
   subscription: Subscription,
@@ -121,46 +140,9 @@ function toRecord(partition: number) {
   });
 }
 
-async function leave(consumer: Consumer, inPeace: boolean, log: Logger): Promise<void> {
-  const left = consumer
-    .disconnect()
-    .catch((err: unknown) => log.debug({ err }, 'a kafka consumer did not leave cleanly'));
-  if (inPeace) return left;
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([left, new Promise((resolve) => (timer = setTimeout(resolve, leaveTimeoutMs)))]);
-  clearTimeout(timer);
-}
-
-interface StallWatch {
-  /** A batch is being handled, which may take its time; the function that it returns ends that. */
-  handling(): () => void;
-  onStall(listener: () => void): void;
-  stop(): void;
-}
-
-function watchForStall(consumer: Consumer): StallWatch {
-  let lastSignAtMs = performance.now();
-  let handling = 0;
-  let onStall = () => {};
-  const sign = () => {
-    lastSignAtMs = performance.now();
-  };
-  consumer.on(consumer.events.FETCH, sign);
-  consumer.on(consumer.events.GROUP_JOIN, sign);
-  const timer = setInterval(() => {
-    if (handling > 0) sign();
-    else if (performance.now() - lastSignAtMs > stallMs) onStall();
-  }, watchMs);
-  return {
-    handling() {
-      handling += 1;
-      return () => {
-        handling -= 1;
-      };
-    },
-    onStall(listener) {
-      onStall = listener;
-    },
-    stop: () => clearInterval(timer),
-  };
+/** Waits for something, but not for ever. */
+async function atMost(something: Promise<void>, timeoutMs: number): Promise<void> {
+  const patience = new AbortController();
+  await Promise.race([something, abortableDelay(timeoutMs, patience.signal)]);
+  patience.abort();
 }
