@@ -1,0 +1,130 @@
+import { RmsError } from '@rms/errors';
+import { createRedisLimiter } from '@rms/limiter';
+import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { createLogger } from '@rms/service';
+import { describeWith, startRedis, waitUntil } from '@rms/testkit';
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+
+describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
+  let api: TestGateway;
+  beforeEach(async () => {
+    api = await startGateway();
+  });
+  afterEach(() => api.stop());
+
+  test('without resources the API answers 503 with Retry-After, webhooks go on', async () => {
+    const key = api.auth.newKey('admin').value;
+    await api.servers.resources.stop(0);
+    for (const [method, path] of [
+      ['GET', '/v1/resources'],
+      ['POST', '/v1/resources'],
+    ] as const) {
+      const answer = await api.send(method, path, { key, ...(method === 'POST' ? { json: { name: 'x' } } : {}) });
+      expect(answer.body).toEqual({ error: { code: 'service_unavailable', message: expect.any(String), status: 503 } });
+      expect(answer.headers['retry-after']).toBe('1');
+    }
+    expect((await api.send('GET', '/v1/webhooks', { key })).status).toBe(200);
+  });
+
+  test('without auth new keys get 503, keys in use go on', async () => {
+    const [known, unknown] = [api.auth.newKey('admin').value, api.auth.newKey('admin').value];
+    expect((await api.send('GET', '/v1/resources', { key: known })).status).toBe(200);
+    await api.servers.auth.stop(0);
+    expect((await api.send('GET', '/v1/resources', { key: unknown })).status).toBe(503);
+    expect((await api.send('GET', '/v1/resources', { key: known })).status).toBe(200);
+  });
+
+  test('a service that does not answer in time gives 504', async () => {
+    const key = api.auth.newKey('admin').value;
+    api.resources.before = (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+    const answer = await api.send('GET', '/v1/resources', { key });
+    expect([answer.status, answer.body.error.code]).toEqual([504, 'timeout']);
+  });
+
+  test('an error of ours is 500, told in the log and not in the answer', async () => {
+    const key = api.auth.newKey('admin').value;
+    api.resources.before = async () => {
+      throw new Error('secret reason');
+    };
+    const answer = await api.send('POST', '/v1/resources', { key, json: { name: 'x' } });
+    expect([answer.status, answer.body.error.code]).toEqual([500, 'internal_error']);
+    expect(answer.text).not.toContain('secret reason');
+    const requestId = answer.headers['x-request-id'];
+    expect(api.lines).toContainEqual(expect.objectContaining({ level: 'error', request_id: requestId }));
+  });
+
+  test.each([
+    [409, 'conflict'],
+    [422, 'idempotency_key_reused'],
+    [503, 'service_unavailable'],
+  ] as const)('the error of one item is that of its request: %i %s', async (status, code) => {
+    const key = api.auth.newKey('admin').value;
+    api.resources.itemError = new RmsError(code);
+    const headers = { 'Idempotency-Key': 'k' };
+    const answer = await api.send('POST', '/v1/resources', { key, json: { name: 'x' }, headers });
+    expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+  });
+
+  test('a read is cancelled when its client goes away, a write is not', async () => {
+    const key = api.auth.newKey('admin').value;
+    const cancelled: boolean[] = [];
+    let release = () => {};
+    api.resources.before = (signal) =>
+      new Promise((resolve) => {
+        release = resolve;
+        signal.addEventListener('abort', () => {
+          cancelled.push(true);
+          resolve();
+        });
+      });
+    const read = new AbortController();
+    const reading = api.send('GET', '/v1/resources', { key, signal: read.signal });
+    await waitUntil(() => api.resources.batches === 1, { what: 'the read' });
+    read.abort();
+    await expect(reading).rejects.toThrow('aborted');
+    await waitUntil(() => cancelled.length === 1, { what: 'the cancelled read' });
+
+    const write = new AbortController();
+    const writing = api.send('POST', '/v1/resources', { key, json: { name: 'kept' }, signal: write.signal });
+    await waitUntil(() => api.resources.batches === 2, { what: 'the write' });
+    write.abort();
+    await expect(writing).rejects.toThrow('aborted');
+    release();
+    await waitUntil(() => api.resources.created.some(({ name }) => name === 'kept'), { what: 'the kept write' });
+  });
+});
+
+describeWith('redis-server', 'While Redis is away', () => {
+  test('every request asks auth, so that a revoked key is refused at once; afterwards the cache works again', async () => {
+    const redis = await startRedis();
+    const limits = { rateLimitRequests: 1000, rateLimitWindowSeconds: 60, monthlyQuota: 0 };
+    const limiter = createRedisLimiter({
+      url: redis.url,
+      log: createLogger({ name: 'test', level: 'silent' }),
+      ...limits,
+    });
+    const api = await startGateway({ limiter });
+    try {
+      const key = api.auth.newKey('read');
+      const get = () => api.send('GET', '/v1/resources', { key: key.value });
+      const asksAuth = async () => {
+        const before = api.auth.asked;
+        expect((await get()).status).toBe(200);
+        return api.auth.asked > before;
+      };
+      await get();
+      expect(await asksAuth()).toBe(false);
+      await redis.kill();
+      await waitUntil(asksAuth, { what: 'requests to ask auth' });
+      expect(await asksAuth()).toBe(true);
+      await redis.restart();
+      await waitUntil(async () => !(await asksAuth()), { what: 'the cache to be used again' });
+      await redis.kill();
+      key.verdict = KeyVerdict.INVALID;
+      await waitUntil(async () => (await get()).status === 401, { what: 'the refusal' });
+    } finally {
+      await api.stop();
+      await redis.stop();
+    }
+  });
+});

@@ -1,0 +1,104 @@
+import { Agent, request } from 'node:http';
+import { createLogger, readSettings } from '@rms/service';
+import { waitUntil } from '@rms/testkit';
+import { createGateway, createGatewayContext, readGatewayConfig } from '../src/index.ts';
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { send } from './support/wire.ts';
+
+describe('Start and stop', () => {
+  let api: TestGateway;
+  beforeEach(async () => {
+    api = await startGateway();
+  });
+  afterEach(() => api.stop());
+
+  /** Requests that the test lets go on. */
+  const hold = () => {
+    const held: (() => void)[] = [];
+    api.resources.before = () => new Promise((resolve) => void held.push(resolve));
+    return held;
+  };
+
+  test('a stop lets requests under way finish, and takes no new connections', async () => {
+    const key = api.auth.newKey('admin').value;
+    const { live, sandbox } = api.gateway.addresses;
+    const held = hold();
+    const answer = api.send('POST', '/v1/resources', { key, json: { name: 'last' } });
+    await waitUntil(() => held.length === 1, { what: 'the request to be under way' });
+    const stopped = api.gateway.stop();
+    for (const address of [live, sandbox]) {
+      await waitUntil(
+        () =>
+          send(address, 'GET', '/livez').then(
+            () => false,
+            () => true,
+          ),
+        { what: 'closed doors' },
+      );
+    }
+    held[0]?.();
+    expect((await answer).status).toBe(201);
+    await stopped;
+  });
+
+  test('a kept connection is closed after its answer, readiness says draining', async () => {
+    const key = api.auth.newKey('admin').value;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const { live } = api.gateway.addresses;
+    const get = (path: string) =>
+      new Promise<{ status: number; connection: string | undefined; text: string }>((resolve, reject) => {
+        const outgoing = request(
+          `${live}${path}`,
+          { agent, headers: { Authorization: `Bearer ${key}` } },
+          (incoming) => {
+            let text = '';
+            incoming.on('data', (chunk) => {
+              text += chunk;
+            });
+            incoming.on('end', () =>
+              resolve({ status: incoming.statusCode ?? 0, connection: incoming.headers.connection, text }),
+            );
+          },
+        );
+        outgoing.on('error', reject).end();
+      });
+    expect((await get('/livez')).connection).toBe('keep-alive');
+    const held = hold();
+    const first = get('/v1/resources');
+    await waitUntil(() => held.length === 1, { what: 'the request to be under way' });
+    const stopped = api.gateway.stop();
+    held[0]?.();
+    expect((await first).status).toBe(200);
+    await stopped;
+    agent.destroy();
+  });
+
+  test('readiness names the dependencies; only auth decides', async () => {
+    const ready = await api.send('GET', '/readyz');
+    expect([ready.status, ready.body]).toEqual([
+      200,
+      { status: 'ready', dependencies: { auth: 'up', resources: 'up', webhooks: 'up', limiter: 'up' } },
+    ]);
+    await api.servers.resources.stop(0);
+    const without = await api.send('GET', '/readyz');
+    expect([without.status, without.body.dependencies.resources]).toEqual([200, 'down']);
+    api.servers.auth.health.set(false);
+    const { status, headers, body } = await send(api.gateway.addresses.live, 'GET', '/readyz');
+    expect([status, body.status, body.dependencies.auth]).toEqual([503, 'not_ready', 'down']);
+    expect(headers['retry-after']).toBe('1');
+    expect((await api.send('GET', '/livez')).status).toBe(200);
+    api.servers.auth.health.set(true);
+    expect((await api.send('GET', '/readyz')).status).toBe(200);
+  });
+
+  test('a port in use ends the start, and what was opened is let go', async () => {
+    const settings = readSettings({});
+    const log = createLogger({ name: 'second', level: 'silent' });
+    const port = Number(new URL(api.gateway.addresses.live).port);
+    const config = { ...readGatewayConfig(settings), livePort: 0, sandboxPort: port };
+    const second = createGateway(config, createGatewayContext(settings, { limiter: api.limiter, log }));
+    await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE', port });
+    await second.stop();
+    expect((await api.send('GET', '/livez')).status).toBe(200);
+  });
+});

@@ -1,0 +1,89 @@
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { send } from './support/wire.ts';
+
+describe('Every response', () => {
+  let api: TestGateway;
+  let key: string;
+  beforeAll(async () => {
+    api = await startGateway();
+    key = api.auth.newKey('write').value;
+  });
+  afterAll(() => api.stop());
+
+  const requests = [
+    ['GET', '/v1/resources', {}],
+    ['POST', '/v1/resources', { json: { name: 'x' } }],
+    ['POST', '/v1/resources', { raw: '{' }],
+    ['GET', '/v1/webhooks', {}],
+    ['GET', '/v1/nothing', {}],
+    ['PUT', '/v1/resources', {}],
+    ['GET', '/nothing', {}],
+    ['GET', '/livez', {}],
+    ['GET', '/readyz', {}],
+    ['GET', '/openapi.json', {}],
+    ['GET', '/docs', {}],
+    ['GET', '/docs/swagger-ui-bundle.js', {}],
+    ['HEAD', '/v1/resources', {}],
+  ] as const;
+
+  test('carries an X-Request-ID of its own', async () => {
+    const ids = new Set<string>();
+    for (const [method, path, options] of requests) {
+      for (const withKey of [{}, { key }]) {
+        const { headers } = await send(api.gateway.addresses.live, method, path, { ...options, ...withKey });
+        expect(headers['x-request-id']).toMatch(/^req_[0-9a-z]{26}$/);
+        ids.add(headers['x-request-id'] as string);
+      }
+    }
+    expect(ids.size).toBe(requests.length * 2);
+  });
+
+  test.each(['my-request-1', 'a'.repeat(128), 'A._+/=-z'])('keeps a well-formed X-Request-ID (%#)', async (sent) => {
+    const { headers } = await api.send('GET', '/v1/nothing', { headers: { 'X-Request-ID': sent } });
+    expect(headers['x-request-id']).toBe(sent);
+  });
+
+  test.each(['short', 'a'.repeat(129), 'with space', '<script>', 'caf\u00e9-12345', ''])(
+    'replaces another X-Request-ID (%#)',
+    async (sent) => {
+      const { headers } = await api.send('GET', '/v1/nothing', { headers: { 'X-Request-ID': sent } });
+      expect(headers['x-request-id']).toMatch(/^req_/);
+    },
+  );
+
+  test('two X-Request-IDs are none', async () => {
+    const headers = { 'X-Request-ID': ['request-one', 'request-two'] };
+    expect((await api.send('GET', '/livez', { headers })).headers['x-request-id']).toMatch(/^req_/);
+  });
+
+  test('gives nothing away, and is not to be stored or guessed at', async () => {
+    for (const [method, path, options] of requests) {
+      const { headers } = await send(api.gateway.addresses.live, method, path, { key, ...options });
+      expect(headers).not.toHaveProperty('x-powered-by');
+      expect(headers).not.toHaveProperty('server');
+      expect(headers).not.toHaveProperty('etag');
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['cache-control']).toBe(path.startsWith('/docs') ? 'no-cache' : 'no-store');
+    }
+  });
+
+  test('is logged in one line, without key, query or body', async () => {
+    const requestId = 'logged-request';
+    const path = '/v1/resources?status=active&cursor=hidden';
+    await api.send('GET', path, { key, headers: { 'X-Request-ID': requestId } });
+    const lines = api.lines.filter((line) => line.request_id === requestId);
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: 'info',
+        method: 'GET',
+        route: '/v1/resources',
+        status: 200,
+        duration_ms: expect.any(Number),
+        key_id: expect.stringMatching(/^key_/),
+      }),
+    ]);
+    const logged = JSON.stringify(api.lines);
+    expect(logged).not.toContain(key);
+    expect(logged).not.toContain('hidden');
+  });
+});

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { openApiDocument } from '../src/openapi/document.ts';
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+
+const require = createRequire(import.meta.url);
+
+describe('The description of the API', () => {
+  let api: TestGateway;
+  beforeAll(async () => {
+    api = await startGateway();
+  });
+  afterAll(() => api.stop());
+
+  test('is at /openapi.json on both listeners, without a key', async () => {
+    const { status, body } = await api.send('GET', '/openapi.json');
+    expect([status, body]).toEqual([200, openApiDocument()]);
+    expect(body.openapi).toBe('3.1.1');
+  });
+
+  test('passes the recommended rules of a linter', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rms-openapi-'));
+    const file = join(folder, 'openapi.json');
+    writeFileSync(file, JSON.stringify(openApiDocument()));
+    const redocly = join(dirname(require.resolve('@redocly/cli/package.json')), 'bin', 'cli.js');
+    const lint = promisify(execFile)(
+      process.execPath,
+      [redocly, 'lint', '--extends=recommended', '--format=json', file],
+      {
+        env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+      },
+    );
+    const { stdout } = await lint.catch((error: { stdout: string }) => error);
+    rmSync(folder, { recursive: true });
+    const { totals, problems } = JSON.parse(stdout.slice(stdout.indexOf('{')));
+    expect({ totals, problems }).toEqual({ totals: { errors: 0, warnings: 0, ignored: 0 }, problems: [] });
+  });
+
+  test('has the endpoints of the specification, each with its scope and its errors', () => {
+    const { paths } = openApiDocument() as { paths: Record<string, Record<string, { responses: object }>> };
+    const operations = Object.entries(paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method} ${path}`),
+    );
+    expect(operations.sort()).toEqual([
+      'delete /v1/resources/{id}',
+      'delete /v1/webhooks/{id}',
+      'get /v1/resources',
+      'get /v1/resources/{id}',
+      'get /v1/webhooks',
+      'get /v1/webhooks/{id}',
+      'patch /v1/resources/{id}',
+      'patch /v1/webhooks/{id}',
+      'post /v1/resources',
+      'post /v1/webhooks',
+    ]);
+    for (const item of Object.values(paths)) {
+      for (const { responses } of Object.values(item)) {
+        expect(Object.keys(responses)).toEqual(
+          expect.arrayContaining(['400', '401', '403', '429', '500', '503', '504']),
+        );
+      }
+    }
+  });
+
+  test('has a page for people that loads nothing from elsewhere and runs no inline script', async () => {
+    const page = await api.send('GET', '/docs');
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(page.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'self';/);
+    const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link as string);
+    expect(links.length).toBe(3);
+    for (const link of links) {
+      expect(link).toMatch(/^\/docs\//);
+      const file = await api.send('GET', link);
+      expect([file.status, file.text.length > 0]).toEqual([200, true]);
+    }
+    expect(page.text).not.toMatch(/<script(?![^>]*src=)|\son\w+=|style=/);
+  });
+});
