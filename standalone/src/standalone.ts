@@ -40,44 +40,38 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
   const start = async () => {
     const dataDir = openDataDir(given.DATA_DIR);
     stops.push(() => dataDir.release());
-    const databaseUrl = given.DATABASE_URL || (await startPostgres(dataDir.path));
-    await migrateAll(databaseUrl, log);
-
-    const settings: Settings = {
-      ...given,
-      DATABASE_URL: databaseUrl,
+    const own = {
       ENCRYPTION_KEY: encryptionKey(given.ENCRYPTION_KEY, dataDir.path),
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: 0,
     };
+    // Before anything starts: a wrong setting is told of at once.
+    const configs = readConfigs({ ...given, ...own });
+
+    const DATABASE_URL = given.DATABASE_URL || (await startPostgres(dataDir.path));
+    await migrateAll(DATABASE_URL, log);
+    const settings: Settings = { ...given, ...own, DATABASE_URL };
     const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
     const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus() } : {};
 
-    const auth = await run(
-      createAuth(readAuthConfig(settings), createAuthContext(settings, { ...part('auth'), ...limits })),
-    );
+    const auth = await run(createAuth(configs.auth, createAuthContext(settings, { ...part('auth'), ...limits })));
     // Before resources: its consumer is there when the relay publishes the first event.
     const webhooks = await run(
-      createWebhooks(
-        // On a database of our own there is no other instance: what one before us had under way is ours at once.
-        { ...readWebhooksConfig(settings), releaseLeases: given.DATABASE_URL === '' },
-        createWebhooksContext(settings, { ...part('webhooks'), ...bus }),
-      ),
+      createWebhooks(configs.webhooks, createWebhooksContext(settings, { ...part('webhooks'), ...bus })),
     );
     const resources = await run(
-      createResources(
-        readResourcesConfig(settings),
-        createResourcesContext(settings, { ...part('resources'), ...bus }),
-      ),
+      createResources(configs.resources, createResourcesContext(settings, { ...part('resources'), ...bus })),
     );
     const addresses = {
       AUTH_ADDRESS: auth.address,
       RESOURCES_ADDRESS: resources.address,
       WEBHOOKS_ADDRESS: webhooks.address,
     };
-    const reachable = { ...settings, ...addresses };
     await run(
-      createGateway(readGatewayConfig(reachable), createGatewayContext(reachable, { ...part('gateway'), ...limits })),
+      createGateway(
+        configs.gateway,
+        createGatewayContext({ ...settings, ...addresses }, { ...part('gateway'), ...limits }),
+      ),
     );
     dataDir.writeServices({ auth: auth.address, resources: resources.address, webhooks: webhooks.address });
     say(
@@ -124,6 +118,16 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       stopping ??= stop();
       return stopping;
     },
+  };
+}
+
+function readConfigs(settings: Settings) {
+  return {
+    auth: readAuthConfig(settings),
+    resources: readResourcesConfig(settings),
+    // On a database of our own there is no other instance: what one before us had under way is ours at once.
+    webhooks: { ...readWebhooksConfig(settings), releaseLeases: settings.DATABASE_URL === '' },
+    gateway: readGatewayConfig(settings),
   };
 }
 

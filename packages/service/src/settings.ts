@@ -78,6 +78,9 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
       problems.push(`${name}: ${(error as Error).message}`);
     }
   }
+  if (settings.PORT !== undefined && settings.PORT === settings.SANDBOX_PORT) {
+    problems.push(`SANDBOX_PORT: "${settings.SANDBOX_PORT}" is PORT as well; each environment has its own`);
+  }
   if (problems.length > 0) throw new SettingsError(problems.join('; '));
   return settings as Settings;
 }

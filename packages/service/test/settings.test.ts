@@ -62,6 +62,10 @@ describe('Settings', () => {
     );
   });
 
+  test('the environments cannot share a port', () => {
+    expect(() => readSettings({ PORT: '9000', SANDBOX_PORT: '9000' })).toThrow(/^SANDBOX_PORT: .*"9000"/);
+  });
+
   test('a secret can come from a file, without the line end', () => {
     const file = join(folder, 'url');
     writeFileSync(file, 'postgres://from-file\n');

@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { testDatabase, waitUntil } from '@rms/testkit';
+import { newPlace, npmStart, type Place, postgresOf, type Start } from './npm-start.ts';
+
+describe('npm start', () => {
+  let place: Place;
+  const starts: Start[] = [];
+  const start = (env: NodeJS.ProcessEnv = {}, options: Parameters<typeof npmStart>[1] = {}) => {
+    const started = npmStart({ ...place.env, ...env }, options);
+    starts.push(started);
+    return started;
+  };
+  const call = (path: string, key: string | undefined, body?: object) =>
+    fetch(`${place.liveUrl}${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+  const totalWith = async (key: string | undefined) => {
+    const answer = await call('/v1/resources', key);
+    expect(answer.status).toBe(200);
+    return ((await answer.json()) as { meta: { total: number } }).meta.total;
+  };
+
+  beforeEach(async () => {
+    place = await newPlace();
+  });
+  afterEach(async () => {
+    for (const one of starts.splice(0)) {
+      if (one.child.exitCode === null && one.child.signalCode === null) one.child.kill('SIGTERM');
+      await one.ended();
+    }
+    place.remove();
+  });
+
+  test('shows one admin key for each environment at the first start, and none later; both work on', async () => {
+    const first = start();
+    const { live, sandbox } = await first.ready();
+    expect((await call('/v1/resources', live, { name: 'kept' })).status).toBe(201);
+    first.child.kill('SIGTERM');
+    expect(await first.ended()).toBe(0);
+    expect(first.errors()).toBe('');
+
+    const second = start();
+    expect(await second.ready()).toEqual({ live: undefined, sandbox: undefined });
+    expect(await totalWith(live)).toBe(1);
+    const inSandbox = await fetch(`${place.sandboxUrl}/v1/webhooks`, {
+      headers: { Authorization: `Bearer ${sandbox}` },
+    });
+    expect(inSandbox.status).toBe(200);
+    expect((await call('/v1/resources', sandbox)).status).toBe(401);
+  });
+
+  test('stops PostgreSQL and lets go of the data folder when it is told to end', async () => {
+    const only = start();
+    await only.ready();
+    expect(postgresOf(place)).toBeDefined();
+    expect(existsSync(join(place.dataDir, 'services.json'))).toBe(true);
+    only.child.kill('SIGINT');
+    expect(await only.ended()).toBe(0);
+    expect(postgresOf(place)).toBeUndefined();
+    expect(readdirSync(place.dataDir).sort()).toEqual([
+      'encryption.key',
+      'postgres',
+      'postgres.log',
+      'postgres.password',
+    ]);
+  });
+
+  test('ends well when Ctrl-C comes while it is starting', async () => {
+    const only = start();
+    await waitUntil(() => existsSync(join(place.dataDir, 'postgres.log')), { what: 'PostgreSQL to be made' });
+    only.child.kill('SIGINT');
+    expect(await only.ended()).toBe(0);
+    expect(postgresOf(place)).toBeUndefined();
+    await start().ready();
+  });
+
+  test('a Ctrl-C in the terminal, which reaches npm and us, drains', async () => {
+    const npm = start({}, { detached: true, command: ['npm', 'start'] });
+    const { live } = await npm.ready();
+    await call('/v1/resources', live, { name: 'kept' });
+    process.kill(-(npm.child.pid as number), 'SIGINT');
+    await npm.ended();
+    await waitUntil(() => postgresOf(place) === undefined, { what: 'PostgreSQL to end' });
+    expect(readFileSync(join(place.dataDir, 'postgres.log'), 'utf8').trim()).toMatch(/database system is shut down$/);
+    await start().ready();
+    expect(await totalWith(live)).toBe(1);
+  });
+
+  test('after a kill -9 the next start finds everything that was answered', async () => {
+    const first = start();
+    const { live } = await first.ready();
+    for (let i = 0; i < 20; i++) expect((await call('/v1/resources', live, { name: `${i}` })).status).toBe(201);
+    first.child.kill('SIGKILL');
+    await first.ended();
+    const left = postgresOf(place);
+    expect(left).toBeDefined();
+
+    await start().ready();
+    expect(postgresOf(place)).not.toBe(left);
+    expect(await totalWith(live)).toBe(20);
+  });
+
+  test('goes on when its PostgreSQL is killed', async () => {
+    const only = start();
+    const { live } = await only.ready();
+    await call('/v1/resources', live, { name: 'kept' });
+    process.kill(postgresOf(place) as number, 'SIGKILL');
+    await waitUntil(async () => (await call('/v1/resources', live, { name: 'after' })).status === 201, {
+      what: 'writes to be taken again',
+    });
+    expect(await totalWith(live)).toBe(2);
+    expect((await fetch(`${place.liveUrl}/livez`)).status).toBe(200);
+  });
+
+  describe('refuses in one line, with exit code 1 and without a stack:', () => {
+    const expectRefusal = async (refused: Start, line: RegExp | string) => {
+      expect(await refused.ended()).toBe(1);
+      expect(refused.out()).toBe('');
+      const lines = refused.errors().trimEnd().split('\n');
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toMatch(line);
+    };
+
+    test('a data folder that another start holds', async () => {
+      const holder = start();
+      await holder.ready();
+      await expectRefusal(start(), `in use by another npm start (process ${holder.child.pid})`);
+    });
+
+    test('a port in use; and the keys are still to come', async () => {
+      const other = createServer().listen(Number(place.env.SANDBOX_PORT), '127.0.0.1');
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      await expectRefusal(start(), `rms: port ${port} is in use`);
+      expect(postgresOf(place)).toBeUndefined();
+      other.close();
+      const { live } = await start().ready();
+      expect(live).toBeDefined();
+    });
+
+    test('a wrong setting, and all of them at once', async () => {
+      await expectRefusal(start({ PORT: 'http', LOG_LEVEL: 'loud' }), /^rms: PORT: .*"http".*; LOG_LEVEL: .*"loud"/);
+    });
+
+    test('a wrong setting that only one service knows', async () => {
+      await expectRefusal(start({ TRUSTED_PROXIES: '0.0.0.0/0' }), /^rms: TRUSTED_PROXIES/);
+      await expectRefusal(start({ WEBHOOK_ALLOW_CIDRS: 'nonsense' }), /^rms: WEBHOOK_ALLOW_CIDRS: /);
+    });
+
+    test('an ENCRYPTION_KEY of the wrong length', async () => {
+      await expectRefusal(start({ ENCRYPTION_KEY: 'c2hvcnQ=' }), /^rms: ENCRYPTION_KEY/);
+    });
+
+    test('a DATA_DIR that is a file', async () => {
+      const file = `${place.dataDir}-file`;
+      writeFileSync(file, '');
+      await expectRefusal(start({ DATA_DIR: file }), `rms: DATA_DIR ${file} cannot be used: it is not a folder`);
+    });
+
+    test('data of another PostgreSQL', async () => {
+      const first = start();
+      await first.ready();
+      first.child.kill('SIGTERM');
+      await first.ended();
+      writeFileSync(join(place.dataDir, 'postgres', 'PG_VERSION'), '14\n');
+      await expectRefusal(start(), /holds data of PostgreSQL 14, and this release brings \d+/);
+    });
+
+    test('a DATABASE_URL where nothing listens', async () => {
+      await expectRefusal(start({ DATABASE_URL: 'postgres://rms:hunter2@127.0.0.1:1/rms' }), /^rms: PostgreSQL: .*:1$/);
+    });
+  });
+
+  test('uses the PostgreSQL of DATABASE_URL and makes none', async () => {
+    const database = await testDatabase([]);
+    const only = start({ DATABASE_URL: database.url });
+    const { live } = await only.ready();
+    expect((await call('/v1/resources', live, { name: 'outside' })).status).toBe(201);
+    expect(existsSync(join(place.dataDir, 'postgres'))).toBe(false);
+    const { rows } = await database.pool.query('select name from resources.resources');
+    expect(rows).toEqual([{ name: 'outside' }]);
+    only.child.kill('SIGTERM');
+    await only.ended();
+    await database.drop();
+  });
+});
