@@ -48,13 +48,17 @@ try {
   await stop();
   rmSync(folder, { recursive: true, force: true });
 }
+if (interrupted) {
+  console.log('\ninterrupted');
+  process.exit(130);
+}
 const { lines, skipped } = summary(result);
 if (status === 0 && process.env.CI === 'true' && skipped > 0) {
   lines.unshift('Nothing may be skipped with CI=true: this run has failed.');
   status = 1;
 }
 console.log(`\n${lines.join('\n')}`);
-process.exit(interrupted ? 130 : status);
+process.exit(status);
 
 /** Resolves to jest's exit code. */
 async function runJest() {

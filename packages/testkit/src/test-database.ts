@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPool, type Migration, migrate, type Pool } from '@rms/db';
+import pg from 'pg';
 
 export interface TestDatabase {
   readonly url: string;
@@ -20,18 +21,15 @@ export async function testDatabase(
   server = process.env.TEST_DATABASE_URL,
 ): Promise<TestDatabase> {
   if (!server) throw new Error('TEST_DATABASE_URL is not set; run the tests by `npm test`');
-  const admin = createPool({ url: server, max: 1, applicationName: 'testkit', log });
   const template = `rms_template_${fingerprint(migrations)}`;
   const name = `rms_test_${randomBytes(8).toString('hex')}`;
-  try {
-    await inLock(admin, async () => {
-      const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
-      if (rowCount === 0) await makeTemplate(admin, server, template, migrations);
-      await admin.query(`create database ${name} template ${template}`);
-    });
-  } finally {
-    await admin.end();
-  }
+  await asAdmin(server, async (admin) => {
+    // One test file at a time makes or copies a template: copying needs it to have no other user.
+    await admin.query('select pg_advisory_lock(7267002)');
+    const { rowCount } = await admin.query('select from pg_database where datname = $1', [template]);
+    if (rowCount === 0) await makeTemplate(admin, server, template, migrations);
+    await admin.query(`create database ${name} template ${template}`);
+  });
   const url = withDatabase(server, name);
   const pool = createPool({ url, max: 20, applicationName: name, log });
   return {
@@ -39,14 +37,12 @@ export async function testDatabase(
     pool,
     async drop() {
       await pool.end();
-      const again = createPool({ url: server, max: 1, applicationName: 'testkit', log });
-      await again.query(`drop database if exists ${name} with (force)`);
-      await again.end();
+      await asAdmin(server, (admin) => admin.query(`drop database if exists ${name} with (force)`));
     },
   };
 }
 
-async function makeTemplate(admin: Pool, server: string, template: string, migrations: readonly Migration[]) {
+async function makeTemplate(admin: pg.Client, server: string, template: string, migrations: readonly Migration[]) {
   const building = `${template}_building`;
   await admin.query(`drop database if exists ${building} with (force)`);
   await admin.query(`create database ${building}`);
@@ -56,14 +52,15 @@ async function makeTemplate(admin: Pool, server: string, template: string, migra
   await admin.query(`alter database ${building} rename to ${template}`);
 }
 
-/** One test file at a time makes or copies a template: copying needs it to have no other user. */
-async function inLock(admin: Pool, work: () => Promise<void>): Promise<void> {
-  await admin.query('set statement_timeout = 0');
-  await admin.query('select pg_advisory_lock(7267002)');
+/** A connection without deadlines: others may be making their databases, and then it takes a while. */
+async function asAdmin(server: string, work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
+  const admin = new pg.Client({ connectionString: server, application_name: 'testkit' });
+  await admin.connect();
   try {
-    await work();
+    await work(admin);
   } finally {
-    await admin.query('select pg_advisory_unlock(7267002)');
+    // Gives up the lock as well.
+    await admin.end();
   }
 }
 
