@@ -17,7 +17,7 @@ export function announcement({ liveUrl, sandboxUrl, dataDir, postgres, keys }: R
     `  live      ${liveUrl}`,
     `  sandbox   ${sandboxUrl}`,
     `  API docs  ${liveUrl}/docs`,
-    `  data      ${dataDir}${postgres === 'embedded' ? ' (embedded PostgreSQL)' : ''}`,
+    `  data      ${postgres === 'embedded' ? `${dataDir} (embedded PostgreSQL)` : 'in the PostgreSQL of DATABASE_URL'}`,
     '',
   ];
   if (keys) {

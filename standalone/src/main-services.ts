@@ -1,7 +1,7 @@
 import { createLogger, readSettings, runMain } from '@rms/service';
 import { createSeparateServices } from './separate-services.ts';
 
-const log = createLogger({ name: 'main', destination: process.stderr });
+const log = createLogger({ name: 'main', level: 'warn', destination: process.stderr });
 
 await runMain(
   () =>

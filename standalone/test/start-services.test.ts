@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describeWith, freePort, type TestDatabase, testDatabase, testServer } from '@rms/testkit';
+import { newPlace, npmStart, type Place } from './npm-start.ts';
+
+const command = [process.execPath, fileURLToPath(new URL('../../scripts/start-services.mjs', import.meta.url))];
+
+test('npm run start:services names what it needs and lacks', async () => {
+  const place = await newPlace();
+  const refused = npmStart({ ...place.env, REDIS_URL: 'redis://127.0.0.1:1' }, { command });
+  expect(await refused.ended()).toBe(1);
+  expect(refused.errors()).toBe('rms: DATABASE_URL, KAFKA_BROKERS must be set\n');
+  place.remove();
+});
+
+describeWith(['redis', 'kafka'], 'npm run start:services', () => {
+  let place: Place;
+  let database: TestDatabase;
+  let env: NodeJS.ProcessEnv;
+  beforeAll(async () => {
+    place = await newPlace();
+    database = await testDatabase([]);
+    env = {
+      ...place.env,
+      DATABASE_URL: database.url,
+      REDIS_URL: testServer('redis'),
+      KAFKA_BROKERS: testServer('kafka'),
+      KAFKA_PREFIX: `test-${randomBytes(6).toString('hex')}`,
+      AUTH_ADDRESS: `127.0.0.1:${await freePort()}`,
+      RESOURCES_ADDRESS: `127.0.0.1:${await freePort()}`,
+      WEBHOOKS_ADDRESS: `127.0.0.1:${await freePort()}`,
+    };
+  });
+  afterAll(async () => {
+    place.remove();
+    await database.drop();
+  });
+
+  const listWith = (key: string | undefined) =>
+    fetch(`${place.liveUrl}/v1/resources`, { headers: { Authorization: `Bearer ${key}` } });
+
+  test('runs each service in a process of its own, and stops them in order', async () => {
+    const services = npmStart(env, { command });
+    const { live } = await services.ready();
+    expect((await listWith(live)).status).toBe(200);
+    const addresses = JSON.parse(readFileSync(join(place.dataDir, 'services.json'), 'utf8'));
+    expect(addresses).toEqual({
+      auth: env.AUTH_ADDRESS,
+      resources: env.RESOURCES_ADDRESS,
+      webhooks: env.WEBHOOKS_ADDRESS,
+    });
+    services.child.kill('SIGTERM');
+    expect(await services.ended()).toBe(0);
+    const stopped = [...services.out().matchAll(/^(\w+) +\| .*"msg":"stopped"/gm)].map(([, name]) => name);
+    expect(stopped).toEqual(['gateway', 'resources', 'webhooks', 'auth']);
+  });
+
+  test('when one service ends, says which, and stops the others', async () => {
+    const services = npmStart(env, { command });
+    await services.ready();
+    const children = readFileSync(`/proc/${services.child.pid}/task/${services.child.pid}/children`, 'utf8');
+    const pids = children.trim().split(' ').map(Number);
+    expect(pids).toHaveLength(4);
+    // In the order of their start, the second is webhooks.
+    process.kill(pids[1] as number, 'SIGKILL');
+    expect(await services.ended()).toBe(1);
+    expect(services.errors()).toContain('rms: webhooks was ended by SIGKILL; stopping the others\n');
+    for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+});
