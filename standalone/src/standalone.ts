@@ -52,7 +52,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
     await migrateAll(DATABASE_URL, log);
     const settings: Settings = { ...given, ...own, DATABASE_URL };
     const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
-    const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus() } : {};
+    const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus({ log: createLog('bus') }) } : {};
 
     const auth = await run(createAuth(configs.auth, createAuthContext(settings, { ...part('auth'), ...limits })));
     // Before resources: its consumer is there when the relay publishes the first event.
