@@ -1,4 +1,5 @@
 import {
+  describeWith,
   type Kafka,
   type Network,
   type Receiver,
@@ -15,7 +16,7 @@ import { startWriteRun, totalOf, waitForAllEvents } from './write-run.ts';
 
 const writes = 300;
 
-describe('One of three brokers killed while writes go on', () => {
+describeWith(['redis', 'kafka'], 'One of three brokers killed while writes go on', () => {
   let kafka: Kafka;
   let network: Network;
   let receiver: Receiver;

@@ -10,6 +10,7 @@ import { operatorSuite } from './operator.ts';
 import { protocolSuite } from './protocol.ts';
 import { resourcesSuite } from './resources.ts';
 import { scopesSuite } from './scopes.ts';
+import { webhookStatesSuite } from './webhook-states.ts';
 import { webhooksSuite } from './webhooks.ts';
 import { wrongRequestsSuite } from './wrong-requests.ts';
 
@@ -32,6 +33,7 @@ export function allSuites(target: () => Target): void {
   webhooksSuite(target);
   eventsSuite(target);
   deliveriesSuite(target);
+  webhookStatesSuite(target);
   isolationSuite(target);
   operatorSuite(target);
 

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { freePort, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { One, Resource } from '../support/api-types.ts';
@@ -47,16 +46,28 @@ export function deliveriesSuite(target: () => Target): void {
       expect(delivery.attempts[0]).toMatchObject({ status_code: 200, duration_ms: expect.any(Number) });
     });
 
-    for (const status of [201, 202, 204, 302, 307, 400, 404, 500, 503]) {
-      test(`only 200 is success: ${status} counts as failed`, async () => {
-        receiver.respondWith((_, response) => void response.writeHead(status, { location: '/elsewhere' }).end());
-        const { webhook, path } = await subscribed(1);
-        await emit();
-        const delivery = await waitForDelivery(account, webhook.id, 'failed', 2);
-        expect(delivery.attempts.map((attempt) => attempt.status_code)).toEqual([status, status]);
-        expect(receiver.requests.map((request) => request.path)).toEqual([path, path]);
+    test('only 200 is success: every other status counts as failed, and a redirect is not followed', async () => {
+      const statuses = [201, 202, 204, 301, 302, 307, 400, 404, 500, 503];
+      const subscribers = new Map<string, { subscriber: Subscriber; status: number }>();
+      receiver.respondWith(({ path }, response) => {
+        const status = subscribers.get(path)?.status ?? 200;
+        response.writeHead(status, { location: '/elsewhere' }).end();
       });
-    }
+      await Promise.all(
+        statuses.map(async (status) => {
+          const subscriber = await subscribe(client, receiver, ['resource.created']);
+          await retryFast(account, subscriber.webhook.id, 1);
+          subscribers.set(subscriber.path, { subscriber, status });
+        }),
+      );
+      await emit();
+      for (const { subscriber, status } of subscribers.values()) {
+        const { attempts } = await waitForDelivery(account, subscriber.webhook.id, 'failed', 2);
+        expect(attempts.map((attempt) => attempt.status_code)).toEqual([status, status]);
+        expectStatus(await client.delete(`/v1/webhooks/${subscriber.webhook.id}`), 204);
+      }
+      expect(receiver.requests.some(({ path }) => path === '/elsewhere')).toBe(false);
+    });
 
     test('a failed delivery is retried as often as the retry policy says, with the same bytes', async () => {
       receiver.respondWith(500);
@@ -177,81 +188,6 @@ export function deliveriesSuite(target: () => Target): void {
       expect(await ids('failed')).toEqual([failed.id]);
       expect(await ids('delivered')).toEqual([]);
       expect(await ids('pending')).toEqual([]);
-    });
-
-    test('a disabled webhook gets no events until it is active again', async () => {
-      const subscriber = await subscribed(0);
-      const path = `/v1/webhooks/${subscriber.webhook.id}`;
-      const witness = await subscribe(client, receiver, ['resource.created']);
-      expectStatus(await client.patch(path, { status: 'disabled' }), 200);
-      const missed = await emit();
-      await witness.waitForEventsOf(missed.id, 1);
-      expectStatus(await client.patch(path, { status: 'active' }), 200);
-      const seen = await emit();
-      const events = await subscriber.waitForEventsOf(seen.id, 1);
-      expect(events).toHaveLength(1);
-      expect(subscriber.received().map(({ envelope }) => envelope.data.object.id)).toEqual([seen.id]);
-      expectStatus(await client.delete(`/v1/webhooks/${witness.webhook.id}`), 204);
-    });
-
-    test('a deleted webhook gets no more events, and no more retries', async () => {
-      receiver.respondWith(({ path }, response) => void response.writeHead(path === subscriber.path ? 500 : 200).end());
-      const subscriber = await subscribe(client, receiver, ['resource.created']);
-      await retryFast(account, subscriber.webhook.id, 50);
-      await emit();
-      await subscriber.waitFor(2);
-      expectStatus(await client.delete(`/v1/webhooks/${subscriber.webhook.id}`), 204);
-      const witness = await subscribed(0);
-      const after = await emit();
-      await witness.waitForEventsOf(after.id, 1);
-      const count = subscriber.received().length;
-      const last = await emit();
-      await witness.waitForEventsOf(last.id, 1);
-      // One attempt may have been on its way while the webhook was deleted.
-      expect(subscriber.received().length).toBeLessThanOrEqual(count + 1);
-      expect(subscriber.received().some(({ envelope }) => envelope.data.object.id === after.id)).toBe(false);
-    });
-
-    test('a receiver that answers 410 disables its webhook', async () => {
-      receiver.respondWith(410);
-      const { webhook } = await subscribed(5);
-      await emit();
-      const delivery = await waitForDelivery(account, webhook.id, 'failed');
-      expect(delivery.attempts).toHaveLength(1);
-      await waitUntil(
-        async () =>
-          (await client.get<One<{ status: string }>>(`/v1/webhooks/${webhook.id}`)).body.data.status === 'disabled',
-        { what: 'the webhook to be disabled' },
-      );
-    });
-
-    test('a rotated secret signs from then on', async () => {
-      const subscriber = await subscribed(0);
-      const rotated = await account.rms<{ secret: string }>('webhooks', 'rotate-secret', subscriber.webhook.id);
-      expect(rotated.secret).toMatch(/^whsec_/);
-      expect(rotated.secret).not.toBe(subscriber.secret);
-      await emit();
-      const [event] = await subscriber.waitFor(1);
-      const expected = createHmac('sha256', rotated.secret)
-        .update(event?.raw ?? '')
-        .digest('hex');
-      expect(event?.headers['x-service-signature']).toBe(expected);
-    });
-
-    test('a webhook can be disabled, enabled and tested from the command line', async () => {
-      const subscriber = await subscribed(0);
-      const status = async () =>
-        (await client.get<One<{ status: string }>>(`/v1/webhooks/${subscriber.webhook.id}`)).body.data.status;
-      await account.rms('webhooks', 'disable', subscriber.webhook.id);
-      expect(await status()).toBe('disabled');
-      await account.rms('webhooks', 'enable', subscriber.webhook.id);
-      expect(await status()).toBe('active');
-      await account.rms('webhooks', 'test', subscriber.webhook.id);
-      const [event] = await subscriber.waitFor(1);
-      const expected = createHmac('sha256', subscriber.secret)
-        .update(event?.raw ?? '')
-        .digest('hex');
-      expect(event?.headers['x-service-signature']).toBe(expected);
     });
   });
 }
