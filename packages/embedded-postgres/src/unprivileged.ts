@@ -32,8 +32,10 @@ export function launchAs(user: User | undefined, paths: readonly string[]): Laun
   const { uid, gid } = user;
   if (canReach(paths, { uid, gid })) return (program, args, options) => spawn(program, args, { ...options, uid, gid });
   const look = '+dac_read_search';
-  const prefix = ['--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--inh-caps', look];
-  prefix.push('--ambient-caps', look, '--');
+  const prefix = ['--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups'];
+  prefix.push('--bounding-set', `-all,${look}`, '--inh-caps', `-all,${look}`, '--ambient-caps', look);
+  // Without it access(2), by which PostgreSQL looks for its files, would not respect the right.
+  prefix.push('--securebits', '+no_setuid_fixup', '--');
   if (spawnSync('setpriv', [...prefix, 'test', '-r', paths[0] ?? '/'], { stdio: 'ignore' }).status !== 0) {
     throw new Error(
       `PostgreSQL refuses to run as root, and user ${uid} may not reach ${paths.join(' or ')}; ` +

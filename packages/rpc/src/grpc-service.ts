@@ -39,7 +39,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
   let supervisor: Supervisor | undefined;
   let probing: NodeJS.Timeout | undefined;
   let stopping: Promise<void> | undefined;
-  let healthy = false;
+  let healthy: boolean | undefined;
 
   const probe = async () => {
     let reason: unknown;
@@ -51,9 +51,12 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
       reason = error;
     }
     if (stopping) return;
-    if (reason !== undefined && healthy) log.error({ err: reason }, 'not ready');
-    if (reason === undefined && !healthy) log.info('ready');
+    const before = healthy;
     healthy = reason === undefined;
+    if (healthy !== before) {
+      if (healthy) log.info('ready');
+      else log.error({ err: reason }, 'not ready');
+    }
     server?.health.set(healthy);
     probing = setTimeout(() => void probe(), probeEveryMs);
   };

@@ -1,0 +1,150 @@
+import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { createClient, createGrpcService, type GrpcService, type GrpcServiceOptions, rpcService } from '@rms/rpc';
+import { createLogger } from '@rms/service';
+import { waitUntil } from '@rms/testkit';
+import { signalled } from './workspaces-server.ts';
+
+const { SERVING, NOT_SERVING } = ServingStatus;
+
+/** A service that notes what happens to it, in order. */
+function build(overrides: Partial<GrpcServiceOptions> = {}) {
+  const events: string[] = [];
+  const logged: { msg: string; level: string }[] = [];
+  const service = createGrpcService({
+    name: 'unit',
+    host: '127.0.0.1',
+    port: 0,
+    log: createLogger({ name: 'unit', destination: { write: (line) => void logged.push(JSON.parse(line)) } }),
+    services: [
+      rpcService(WorkspacesService, {
+        createWorkspace: async () => ({}),
+        listWorkspaces: async () => ({ workspaces: [] }),
+        bootstrapWorkspace: async () => ({}),
+      }),
+    ],
+    workers: [
+      {
+        name: 'worker',
+        async run(signal) {
+          events.push('worker runs');
+          await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+          events.push('worker drained');
+        },
+      },
+    ],
+    ready: async () => {},
+    open: async () => void events.push('open'),
+    close: async () => void events.push('close'),
+    ...overrides,
+  });
+  return { service, events, logged };
+}
+
+const stateOf = async ({ address }: GrpcService) => {
+  const health = createClient(Health, { target: address, timeoutMs: 2_000 });
+  try {
+    return (await health.check({})).status;
+  } finally {
+    health.close();
+  }
+};
+
+describe('The skeleton of gRPC services', () => {
+  test('opens, serves, runs its workers; and stops the other way round', async () => {
+    const { service, events } = build();
+    expect(() => service.address).toThrow('has not started');
+    await service.start();
+    expect(await stateOf(service)).toBe(SERVING);
+    await service.stop();
+    expect(events).toEqual(['open', 'worker runs', 'worker drained', 'close']);
+  });
+
+  test('is stopped once, however often it is told', async () => {
+    const { service, events } = build();
+    await service.start();
+    await Promise.all([service.stop(), service.stop()]);
+    await service.stop();
+    expect(events.filter((event) => event === 'close')).toHaveLength(1);
+  });
+
+  test('calls under way end before workers and connections do', async () => {
+    const entered = signalled();
+    const answer = signalled();
+    const { service, events } = build({
+      services: [
+        rpcService(WorkspacesService, {
+          createWorkspace: async () => {
+            entered.resolve();
+            await answer.promise;
+            events.push('call answered');
+            return {};
+          },
+          listWorkspaces: async () => ({ workspaces: [] }),
+          bootstrapWorkspace: async () => ({}),
+        }),
+      ],
+    });
+    await service.start();
+    const client = createClient(WorkspacesService, { target: service.address, timeoutMs: 5_000 });
+    const call = client.createWorkspace({});
+    await entered.promise;
+    const stopped = service.stop();
+    answer.resolve();
+    await Promise.all([call, stopped]);
+    client.close();
+    expect(events).toEqual(['open', 'worker runs', 'call answered', 'worker drained', 'close']);
+  });
+
+  test('its health follows what it depends on, and each change is logged once', async () => {
+    let away = true;
+    const { service, logged } = build({
+      ready: async () => {
+        if (away) throw new Error('the database is away');
+      },
+    });
+    await service.start();
+    expect(await stateOf(service)).toBe(NOT_SERVING);
+    away = false;
+    await waitUntil(async () => (await stateOf(service)) === SERVING, { what: 'serving' });
+    away = true;
+    await waitUntil(async () => (await stateOf(service)) === NOT_SERVING, { what: 'not serving' });
+    await service.stop();
+    const told = logged.map(({ msg }) => msg).filter((msg) => msg.endsWith('ready'));
+    expect(told).toEqual(['not ready', 'ready', 'not ready']);
+  });
+
+  test('a dependency that never answers is one that is away', async () => {
+    const { service } = build({ ready: () => new Promise(() => {}) });
+    await service.start();
+    expect(await stateOf(service)).toBe(NOT_SERVING);
+    await service.stop();
+  });
+
+  test('a worker that does not run makes it not serving', async () => {
+    const { service } = build({
+      workers: [
+        {
+          name: 'broken',
+          async run() {
+            throw new Error('broken');
+          },
+        },
+      ],
+    });
+    await service.start();
+    await waitUntil(async () => (await stateOf(service)) === NOT_SERVING, { what: 'not serving' });
+    await service.stop();
+  });
+
+  test('a start that fails leaves nothing behind when it is stopped', async () => {
+    const { service, events } = build({
+      open: async () => {
+        throw new Error('cannot open');
+      },
+    });
+    await expect(service.start()).rejects.toThrow('cannot open');
+    await service.stop();
+    expect(events).toEqual(['close']);
+  });
+});
