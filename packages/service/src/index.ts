@@ -1,5 +1,5 @@
 export { abortableDelay } from './delay.ts';
-export { createLogger, type Logger } from './logger.ts';
+export { createLogger, gatheringStdout, type Logger } from './logger.ts';
 export { runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {

@@ -4,7 +4,7 @@ import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, type RpcClient } from '@rms/rpc';
-import { createLogger, type Logger, requireSettings, type Settings } from '@rms/service';
+import { createLogger, gatheringStdout, type Logger, requireSettings, type Settings } from '@rms/service';
 
 export interface GatewayContext {
   readonly auth: RpcClient<typeof KeysService>;
@@ -23,7 +23,8 @@ const healthTimeoutMs = 700;
 
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createGatewayContext(settings: Settings, overrides: Partial<GatewayContext> = {}): GatewayContext {
-  const log = overrides.log ?? createLogger({ name: 'gateway', level: settings.LOG_LEVEL });
+  const log =
+    overrides.log ?? createLogger({ name: 'gateway', level: settings.LOG_LEVEL, destination: gatheringStdout() });
   const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs });
   const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs });
   return {
