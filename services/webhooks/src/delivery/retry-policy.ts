@@ -44,7 +44,8 @@ export function nextDelayMs(
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
-  const dateMs = Date.parse(header);
+  // Date.parse takes far more for a date than HTTP does.
+  const dateMs = header.endsWith(' GMT') ? Date.parse(header) : Number.NaN;
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 

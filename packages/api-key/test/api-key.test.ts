@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { generateApiKey, hashOfApiKey, hintOfApiKey, isWellFormedApiKey } from '../src/index.ts';
+
+const environments = ['live', 'sandbox'] as const;
+
+describe('API keys', () => {
+  test('a key starts with sk_live_ or sk_test_ and is well-formed in its own environment only', () => {
+    for (const environment of environments) {
+      const key = generateApiKey(environment);
+      expect(key).toMatch(environment === 'live' ? /^sk_live_[0-9A-Za-z]{38}$/ : /^sk_test_[0-9A-Za-z]{38}$/);
+      expect(environments.filter((one) => isWellFormedApiKey(key, one))).toEqual([environment]);
+    }
+  });
+
+  test('no two keys are the same', () => {
+    const keys = new Set(Array.from({ length: 500 }, () => generateApiKey('live')));
+    expect(keys.size).toBe(500);
+  });
+
+  test('any single changed character is found by the checksum', () => {
+    const key = generateApiKey('live');
+    const character = fc.constantFrom(...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
+    fc.assert(
+      fc.property(fc.integer({ min: 8, max: key.length - 1 }), character, (at, other) => {
+        fc.pre(key[at] !== other);
+        return !isWellFormedApiKey(key.slice(0, at) + other + key.slice(at + 1), 'live');
+      }),
+    );
+  });
+
+  test('whatever else someone sends is not well-formed', () => {
+    fc.assert(fc.property(fc.string(), (text) => !isWellFormedApiKey(text, 'live')));
+    const key = generateApiKey('live');
+    for (const text of [`${key} `, ` ${key}`, `${key}\n`, key.slice(1), `${key}0`, key.toUpperCase()]) {
+      expect(isWellFormedApiKey(text, 'live')).toBe(false);
+    }
+  });
+
+  test('the hint shows too little to use, the hash nothing', () => {
+    const key = generateApiKey('sandbox');
+    expect(hintOfApiKey(key)).toBe(`${key.slice(0, 12)}…${key.slice(-4)}`);
+    expect(hashOfApiKey(key)).toHaveLength(32);
+    expect(hashOfApiKey(key).equals(hashOfApiKey(key))).toBe(true);
+  });
+});

@@ -1,0 +1,67 @@
+import { RmsError } from '@rms/errors';
+import fc from 'fast-check';
+import { cutPage, makePageToken, type PageStart, readPageToken, tokensOf } from '../src/index.ts';
+
+const key = Buffer.alloc(32, 7);
+
+const starts = fc.record<PageStart>({
+  direction: fc.constantFrom('after', 'before'),
+  keys: fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 2 }),
+  page: fc.integer({ min: 1, max: 1e6 }),
+});
+
+describe('page tokens', () => {
+  test('a token gives back what it was made of, whatever the text of its keys', () => {
+    fc.assert(
+      fc.property(starts, fc.string(), (start, binding) => {
+        expect(readPageToken(key, binding, makePageToken(key, binding, start))).toEqual(start);
+      }),
+    );
+  });
+
+  test('a token is refused for another listing, with another key, or changed in any character', () => {
+    const token = makePageToken(key, 'a list', { direction: 'after', keys: ['x'], page: 2 });
+    const refused = (read: () => unknown) => expect(read).toThrow(RmsError);
+    refused(() => readPageToken(key, 'another list', token));
+    refused(() => readPageToken(Buffer.alloc(32, 8), 'a list', token));
+    for (let at = 0; at < token.length; at += 1) {
+      const other = token[at] === 'A' ? 'B' : 'A';
+      refused(() => readPageToken(key, 'a list', token.slice(0, at) + other + token.slice(at + 1)));
+    }
+    fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => refused(() => readPageToken(key, 'a list', text))));
+  });
+
+  test('an empty token is the first page', () => {
+    expect(readPageToken(key, 'a list', '')).toBeUndefined();
+  });
+});
+
+describe('a walk', () => {
+  const all = Array.from({ length: 23 }, (_, i) => String(i).padStart(2, '0'));
+  const read = (start: PageStart | undefined, limit: number) => {
+    const [from = ''] = start?.keys ?? [];
+    if (start?.direction === 'before') return all.filter((item) => item < from).slice(-limit);
+    return all.filter((item) => !start || item > from).slice(0, limit);
+  };
+  const page = (token: string, size: number) => {
+    const start = readPageToken(key, 'walk', token);
+    const cut = cutPage(read(start, size + 1), size, start);
+    return { ...cut, ...tokensOf(key, 'walk', cut, start, (item) => [item]) };
+  };
+
+  test.each([1, 2, 5, 22, 23, 24])(
+    'in pages of %i meets each item once, forwards and back, with right numbers',
+    (size) => {
+      const forwards = [page('', size)];
+      while (forwards.at(-1)?.nextPageToken) forwards.push(page(forwards.at(-1)?.nextPageToken ?? '', size));
+      expect(forwards.flatMap(({ items }) => items)).toEqual(all);
+      expect(forwards.map((one) => one.page)).toEqual(forwards.map((_, i) => i + 1));
+      expect(forwards[0]?.previousPageToken).toBe('');
+
+      const back = [forwards.at(-1) as (typeof forwards)[number]];
+      while (back[0]?.previousPageToken) back.unshift(page(back[0].previousPageToken, size));
+      expect(back.map(({ items }) => items)).toEqual(forwards.map(({ items }) => items));
+      expect(back.map((one) => one.page)).toEqual(forwards.map((one) => one.page));
+    },
+  );
+});

@@ -1,0 +1,51 @@
+import { fromStatusMessage } from '@rms/rpc';
+import { countsOf, createOne, eventsOf, itemOf, newCaller, startResources } from './support.ts';
+
+describe('BatchDeleteResources', () => {
+  let rms: Awaited<ReturnType<typeof startResources>>;
+  beforeAll(async () => {
+    rms = await startResources();
+  });
+  afterAll(() => rms?.stop());
+
+  test('the resource is gone, its total too, and its last state is in the event', async () => {
+    const context = newCaller();
+    const { id } = await createOne(rms.client, context, 'last name', { metadataJson: '{"a":"1"}' });
+    const { results } = await rms.client.batchDeleteResources({ requests: [{ context, id }] });
+    expect(results[0]?.error).toBeUndefined();
+    const read = await rms.client.batchGetResources({ requests: [{ context, id }] });
+    expect(() => itemOf(read.results[0])).toThrow(expect.objectContaining({ code: 'not_found' }));
+    expect(await countsOf(rms.database, context)).toEqual([{ status: 'active', counted: 0, stored: 0 }]);
+    const events = await eventsOf(rms.database, context);
+    expect(events.map(({ type }) => type)).toEqual(['resource.created', 'resource.deleted']);
+    expect(events[1]?.json.data.object).toMatchObject({ id, name: 'last name', metadata: { a: '1' } });
+    expect(events[1]?.partition).toBe(events[0]?.partition);
+  });
+
+  test('of several deletions of one resource one succeeds, in one batch or many', async () => {
+    const context = newCaller();
+    const { id } = await createOne(rms.client, context);
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        rms.client.batchDeleteResources({
+          requests: [
+            { context, id },
+            { context, id },
+          ],
+        }),
+      ),
+    );
+    const results = answers.flatMap((answer) => answer.results);
+    expect(results.filter(({ error }) => !error)).toHaveLength(1);
+    for (const { error } of results) if (error) expect(fromStatusMessage(error).code).toBe('not_found');
+    expect(await eventsOf(rms.database, context)).toHaveLength(2);
+  });
+
+  test("another workspace's resource stays", async () => {
+    const context = newCaller();
+    const { id } = await createOne(rms.client, context);
+    const { results } = await rms.client.batchDeleteResources({ requests: [{ context: newCaller(), id }] });
+    expect(results[0]?.error).toBeDefined();
+    expect(itemOf((await rms.client.batchGetResources({ requests: [{ context, id }] })).results[0]).id).toBe(id);
+  });
+});

@@ -1,0 +1,115 @@
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import type { ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
+import { createOne, newCaller, startResources } from './support.ts';
+
+describe('ListResources', () => {
+  let rms: Awaited<ReturnType<typeof startResources>>;
+  beforeAll(async () => {
+    rms = await startResources();
+  });
+  afterAll(() => rms?.stop());
+
+  const list = (context: ReturnType<typeof newCaller>, request: object = {}) =>
+    rms.client.listResources({ context, pageSize: 20, ...request });
+
+  /** Follows the next tokens to the end, and the previous ones back. */
+  const walk = async (context: ReturnType<typeof newCaller>, request: object) => {
+    const pages = [await list(context, request)];
+    while (pages.at(-1)?.nextPageToken) {
+      pages.push(await list(context, { ...request, pageToken: pages.at(-1)?.nextPageToken }));
+    }
+    const back = [pages.at(-1) as (typeof pages)[number]];
+    while (back[0]?.previousPageToken)
+      back.unshift(await list(context, { ...request, pageToken: back[0].previousPageToken }));
+    const idsOf = (all: typeof pages) => all.map((page) => page.resources.map(({ id }) => id));
+    expect(idsOf(back)).toEqual(idsOf(pages));
+    return { pages, ids: idsOf(pages).flat() };
+  };
+
+  test('every sort, with and without a filter, both ways, meets each resource once and in order', async () => {
+    const context = newCaller();
+    for (let i = 0; i < 25; i += 1) await createOne(rms.client, context, ['b', 'a', 'Z', 'é', '🎉'][i % 5]);
+    const { resources } = await list(context, { pageSize: 100 });
+    await rms.client.batchUpdateResources({
+      requests: resources.map(({ id }, i) => ({ context, id, status: ((i % 3) + 1) as ResourceStatus })),
+    });
+    const now = (await list(context, { pageSize: 100 })).resources;
+    const time = (t?: { seconds: bigint; nanos: number }) => String(Number(t?.seconds) * 1e3 + Number(t?.nanos) / 1e6);
+    const keys = {
+      created_at: ({ id }: (typeof now)[number]) => [id],
+      updated_at: ({ id, updateTime }: (typeof now)[number]) => [time(updateTime), id],
+      name: ({ id, name }: (typeof now)[number]) => [Buffer.from(name).toString('hex'), id],
+    };
+    for (const status of [0, 1, 2, 3]) {
+      const wanted = now.filter((resource) => status === 0 || resource.status === status);
+      for (const [field, keyOf] of Object.entries(keys)) {
+        const sorted = wanted
+          .map((resource) => ({ id: resource.id, key: keyOf(resource).join(' ') }))
+          .sort((a, b) => (a.key < b.key ? -1 : 1))
+          .map(({ id }) => id);
+        for (const [orderBy, expected] of [
+          [field, sorted],
+          [`-${field}`, [...sorted].reverse()],
+        ]) {
+          const { ids, pages } = await walk(context, { orderBy, status, pageSize: 4 });
+          expect(ids).toEqual(expected);
+          for (const page of pages) expect(page.totalSize).toBe(BigInt(wanted.length));
+        }
+      }
+    }
+  });
+
+  test('resources that come and go during a walk neither hide nor repeat the others', async () => {
+    const context = newCaller();
+    const stable: string[] = [];
+    const passing: string[] = [];
+    for (let i = 0; i < 20; i += 1) (i % 2 ? stable : passing).push((await createOne(rms.client, context)).id);
+    const seen: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await list(context, { pageSize: 3, pageToken });
+      seen.push(...page.resources.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+      await createOne(rms.client, context);
+      await rms.client.batchDeleteResources({ requests: [{ context, id: passing.pop() ?? '' }] });
+    } while (pageToken);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.filter((id) => stable.includes(id))).toEqual([...stable].reverse());
+  });
+
+  test('a cursor is good for its own workspace, environment, filter and sort only', async () => {
+    const context = newCaller();
+    for (let i = 0; i < 3; i += 1) await createOne(rms.client, context);
+    const { nextPageToken: pageToken } = await list(context, { pageSize: 1 });
+    const refused = expect.objectContaining({
+      code: 'invalid_request',
+      details: [expect.objectContaining({ field: 'cursor' })],
+    });
+    await expect(list(context, { pageToken, orderBy: 'name' })).rejects.toEqual(refused);
+    await expect(list(context, { pageToken, status: 1 })).rejects.toEqual(refused);
+    await expect(list(newCaller(), { pageToken })).rejects.toEqual(refused);
+    const { workspaceId = '', keyId = '', scope = 0 } = context.principal ?? {};
+    const sandbox = { requestId: 'r', principal: { workspaceId, keyId, scope, environment: Environment.SANDBOX } };
+    await expect(list(sandbox, { pageToken })).rejects.toEqual(refused);
+    await expect(list(context, { pageToken: 'nonsense' })).rejects.toEqual(refused);
+    expect((await list(context, { pageToken })).page).toBe(2);
+  });
+
+  test('nothing is an empty first page', async () => {
+    expect(await list(newCaller())).toMatchObject({
+      resources: [],
+      totalSize: 0n,
+      page: 1,
+      pageSize: 20,
+      nextPageToken: '',
+      previousPageToken: '',
+    });
+  });
+
+  test.each([{ pageSize: 0 }, { pageSize: 101 }, { orderBy: 'status' }, { orderBy: '--name' }])(
+    '%j is refused',
+    async (request) => {
+      await expect(list(newCaller(), request)).rejects.toMatchObject({ code: 'invalid_request' });
+    },
+  );
+});

@@ -1,0 +1,97 @@
+import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { createInProcessBus } from '@rms/bus';
+import { createPool } from '@rms/db';
+import { newId } from '@rms/ids';
+import { migrations as outbox } from '@rms/outbox';
+import { CallContextSchema, Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
+import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { createClient, fromStatusMessage, type RpcClient } from '@rms/rpc';
+import { createLogger } from '@rms/service';
+import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { createResources } from '../src/index.ts';
+import { migrations } from '../src/migrations.ts';
+
+const log = createLogger({ name: 'test', level: 'silent' });
+const topic = 'rms.resource-events.v1';
+
+export type Client = RpcClient<typeof ResourcesService>;
+
+/** Instances of the real service on one real database, with a client each; events stay in the outbox. */
+export async function startResources(instances = 1) {
+  const database = await testDatabase([outbox, migrations]);
+  const started = [];
+  for (let i = 0; i < instances; i += 1) {
+    const pool = createPool({ url: database.url, max: 8, applicationName: 'resources', log });
+    const config = {
+      host: '127.0.0.1',
+      port: 0,
+      pageTokenKey: Buffer.alloc(32, 1),
+      topic,
+      partitions: 6,
+      replication: 1,
+    };
+    // Nobody consumes this bus: what is appended stays where a test can read it.
+    const service = createResources(config, { pool, bus: createInProcessBus({ log }), log });
+    await service.start();
+    const client = createClient(ResourcesService, { target: service.address, timeoutMs: 10_000 });
+    started.push({ service, client });
+  }
+  return {
+    database,
+    client: started[0]?.client as Client,
+    clients: started.map(({ client }) => client),
+    async stop() {
+      for (const { client, service } of started) {
+        client.close();
+        await service.stop();
+      }
+      await database.drop();
+    },
+  };
+}
+
+/** A caller: a workspace and environment of its own. */
+export function newCaller(environment = Environment.LIVE): MessageInitShape<typeof CallContextSchema> {
+  return create(CallContextSchema, {
+    requestId: newId('req'),
+    principal: { workspaceId: newId('ws'), environment, keyId: newId('key'), scope: Scope.ADMIN },
+  });
+}
+
+/** The resource of an item's answer; its error is thrown. */
+export function itemOf(result: { result: { case: string | undefined; value?: unknown } } | undefined): Resource {
+  if (result?.result.case === 'error') throw fromStatusMessage(result.result.value as never);
+  return result?.result.value as Resource;
+}
+
+/** Creates one resource and returns it. */
+export async function createOne(client: Client, context: ReturnType<typeof newCaller>, name = 'thing', more = {}) {
+  const { results } = await client.batchCreateResources({ requests: [{ context, name, ...more }] });
+  return itemOf(results[0]);
+}
+
+/** What stands in the outbox of a caller's workspace, in order; bodies as JSON. */
+export async function eventsOf({ pool }: TestDatabase, context: ReturnType<typeof newCaller>) {
+  const { rows } = await pool.query<{ payload: Buffer; partition: number }>(
+    'select payload, partition from outbox.events where workspace_id = $1 order by id',
+    [context.principal?.workspaceId],
+  );
+  return rows.map(({ payload, partition }) => {
+    const event = fromBinary(ResourceEventSchema, payload);
+    return { ...event, partition, json: JSON.parse(Buffer.from(event.body).toString('utf8')) };
+  });
+}
+
+/** The exact totals of a caller, by status, as the counters say. */
+export async function countsOf({ pool }: TestDatabase, context: ReturnType<typeof newCaller>) {
+  const { rows } = await pool.query<{ status: string; counted: number; stored: number }>(
+    `select status, sum(count)::int as counted,
+            (select count(*)::int from resources.resources as r
+              where r.workspace_id = $1 and r.status = c.status) as stored
+       from resources.resource_counts as c where workspace_id = $1 group by status order by status`,
+    [context.principal?.workspaceId],
+  );
+  return rows;
+}

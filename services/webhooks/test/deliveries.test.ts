@@ -1,0 +1,183 @@
+import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, startWebhooks, type Tenant } from './support.ts';
+
+describe('deliveries', () => {
+  let rms: Awaited<ReturnType<typeof startWebhooks>>;
+  const receivers: Receiver[] = [];
+  beforeAll(async () => {
+    rms = await startWebhooks();
+  });
+  afterAll(async () => {
+    await rms?.stop();
+    for (const receiver of receivers) await receiver.close();
+  });
+
+  /** A receiver with a webhook that retries quickly. */
+  const subscribe = async (tenant: Tenant, events = ['*'], maxRetries = 2) => {
+    const receiver = await startReceiver();
+    receivers.push(receiver);
+    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events });
+    const id = webhook?.id ?? '';
+    const retryPolicy = { maxRetries, initialDelay: durationFromMs(20), maxDelay: durationFromMs(50) };
+    await rms.webhooks.updateWebhook({ ...tenant, id, retryPolicy });
+    return { receiver, id };
+  };
+
+  test('an event goes to each webhook that wants its type, once, with the exact bytes of its body', async () => {
+    const tenant = newTenant();
+    const all = await subscribe(tenant);
+    const created = await subscribe(tenant, ['resource.created', 'resource.deleted']);
+    const updated = await subscribe(tenant, ['resource.updated']);
+    const stranger = await subscribe(newTenant());
+    const event = newEvent(tenant, 'resource.created', 'Grüße 🎉');
+    await rms.publish(event);
+    const [one] = await rms.settled(tenant, 2);
+    expect(one).toMatchObject({ status: DeliveryStatus.DELIVERED, eventId: event.id, requestId: event.requestId });
+    for (const { receiver } of [all, created]) {
+      expect(receiver.requests.map(({ body }) => body)).toEqual([Buffer.from(event.body)]);
+      expect(receiver.requests[0]?.headers).toMatchObject({
+        'content-type': 'application/json',
+        'webhook-id': event.id,
+        'x-request-id': event.requestId,
+      });
+    }
+    expect([...updated.receiver.requests, ...stranger.receiver.requests]).toEqual([]);
+  });
+
+  test('an event that comes again, in one batch or later, is delivered once', async () => {
+    const tenant = newTenant();
+    const { receiver } = await subscribe(tenant);
+    const event = newEvent(tenant);
+    await rms.publish(event, event);
+    await rms.publish(event);
+    await rms.publish(newEvent(tenant, 'resource.updated'));
+    await rms.settled(tenant, 2);
+    expect(receiver.requests.filter(({ json }) => json.id === event.id)).toHaveLength(1);
+  });
+
+  test('a record that cannot be read is skipped and stops nothing', async () => {
+    const tenant = newTenant();
+    const { receiver } = await subscribe(tenant);
+    const records = [{ key: 'x', value: Buffer.from('no event'), headers: {} }];
+    await rms.bus.publish({ topic: 'rms.resource-events.v1', partition: 0, records }, AbortSignal.timeout(5_000));
+    await rms.publish(newEvent(tenant));
+    await rms.settled(tenant, 1);
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  test('a failing endpoint is tried as often as the policy says, and the log has each attempt', async () => {
+    const tenant = newTenant();
+    const { receiver } = await subscribe(tenant);
+    receiver.respondWith(500);
+    await rms.publish(newEvent(tenant));
+    const [delivery] = await rms.settled(tenant, 1);
+    expect(delivery?.status).toBe(DeliveryStatus.FAILED);
+    expect(delivery?.attempts.map(({ number, statusCode, error }) => [number, statusCode, error])).toEqual([
+      [1, 500, 'status: 500'],
+      [2, 500, 'status: 500'],
+      [3, 500, 'status: 500'],
+    ]);
+    expect(new Set(receiver.requests.map(({ body }) => body.toString('utf8'))).size).toBe(1);
+  });
+
+  test.each([201, 204, 301, 302, 307, 404, 503])('%i is no success, and is not followed', async (status) => {
+    const tenant = newTenant();
+    const { receiver } = await subscribe(tenant, ['*'], 0);
+    const elsewhere = await startReceiver();
+    receivers.push(elsewhere);
+    receiver.respondWith((_, response) => void response.writeHead(status, { location: elsewhere.url }).end());
+    await rms.publish(newEvent(tenant));
+    const [delivery] = await rms.settled(tenant, 1);
+    expect(delivery).toMatchObject({ status: DeliveryStatus.FAILED, attempts: [{ statusCode: status }] });
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  test('an endpoint that is not there fails with its reason', async () => {
+    const tenant = newTenant();
+    const { receiver } = await subscribe(tenant, ['*'], 0);
+    await receiver.close();
+    receivers.splice(receivers.indexOf(receiver), 1);
+    await rms.publish(newEvent(tenant));
+    const [delivery] = await rms.settled(tenant, 1);
+    expect(delivery?.attempts).toMatchObject([{ statusCode: 0, error: 'connect: ECONNREFUSED' }]);
+  });
+
+  test('410 disables the webhook and fails the delivery', async () => {
+    const tenant = newTenant();
+    const { receiver, id } = await subscribe(tenant);
+    receiver.respondWith(410);
+    await rms.publish(newEvent(tenant));
+    const [delivery] = await rms.settled(tenant, 1);
+    expect(delivery).toMatchObject({ status: DeliveryStatus.FAILED, attempts: [{ statusCode: 410 }] });
+    const { webhook } = await rms.webhooks.getWebhook({ ...tenant, id });
+    expect(webhook).toMatchObject({ status: WebhookStatus.DISABLED, disableReason: 'gone' });
+    await rms.publish(newEvent(tenant));
+    expect(await rms.list(tenant)).toHaveLength(1);
+  });
+
+  test('a failed delivery can be redelivered: one, or all of a webhook since a time', async () => {
+    const tenant = newTenant();
+    const { receiver, id } = await subscribe(tenant, ['*'], 0);
+    receiver.respondWith(500);
+    await rms.publish(newEvent(tenant), newEvent(tenant), newEvent(tenant));
+    const failed = await rms.settled(tenant, 3);
+    receiver.respondWith(200);
+    await rms.deliveries.redeliverDelivery({ ...tenant, id: failed[0]?.id ?? '' });
+    const [again] = await rms.settled(tenant, 3);
+    expect(again).toMatchObject({ status: DeliveryStatus.DELIVERED, attempts: [{ number: 1 }, { number: 2 }] });
+
+    const replay = { ...tenant, webhookId: id, since: timestampFromMs(Date.now() - 60_000) };
+    expect((await rms.deliveries.replayDeliveries({ ...replay, dryRun: true })).count).toBe(2n);
+    expect((await rms.deliveries.replayDeliveries(replay)).count).toBe(2n);
+    const all = await rms.settled(tenant, 3);
+    expect(all.map(({ status }) => status)).toEqual(all.map(() => DeliveryStatus.DELIVERED));
+    expect((await rms.deliveries.replayDeliveries(replay)).count).toBe(0n);
+  });
+
+  test('a lease that has run out is taken up again', async () => {
+    const tenant = newTenant();
+    const { receiver } = await subscribe(tenant);
+    const event = newEvent(tenant);
+    // As an instance leaves it that died between the commit of the delivery and the attempt.
+    await rms.publish(event);
+    await rms.settled(tenant, 1);
+    await rms.database.pool.query(
+      `update webhooks.deliveries set status = 'pending', due_at = now() - interval '1 second' where workspace_id = $1`,
+      [tenant.workspaceId],
+    );
+    await receiver.waitFor(({ json }) => json.id === event.id && receiver.requests.length === 2, 'the second attempt');
+    await rms.settled(tenant, 1);
+  });
+
+  test('a hanging endpoint holds up no other', async () => {
+    const tenant = newTenant();
+    const hanging = await subscribe(tenant);
+    const healthy = await subscribe(tenant);
+    hanging.receiver.respondWith(() => {});
+    const events = Array.from({ length: 100 }, () => newEvent(tenant));
+    await rms.publish(...events);
+    await waitUntil(() => healthy.receiver.requests.length === 100, { what: 'all at the healthy endpoint' });
+    // The limit of one endpoint, not more, is under way at the other.
+    expect(hanging.receiver.requests.length).toBeLessThanOrEqual(32);
+    await rms.webhooks.deleteWebhook({ ...tenant, id: hanging.id });
+  });
+
+  test('the log is paged, newest first, each delivery once', async () => {
+    const tenant = newTenant();
+    await subscribe(tenant);
+    await rms.publish(...Array.from({ length: 7 }, () => newEvent(tenant)));
+    const all = (await rms.settled(tenant, 7)).map(({ id }) => id);
+    const paged: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await rms.deliveries.listDeliveries({ ...tenant, pageSize: 3, pageToken });
+      paged.push(...page.deliveries.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken);
+    expect(paged).toEqual(all);
+    expect(await rms.list(newTenant())).toEqual([]);
+  });
+});

@@ -1,0 +1,30 @@
+import { createHmac } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { signatureHeaders, toSigningSecret } from '../src/delivery/sign.ts';
+import { makeSecret } from '../src/subscription/webhook.ts';
+
+const text = makeSecret();
+const body = Buffer.from('{"name":"Grüße 🎉","raw":"\\u00e9"}', 'utf8');
+
+describe('signatures', () => {
+  test('X-Service-Signature is the lowercase hex HMAC-SHA256 of the raw body, keyed with the whole secret', () => {
+    const headers = signatureHeaders(toSigningSecret(text), 'evt_1', body, Date.now());
+    expect(headers['x-service-signature']).toBe(createHmac('sha256', text).update(body).digest('hex'));
+    expect(headers['x-service-signature']).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test('the reference verifier of Standard Webhooks accepts a delivery, and refuses a changed one', () => {
+    const headers = signatureHeaders(toSigningSecret(text), 'evt_1', body, Date.now());
+    const verifier = new Webhook(text);
+    expect(verifier.verify(body.toString('utf8'), headers)).toEqual({ name: 'Grüße 🎉', raw: 'é' });
+    expect(() => verifier.verify(`${body.toString('utf8')} `, headers)).toThrow();
+    expect(() => verifier.verify(body.toString('utf8'), { ...headers, 'webhook-id': 'evt_2' })).toThrow();
+    expect(() => new Webhook(makeSecret()).verify(body.toString('utf8'), headers)).toThrow();
+  });
+
+  test('a secret is whsec_ and 32 random bytes in base64', () => {
+    expect(text).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(toSigningSecret(text).bytes).toHaveLength(32);
+    expect(makeSecret()).not.toBe(text);
+  });
+});

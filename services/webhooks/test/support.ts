@@ -1,0 +1,108 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { createInProcessBus, type EventBus } from '@rms/bus';
+import { createPool } from '@rms/db';
+import { newId } from '@rms/ids';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { createClient } from '@rms/rpc';
+import { createLogger } from '@rms/service';
+import { testDatabase, waitUntil } from '@rms/testkit';
+import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
+import { migrations } from '../src/migrations.ts';
+
+const log = createLogger({ name: 'test', level: 'silent' });
+const topic = 'rms.resource-events.v1';
+
+/** The real service on a real database and the in-process bus; webhooks may call loopback. */
+export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
+  const database = await testDatabase([migrations]);
+  const pool = createPool({ url: database.url, max: 8, applicationName: 'webhooks', log });
+  const bus: EventBus = createInProcessBus({ log });
+  const config: WebhooksConfig = {
+    host: '127.0.0.1',
+    port: 0,
+    secretKey: Buffer.alloc(32, 1),
+    pageTokenKey: Buffer.alloc(32, 2),
+    topic,
+    group: 'rms-webhooks',
+    partitions: 3,
+    replication: 1,
+    egress: { allowHttp: true, allowCidrs: ['127.0.0.0/8'] },
+    eraseOnDelete: false,
+    releaseLeases: false,
+    ...overrides,
+  };
+  const service = createWebhooks(config, { pool, bus, log });
+  await service.start();
+  const target = { target: service.address, timeoutMs: 15_000 };
+  const webhooks = createClient(WebhooksService, target);
+  const deliveries = createClient(DeliveriesService, target);
+
+  /** Publishes events as the relay does; resolves when they are stored. */
+  const publish = async (...events: ReturnType<typeof newEvent>[]) => {
+    const records = events.map((event) => ({
+      key: event.resourceId,
+      value: toBinary(ResourceEventSchema, event),
+      headers: { 'event-id': event.id },
+    }));
+    await bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
+  };
+  const list = (tenant: Tenant, filter: object = {}) =>
+    deliveries.listDeliveries({ ...tenant, pageSize: 1_000, ...filter }).then((page) => page.deliveries);
+  /** Waits until nothing of a tenant is pending, and returns the log. */
+  const settled = (tenant: Tenant, count: number) =>
+    waitUntil(
+      async () => {
+        const all = await list(tenant);
+        return all.length >= count && all.every(({ status }) => status !== DeliveryStatus.PENDING) && all;
+      },
+      { what: `${count} settled deliveries` },
+    );
+
+  return {
+    database,
+    bus,
+    webhooks,
+    deliveries,
+    publish,
+    list,
+    settled,
+    async stop() {
+      webhooks.close();
+      deliveries.close();
+      await service.stop();
+      await database.drop();
+    },
+  };
+}
+
+export interface Tenant {
+  readonly workspaceId: string;
+  readonly environment: Environment;
+}
+
+export function newTenant(environment = Environment.LIVE): Tenant {
+  return { workspaceId: newId('ws'), environment };
+}
+
+/** An event of a tenant, as resources makes them. */
+export function newEvent(tenant: Tenant, type = 'resource.created', name = 'thing', resourceId = newId('res')) {
+  const id = newId('evt');
+  const now = new Date();
+  const object = { id: resourceId, type: 'resource', status: 'active', name };
+  const body = Buffer.from(JSON.stringify({ id, type, created_at: now.toISOString(), data: { object } }));
+  return create(ResourceEventSchema, {
+    id,
+    type,
+    ...tenant,
+    resourceId,
+    sequence: 1n,
+    createTime: timestampFromDate(now),
+    requestId: newId('req'),
+    body,
+  });
+}

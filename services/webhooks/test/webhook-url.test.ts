@@ -1,0 +1,114 @@
+import { createAddressGuard, isPublicAddress } from '../src/egress/addresses.ts';
+import { checkWebhookUrl } from '../src/subscription/webhook-url.ts';
+
+const names: Record<string, string[]> = {
+  'public.example': ['93.184.215.14'],
+  'rebinding.example': ['93.184.215.14', '10.0.0.1'],
+  'metadata.example': ['169.254.169.254'],
+  'six.example': ['2606:4700::1111'],
+  'ula.example': ['fd00::1'],
+};
+const resolve = async (name: string) => names[name] ?? [];
+const closed = { allowHttp: false, allowCidrs: [] };
+const check = (url: string, egress: { allowHttp: boolean; allowCidrs: readonly string[] } = closed) =>
+  checkWebhookUrl(url, egress, createAddressGuard(egress.allowCidrs), resolve);
+
+describe('webhook URLs', () => {
+  test.each([
+    'http://public.example/hook',
+    'ftp://public.example/',
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'not a url',
+    '/hook',
+    '//public.example',
+    '',
+    'https://user@public.example/',
+    'https://user:password@public.example/',
+    `https://public.example/${'x'.repeat(2048)}`,
+    'https://localhost/',
+    'https://LOCALHOST/',
+    'https://localhost./',
+    'https://app.localhost/',
+    'https://printer.local/',
+    'https://vault.internal/',
+    'https://metadata.google.internal/',
+    'https://nas.home.arpa/',
+    'https://intranet/',
+    'https://127.0.0.1/',
+    'https://127.1/',
+    'https://127.0.0.1.:8443/',
+    'https://2130706433/',
+    'https://0x7f000001/',
+    'https://0x7f.1/',
+    'https://0177.0.0.1/',
+    'https://017700000001/',
+    'https://%31%32%37.0.0.1/',
+    'https://１２７.0.0.1/',
+    'https://0/',
+    'https://0.0.0.0/',
+    'https://10.1.2.3/',
+    'https://100.64.0.1/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://172.16.0.1/',
+    'https://172.31.255.255/',
+    'https://192.168.0.1/',
+    'https://192.0.0.192/',
+    'https://198.18.0.1/',
+    'https://224.0.0.1/',
+    'https://255.255.255.255/',
+    'https://[::1]/',
+    'https://[::]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[::ffff:7f00:1]/',
+    'https://[::127.0.0.1]/',
+    'https://[64:ff9b::7f00:1]/',
+    'https://[64:ff9b:1::7f00:1]/',
+    'https://[2002:7f00:1::]/',
+    'https://[2001:0:7f00:1::]/',
+    'https://[2001:db8::1]/',
+    'https://[fe80::1]/',
+    'https://[fc00::1]/',
+    'https://[fd00:ec2::254]/',
+    'https://[ff02::1]/',
+    'https://[100::1]/',
+    'https://[3fff::1]/',
+    'https://metadata.example/',
+    'https://rebinding.example/',
+    'https://ula.example/',
+  ])('%s is refused', async (url) => {
+    expect((await check(url)).violations).toEqual([{ field: 'url', message: expect.any(String) }]);
+  });
+
+  test.each([
+    ['https://public.example/hook?a=1', 'https://public.example/hook?a=1'],
+    ['HTTPS://Public.Example:8443/Hook#part', 'https://public.example:8443/Hook'],
+    ['https://six.example/', 'https://six.example/'],
+    ['https://93.184.215.14/', 'https://93.184.215.14/'],
+    ['https://[2606:4700::1111]/', 'https://[2606:4700::1111]/'],
+    ['https://not-yet.example/', 'https://not-yet.example/'],
+  ])('%s is taken', async (url, normal) => {
+    expect(await check(url)).toEqual({ url: normal, violations: [] });
+  });
+
+  test('a name that takes too long to resolve is taken: every delivery checks again', async () => {
+    const never = () => new Promise<string[]>(() => {});
+    const { violations } = await checkWebhookUrl('https://slow.example/', closed, isPublicAddress, never);
+    expect(violations).toEqual([]);
+  });
+
+  test('what the operator allows is taken, and nothing beside it', async () => {
+    const egress = { allowHttp: true, allowCidrs: ['127.0.0.0/8', '10.1.0.0/16'] };
+    for (const url of [
+      'http://127.0.0.1:9000/',
+      'http://localhost:9000/',
+      'https://10.1.2.3/',
+      'http://public.example/',
+    ]) {
+      expect((await check(url, egress)).violations).toEqual([]);
+    }
+    for (const url of ['http://10.2.0.1/', 'http://[::1]/', 'http://192.168.0.1/', 'http://rebinding.example/']) {
+      expect((await check(url, egress)).violations).toHaveLength(1);
+    }
+  });
+});
