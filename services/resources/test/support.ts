@@ -7,7 +7,7 @@ import { CallContextSchema, Environment, Scope } from '@rms/proto/rms/common/v1/
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
-import { createClient, fromStatusMessage, type RpcClient } from '@rms/rpc';
+import { createClient, fromStatusMessage, type GrpcService, type RpcClient } from '@rms/rpc';
 import { createLogger } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createResources } from '../src/index.ts';
@@ -21,7 +21,7 @@ export type Client = RpcClient<typeof ResourcesService>;
 /** Instances of the real service on one real database, with a client each; events stay in the outbox. */
 export async function startResources(instances = 1) {
   const database = await testDatabase([outbox, migrations]);
-  const started = [];
+  const started: { service: GrpcService; client: Client }[] = [];
   for (let i = 0; i < instances; i += 1) {
     const pool = createPool({ url: database.url, max: 8, applicationName: 'resources', log });
     const config = {

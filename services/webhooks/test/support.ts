@@ -58,7 +58,8 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
     waitUntil(
       async () => {
         const all = await list(tenant);
-        return all.length >= count && all.every(({ status }) => status !== DeliveryStatus.PENDING) && all;
+        const done = all.length >= count && all.every(({ status }) => status !== DeliveryStatus.PENDING);
+        return done ? all : undefined;
       },
       { what: `${count} settled deliveries` },
     );
