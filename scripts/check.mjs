@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { ensureInstalled, PrepareError, root } from './lib/prepare.mjs';
 
 const sources = ['packages', 'services', 'cli', 'standalone'];
@@ -50,7 +50,14 @@ function run(tool, args) {
 }
 
 function execute(command, args, options = {}) {
-  const env = { ...process.env, NO_COLOR: '1', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const env = {
+    ...process.env,
+    // buf looks for its plugin there.
+    PATH: `${join(root, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`,
+    NO_COLOR: '1',
+    REDOCLY_TELEMETRY: 'off',
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+  };
   const done = spawnSync(command, args, { cwd: root, encoding: 'utf8', env, maxBuffer: 64 * 1024 * 1024, ...options });
   return { status: done.status, stdout: done.stdout ?? '', output: `${done.stdout ?? ''}${done.stderr ?? ''}` };
 }
