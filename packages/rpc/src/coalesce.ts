@@ -6,6 +6,8 @@ export interface CoalesceOptions {
   readonly maxBatch?: number;
   /** Calls that may wait; more are refused with `service_unavailable`, so that a slow answerer can't fill memory. */
   readonly maxWaiting?: number;
+  /** A call that has waited longer when its turn comes is refused in the same way: whoever made it waits no more. */
+  readonly maxWaitMs?: number;
 }
 
 const overloadRetrySeconds = 1;
@@ -21,9 +23,9 @@ const overloadRetrySeconds = 1;
  */
 export function coalesce<In, Out>(
   send: (items: In[]) => Promise<readonly Out[]>,
-  { maxInFlight = 1, maxBatch = 200, maxWaiting = 10_000 }: CoalesceOptions = {},
+  { maxInFlight = 1, maxBatch = 200, maxWaiting = 10_000, maxWaitMs = Number.POSITIVE_INFINITY }: CoalesceOptions = {},
 ): (item: In) => Promise<Out> {
-  type Waiting = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void };
+  type Waiting = { item: In; sinceMs: number; resolve: (out: Out) => void; reject: (error: unknown) => void };
   const queue: Waiting[] = [];
   let inFlight = 0;
   let scheduled = false;
@@ -40,8 +42,15 @@ export function coalesce<In, Out>(
       pump();
     }
   };
+  const refuseLate = () => {
+    const nowMs = performance.now();
+    while (queue[0] && nowMs - queue[0].sinceMs > maxWaitMs) {
+      queue.shift()?.reject(overloaded(`the call has waited longer than ${maxWaitMs} ms`));
+    }
+  };
   const pump = () => {
     scheduled = false;
+    refuseLate();
     while (queue.length > 0 && inFlight < maxInFlight) {
       inFlight += 1;
       void sendBatch(queue.splice(0, maxBatch));
@@ -50,13 +59,16 @@ export function coalesce<In, Out>(
   return (item) =>
     new Promise((resolve, reject) => {
       if (queue.length >= maxWaiting) {
-        const cause = new Error(`${queue.length} calls are waiting already`);
-        return reject(new RmsError('service_unavailable', { retryAfterSeconds: overloadRetrySeconds, cause }));
+        return reject(overloaded(`${queue.length} calls are waiting already`));
       }
-      queue.push({ item, resolve, reject });
+      queue.push({ item, sinceMs: performance.now(), resolve, reject });
       if (!scheduled && inFlight < maxInFlight) {
         scheduled = true;
         setImmediate(pump);
       }
     });
+}
+
+function overloaded(reason: string): RmsError {
+  return new RmsError('service_unavailable', { retryAfterSeconds: overloadRetrySeconds, cause: new Error(reason) });
 }

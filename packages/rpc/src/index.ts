@@ -1,6 +1,6 @@
 export type { CallContext, Environment, Principal, Scope } from './call-context.ts';
 export { type CallOptions, type ClientOptions, createClient, type RpcClient } from './client.ts';
-export { coalesce } from './coalesce.ts';
+export { type CoalesceOptions, coalesce } from './coalesce.ts';
 export { codeOf, fromStatusMessage, toStatusMessage } from './error-mapping.ts';
 export { createGrpcService, type GrpcService, type GrpcServiceOptions } from './grpc-service.ts';
 export { HealthState } from './health.ts';

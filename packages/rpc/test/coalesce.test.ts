@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { coalesce } from '@rms/rpc';
+import { waitUntil } from '@rms/testkit';
 import { signalled } from './workspaces-server.ts';
 
 /** A `send` whose batches are answered by hand. */
@@ -107,5 +108,23 @@ describe('coalesce', () => {
     gate.resolve();
     expect(await Promise.all([first, ...waiting])).toEqual([1, 2, 3]);
     expect(await call(5)).toBe(5);
+  });
+
+  test('a call that has waited too long is refused when its turn comes, later ones are sent', async () => {
+    const { batches, send } = manual();
+    const call = coalesce(send, { maxWaitMs: 30 });
+    const first = call(1);
+    await turn();
+    const late = call(2);
+    const startedAtMs = performance.now();
+    await waitUntil(() => performance.now() - startedAtMs > 40, { what: 'the call to be late' });
+    const fresh = call(3);
+    batches[0]?.answer();
+    await expect(late).rejects.toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 1 });
+    expect(await first).toBe(10);
+    await turn();
+    expect(batches[1]?.items).toEqual([3]);
+    batches[1]?.answer();
+    expect(await fresh).toBe(30);
   });
 });

@@ -34,11 +34,19 @@ describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
     expect((await api.send('GET', '/v1/resources', { key: known })).status).toBe(200);
   });
 
-  test('a service that does not answer in time gives 504', async () => {
+  test('a service that does not answer in time gives 504, and 503 to those who wait behind', async () => {
     const key = api.auth.newKey('admin').value;
     api.resources.before = (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
-    const answer = await api.send('GET', '/v1/resources', { key });
-    expect([answer.status, answer.body.error.code]).toEqual([504, 'timeout']);
+    const get = () => api.send('GET', `/v1/resources/res_${'0'.repeat(26)}`, { key });
+    const sent = [get()];
+    await waitUntil(() => api.resources.batches === 1, { what: 'the first batch' });
+    sent.push(get());
+    await waitUntil(() => api.resources.batches === 2, { what: 'the second batch' });
+    const waiting = await get();
+    expect([waiting.status, waiting.headers['retry-after']]).toEqual([503, '1']);
+    for (const { status, body } of await Promise.all(sent)) expect([status, body.error.code]).toEqual([504, 'timeout']);
+    api.resources.before = async () => {};
+    expect((await get()).status).toBe(404);
   });
 
   test('an error of ours is 500, told in the log and not in the answer', async () => {

@@ -25,8 +25,11 @@ export interface Backend extends Pick<RpcClient<typeof ResourcesService>, 'listR
   readonly webhooks: RpcClient<typeof WebhooksService>;
 }
 
-/** The second batch hides the first one's round trip, and keeps one that is slow from holding up all. */
-const gather = { maxInFlight: 2 };
+/**
+ * The second batch hides the first one's round trip, and keeps one that is slow from holding up all. Behind a service
+ * that hangs nobody waits longer than for its deadline and this.
+ */
+const gather = { maxInFlight: 2, maxWaitMs: 2_000 };
 
 export function createBackend(
   resources: RpcClient<typeof ResourcesService>,

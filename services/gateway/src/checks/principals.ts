@@ -19,6 +19,9 @@ const cacheSize = 10_000;
 /** Shorter than the time for which revocation marks stand in Redis. */
 const cacheTtlMs = 30_000;
 
+/** Behind an auth that hangs nobody waits longer than for its deadline and this. */
+const gather = { maxWaitMs: 2_000 };
+
 /** Finds out whose a key is: from a cache, else from auth; look-ups of one moment share a call. */
 export class Principals {
   readonly #environment: Environment;
@@ -32,7 +35,7 @@ export class Principals {
     this.#verify = coalesce(async (hashes: Uint8Array[]) => {
       const requests = hashes.map((keyHash) => ({ keyHash, environment: this.#environment }));
       return (await auth.batchVerifyKeys({ requests })).results;
-    });
+    }, gather);
   }
 
   /** Throws `invalid_api_key` or `api_key_expired`. */
