@@ -18,6 +18,12 @@ const answerTimeoutMs = 12_000;
 const idleInTransactionTimeoutMs = 30_000;
 
 /**
+ * Plans are made for the tables as they are at each execution: one kept from when a table was empty would read all of it
+ * once it is full. Statements are small and batched, so that planning costs little; compiling them never pays.
+ */
+const sessionOptions = '-c plan_cache_mode=force_custom_plan -c jit=off';
+
+/**
  * A pool whose statements and connection attempts have deadlines, so that no caller hangs on a database that is away.
  * `bigint` values come as text (they may not fit a number), `timestamptz` as Date.
  */
@@ -30,6 +36,7 @@ export function createPool({ url, max, applicationName, log }: PoolOptions): Poo
     statement_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+    options: sessionOptions,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
   });
