@@ -27,8 +27,8 @@ export class Principals {
   readonly #environment: Environment;
   readonly #cache = new LRUCache<string, Caller>({ max: cacheSize, ttl: cacheTtlMs });
   readonly #verify: (keyHash: Uint8Array) => Promise<VerifyKeyResult>;
-  /** Counts what made cached verdicts void: an answer that was under way then is not cached. */
-  #generation = 0;
+  /** The latest look-up under way of each key. Only its answer is cached, and only if nothing made it void meanwhile. */
+  readonly #latest = new Map<string, symbol>();
 
   constructor(auth: Pick<RpcClient<typeof KeysService>, 'batchVerifyKeys'>, environment: KeyEnvironment) {
     this.#environment = environment === 'live' ? Environment.LIVE : Environment.SANDBOX;
@@ -48,25 +48,32 @@ export class Principals {
   async ask(keyHash: Buffer): Promise<Caller> {
     const cacheKey = keyHash.toString('base64');
     this.#cache.delete(cacheKey);
-    const generation = this.#generation;
-    const { verdict, principal, expireTime, allowedIps } = await this.#verify(keyHash);
-    if (verdict === KeyVerdict.EXPIRED) throw new RmsError('api_key_expired');
-    if (verdict !== KeyVerdict.VALID || !principal) throw new RmsError('invalid_api_key');
-    const caller: Caller = { principal, allowedIps: parseCidrs(allowedIps), fresh: true };
-    const ttl = expireTime ? Math.min(cacheTtlMs, timestampDate(expireTime).getTime() - Date.now()) : cacheTtlMs;
-    if (generation === this.#generation && ttl > 0) this.#cache.set(cacheKey, { ...caller, fresh: false }, { ttl });
-    return caller;
+    const lookUp = Symbol();
+    this.#latest.set(cacheKey, lookUp);
+    try {
+      const { verdict, principal, expireTime, allowedIps } = await this.#verify(keyHash);
+      if (verdict === KeyVerdict.EXPIRED) throw new RmsError('api_key_expired');
+      if (verdict !== KeyVerdict.VALID || !principal) throw new RmsError('invalid_api_key');
+      const caller: Caller = { principal, allowedIps: parseCidrs(allowedIps), fresh: true };
+      const ttl = expireTime ? Math.min(cacheTtlMs, timestampDate(expireTime).getTime() - Date.now()) : cacheTtlMs;
+      if (this.#latest.get(cacheKey) === lookUp && ttl > 0)
+        this.#cache.set(cacheKey, { ...caller, fresh: false }, { ttl });
+      return caller;
+    } finally {
+      if (this.#latest.get(cacheKey) === lookUp) this.#latest.delete(cacheKey);
+    }
   }
 
-  /** A key is marked as revoked: nothing that was asked before now counts. */
+  /** A key is marked as revoked: nothing that was asked about it before now counts. */
   forget(keyHash: Buffer): void {
-    this.#generation += 1;
-    this.#cache.delete(keyHash.toString('base64'));
+    const cacheKey = keyHash.toString('base64');
+    this.#latest.delete(cacheKey);
+    this.#cache.delete(cacheKey);
   }
 
   /** Marks may have been lost: nothing that is cached counts. */
   forgetAll(): void {
-    this.#generation += 1;
+    this.#latest.clear();
     this.#cache.clear();
   }
 }

@@ -1,0 +1,56 @@
+import { hashOfApiKey } from '@rms/api-key';
+import { KeyVerdict, type VerifyKeyResult } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { waitUntil } from '@rms/testkit';
+import { Principals } from '../src/checks/principals.ts';
+
+/** Principals on an auth whose answers leave when the test says so. */
+function heldPrincipals() {
+  const held: ((verdict: KeyVerdict) => void)[] = [];
+  const principal = { workspaceId: 'ws', environment: Environment.LIVE, keyId: 'key', scope: Scope.READ };
+  const batchVerifyKeys = ({ requests }: { requests?: unknown[] }) =>
+    new Promise((resolve) => {
+      held.push((verdict) => {
+        const results = (requests ?? []).map(
+          () => ({ verdict, principal, allowedIps: [] }) as unknown as VerifyKeyResult,
+        );
+        resolve({ results });
+      });
+    });
+  const principals = new Principals(
+    { batchVerifyKeys } as unknown as ConstructorParameters<typeof Principals>[0],
+    'live',
+  );
+  return { principals, held };
+}
+
+describe('Principals', () => {
+  const [one, other] = [hashOfApiKey('one'), hashOfApiKey('other')];
+
+  test.each([
+    ['forget', (principals: Principals) => principals.forget(one)],
+    ['forgetAll', (principals: Principals) => principals.forgetAll()],
+  ])('%s makes the look-up under way void: its answer is not cached', async (_, makeVoid) => {
+    const { principals, held } = heldPrincipals();
+    const first = principals.find(one);
+    await waitUntil(() => held.length === 1, { what: 'the look-up' });
+    makeVoid(principals);
+    held[0]?.(KeyVerdict.VALID);
+    expect((await first).fresh).toBe(true);
+    const second = principals.find(one);
+    await waitUntil(() => held.length === 2, { what: 'another look-up' });
+    held[1]?.(KeyVerdict.INVALID);
+    await expect(second).rejects.toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  test('forgetting one key does not touch the look-up of another', async () => {
+    const { principals, held } = heldPrincipals();
+    const found = principals.find(other);
+    await waitUntil(() => held.length === 1, { what: 'the look-up' });
+    principals.forget(one);
+    held[0]?.(KeyVerdict.VALID);
+    await found;
+    expect((await principals.find(other)).fresh).toBe(false);
+    expect(held).toHaveLength(1);
+  });
+});
