@@ -3,7 +3,7 @@ import { generateApiKey, hashOfApiKey } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import { KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { rpcService } from '@rms/rpc';
 
 export interface FakeKey {
@@ -70,5 +70,3 @@ export class FakeAuth {
 async function notForGateways(): Promise<never> {
   throw new RmsError('internal_error', { cause: new Error('the gateway does not call this') });
 }
-
-export const environments = { live: Environment.LIVE, sandbox: Environment.SANDBOX };
