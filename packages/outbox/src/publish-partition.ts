@@ -51,8 +51,16 @@ export function createPublisher({ pool, bus, topic, partitions, log, bell, due }
 
   return {
     isBusy: (partition: number) => busy.has(partition),
-    publish(pending: readonly PendingEvent[]) {
-      for (const [partition, events] of byPartition(pending)) busy.set(partition, publishOne(partition, events));
+    /** Resolves when all of it is deleted, or left for another try, but not later than after `longestMs`. */
+    async publish(pending: readonly PendingEvent[], longestMs: number) {
+      const round = [...byPartition(pending)].map(([partition, events]) => {
+        const published = publishOne(partition, events);
+        busy.set(partition, published);
+        return published;
+      });
+      const stuck = new AbortController();
+      await Promise.race([Promise.all(round), abortableDelay(longestMs, stuck.signal)]);
+      stuck.abort();
     },
     /** Gives up what is on its way. */
     abort: (reason: unknown) => cut.abort(reason),

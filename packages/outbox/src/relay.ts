@@ -35,6 +35,11 @@ export interface Relay extends Worker {
   lagSeconds(): Promise<number>;
 }
 
+/**
+ * A round of batches, one a partition, is waited for, so that what commits meanwhile makes fuller batches; not longer than
+ * this, so that a partition that is stuck holds up the others for a moment once, and then no more.
+ */
+const roundMs = 25;
 /** At the end a batch that is on its way may still arrive. */
 const drainMs = 5_000;
 
@@ -45,7 +50,7 @@ const drainMs = 5_000;
  *                                  ▲                └──failed, after a moment──┐
  *                                  └───────────────────────────────────────────┘
  *
- * A partition that is publishing is left out of the next read, so one that is stuck holds up no other. Rows are
+ * A partition that is publishing is left out of the next read, so one that is stuck holds up no other for long. Rows are
  * deleted, not passed by a cursor: what commits late is simply there at the next read (docs/adr/0005).
  */
 export function createRelay(options: RelayOptions): Relay {
@@ -115,7 +120,7 @@ export function createRelay(options: RelayOptions): Relay {
         for (const partition of ready) due.delete(partition);
         const pending = await readPending(pool, ready);
         if (stop.aborted || broken.aborted) break;
-        publisher.publish(pending);
+        await publisher.publish(pending, roundMs);
       }
     } catch (error) {
       publisher.abort(error);
