@@ -33,7 +33,7 @@ create table webhooks.idempotency_keys (
 
 create index idempotency_keys_by_expiry on webhooks.idempotency_keys (expires_at);
 
--- Each event once, with the bytes that are delivered.
+-- Each event that some webhook wants, once, with the bytes that are delivered.
 create table webhooks.events (
   workspace_id text collate "C" not null,
   environment  text collate "C" not null,
@@ -64,14 +64,16 @@ create table webhooks.deliveries (
   -- All attempts ever; and those of this round, which a redelivery starts anew.
   attempts     integer not null default 0,
   tries        integer not null default 0,
+  -- Counts leases: the result of an attempt decides only if its lease is still the last one.
+  lease        integer not null default 0,
   -- When to attempt next. While an attempt is under way: when its lease ends, and another instance may attempt.
   due_at       timestamptz,
   created_at   timestamptz not null default now(),
   primary key (workspace_id, environment, id)
-) with (fillfactor = 70);
+) with (autovacuum_vacuum_scale_factor = 0.02);
 
--- What is due, over all tenants; as small as the backlog.
-create index deliveries_due on webhooks.deliveries (due_at) where status = 'pending';
+-- What is due, over all tenants and for each webhook apart; as small as the backlog.
+create index deliveries_due on webhooks.deliveries (webhook_id, due_at) where status = 'pending';
 create index deliveries_by_webhook on webhooks.deliveries (workspace_id, environment, webhook_id, id);
 
 create table webhooks.attempts (
@@ -90,6 +92,8 @@ create table webhooks.attempts (
   primary key (workspace_id, environment, delivery_id, number)
 );
 
--- Deleted resources whose events still have bodies, and all events of one resource (ERASE_ON_DELETE).
-create index events_to_erase on webhooks.events (workspace_id, environment, resource_id)
- where type = 'resource.deleted' and body is not null;
+-- What a request caused; deliveries are found from their event, whose time leads their id.
+create index events_by_request on webhooks.events (workspace_id, environment, request_id);
+-- All events of one resource; and deleted resources whose events still have bodies (ERASE_ON_DELETE).
+create index events_by_resource on webhooks.events (workspace_id, environment, resource_id);
+create index events_to_erase on webhooks.events (id) where type = 'resource.deleted' and body is not null;

@@ -26,8 +26,6 @@ import { testWebhook } from './rpc/test-webhook.ts';
 import { updateWebhook } from './rpc/update-webhook.ts';
 import { disableGone } from './subscription/webhook-queries.ts';
 
-const connectionsPerOrigin = 64;
-
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, bus, log } = context;
@@ -36,7 +34,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const secrets = createSecretCache(box);
   const permitted = createAddressGuard(egress.allowCidrs);
   const resolve = createResolve();
-  const agent = createGuardedAgent({ allowHttp: egress.allowHttp, permitted, resolve, connectionsPerOrigin });
+  const agent = createGuardedAgent({ allowHttp: egress.allowHttp, permitted, resolve });
   const engine = createDeliveryEngine({
     pool,
     agent,
@@ -48,7 +46,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         { webhook_id: job.webhookId, delivery_id: job.id },
         'the endpoint is gone (410); the webhook is disabled',
       );
-      await disableGone(pool, job, job.webhookId);
+      await disableGone(pool, job, job.webhookId, job.url);
     },
   });
   const fanOut = createFanOut({ pool, bus, topic, group, engine, log });

@@ -16,7 +16,6 @@ describe('the address that is dialled', () => {
       allowHttp: options.allowHttp ?? true,
       permitted: createAddressGuard(options.allow ?? []),
       resolve: async () => options.answers ?? [],
-      connectionsPerOrigin: 1,
     });
     try {
       const answer = await agent.request({ origin: `http://${host}:${receiver.port}`, path: '/', method: 'POST' });

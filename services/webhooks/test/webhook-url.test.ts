@@ -7,6 +7,8 @@ const names: Record<string, string[]> = {
   'metadata.example': ['169.254.169.254'],
   'six.example': ['2606:4700::1111'],
   'ula.example': ['fd00::1'],
+  'receiver.default.svc.cluster.local': ['10.1.4.5'],
+  'other.default.svc.cluster.local': ['10.2.4.5'],
 };
 const resolve = async (name: string) => names[name] ?? [];
 const closed = { allowHttp: false, allowCidrs: [] };
@@ -110,5 +112,14 @@ describe('webhook URLs', () => {
     for (const url of ['http://10.2.0.1/', 'http://[::1]/', 'http://192.168.0.1/', 'http://rebinding.example/']) {
       expect((await check(url, egress)).violations).toHaveLength(1);
     }
+  });
+
+  test('a local name is taken only if it leads into a network that the operator allows', async () => {
+    const egress = { allowHttp: true, allowCidrs: ['10.1.0.0/16'] };
+    expect((await check('http://receiver.default.svc.cluster.local/', egress)).violations).toEqual([]);
+    for (const url of ['http://other.default.svc.cluster.local/', 'http://nowhere.local/', 'http://localhost/']) {
+      expect((await check(url, egress)).violations).toHaveLength(1);
+    }
+    expect((await check('https://receiver.default.svc.cluster.local/')).violations).toHaveLength(1);
   });
 });

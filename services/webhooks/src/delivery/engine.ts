@@ -1,13 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
-import type { Logger } from '@rms/service';
+import { abortableDelay, type Logger } from '@rms/service';
 import type { Agent } from 'undici';
-import { leaseDue, postpone, type Recording, recordAttempts, releaseLeases } from './delivery-queries.ts';
+import { giveBack, leaseDue, type Recording, recordAttempts, releaseLeases } from './delivery-queries.ts';
 import { EndpointQueues } from './endpoint-queues.ts';
 import { type DeliveryJob, leaseMs, startWithinMs } from './job.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
 import { settle } from './settle.ts';
+import { createWakeableSleep } from './wakeable-sleep.ts';
 
 export interface DeliveryParts {
   readonly pool: Pool;
@@ -25,27 +27,25 @@ export interface DeliveryEngine {
   run(signal: AbortSignal): Promise<void>;
   /** How many more jobs can be taken right now. */
   room(): number;
-  /** Takes freshly leased jobs. What finds no room is postponed. */
+  /** Takes freshly leased jobs. What finds no room is given back. */
   deliver(jobs: readonly DeliveryJob[]): void;
   /** Looks for due deliveries now. */
   wake(): void;
 }
 
 const jobsLimit = 5_000;
+const bytesLimit = 128 * 1024 * 1024;
 const perEndpointInFlight = 32;
-const perEndpointQueued = 500;
 const claimBatch = 200;
 const pollMs = 1_000;
-const postponeMs = 2_000;
+const recordAgainMs = 500;
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const { pool, agent, secrets, log, onGone } = parts;
-  const queues = new EndpointQueues({ inFlight: perEndpointInFlight, queued: perEndpointQueued });
+  const queues = new EndpointQueues({ inFlight: perEndpointInFlight, jobs: jobsLimit });
   const underWay = new Set<Promise<void>>();
-  let wake = () => {};
+  const sleeper = createWakeableSleep();
   let stopping = false;
-  /** When the next retry that this instance knows of is due. */
-  let nextDueAtMs = Number.POSITIVE_INFINITY;
 
   const record = coalesce(
     async (recordings: Recording[]) => {
@@ -55,82 +55,82 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     { maxBatch: 500, maxInFlight: 1 },
   );
 
-  const attempt = async (job: DeliveryJob) => {
-    // Its lease could end while the attempt is under way: left for whoever claims it next.
-    if (stopping || performance.now() - job.leasedAtMs > startWithinMs) return;
-    try {
-      const result = await send(agent, secrets.open(job), job);
-      const settlement = settle(job, result);
-      if (settlement.gone) await onGone(job);
-      await record({ job, result, settlement });
-      if (settlement.dueInMs !== undefined) scheduleWake(Date.now() + settlement.dueInMs);
-    } catch (err) {
-      // The lease ends by itself, and the delivery is attempted again.
-      log.error({ err, delivery_id: job.id, request_id: job.requestId }, 'an attempt was not recorded');
+  /** As long as the lease holds: a result that is lost is an attempt that is made again. */
+  const recordSurely = async (recording: Recording) => {
+    for (;;) {
+      try {
+        return await record(recording);
+      } catch (error) {
+        if (performance.now() - recording.job.leasedAtMs + recordAgainMs > leaseMs) throw error;
+        await delay(recordAgainMs);
+      }
     }
   };
 
-  const scheduleWake = (dueAtMs: number) => {
-    if (dueAtMs >= nextDueAtMs) return;
-    nextDueAtMs = dueAtMs;
-    wake();
+  const attempt = async (job: DeliveryJob) => {
+    // Its lease could end while the attempt is under way: left for whoever claims it next.
+    if (stopping || performance.now() - job.leasedAtMs > startWithinMs) return 0;
+    try {
+      const result = await send(agent, secrets.open(job), job);
+      const settlement = settle(job, result);
+      await recordSurely({ job, result, settlement });
+      if (settlement.gone) await onGone(job);
+      if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
+      return result.durationMs;
+    } catch (err) {
+      // The lease ends by itself, and the delivery is attempted again.
+      log.error({ err, delivery_id: job.id, request_id: job.requestId }, 'an attempt was not recorded');
+      return 0;
+    }
   };
 
   const start = (job: DeliveryJob) => {
-    const done = attempt(job).finally(() => {
+    const done = attempt(job).then((durationMs) => {
       underWay.delete(done);
-      for (const next of queues.finished(job.webhookId)) start(next);
+      const next = queues.finished(job, durationMs);
+      for (const following of next.start) start(following);
+      if (next.roomAgain) sleeper.wake();
     });
     underWay.add(done);
   };
 
+  const release = (jobs: readonly DeliveryJob[]) =>
+    giveBack(pool, jobs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for the end of their lease'));
+
   const deliver = (jobs: readonly DeliveryJob[]) => {
-    const overflow: DeliveryJob[] = [];
+    const untaken: DeliveryJob[] = [];
     for (const job of jobs) {
-      const taken = queues.offer(job);
+      const taken = stopping ? 'full' : queues.offer(job);
       if (taken === 'start') start(job);
-      else if (taken === 'full') overflow.push(job);
+      else if (taken === 'full') untaken.push(job);
     }
-    if (overflow.length === 0) return;
-    postpone(pool, overflow, postponeMs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for their lease'));
+    if (untaken.length > 0) void release(untaken);
   };
 
-  const sleep = (delayMs: number, signal: AbortSignal) =>
-    new Promise<void>((resolve) => {
-      const finish = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', finish);
-        resolve();
-      };
-      wake = finish;
-      const timer = setTimeout(finish, delayMs);
-      signal.addEventListener('abort', finish, { once: true });
-      if (signal.aborted) finish();
-    });
+  const room = () => (queues.bytes < bytesLimit ? Math.max(0, jobsLimit - queues.size) : 0);
 
   return {
     name: 'delivery',
-    room: () => Math.max(0, jobsLimit - queues.size),
+    room,
     deliver,
-    wake: () => wake(),
+    wake: sleeper.wake,
     async run(signal) {
       stopping = false;
       if (parts.releaseLeases) await releaseLeases(pool);
       while (!signal.aborted) {
-        const limit = Math.min(claimBatch, jobsLimit - queues.size);
-        const claimed = limit > 0 ? await leaseDue(pool, limit) : { jobs: [], leased: 0 };
-        deliver(claimed.jobs);
-        if (claimed.leased === limit && limit > 0) continue;
-        const untilDueMs = nextDueAtMs - Date.now();
-        if (untilDueMs <= 0) nextDueAtMs = Number.POSITIVE_INFINITY;
-        await sleep(Math.max(1, Math.min(pollMs, untilDueMs)), signal);
-        if (nextDueAtMs <= Date.now()) nextDueAtMs = Number.POSITIVE_INFINITY;
+        const limit = Math.min(claimBatch, room());
+        const { jobs, leased } = limit > 0 ? await leaseDue(pool, limit, queues.full()) : { jobs: [], leased: 0 };
+        deliver(jobs);
+        // A webhook gets a part of a batch: there may be more as long as anything comes.
+        if (leased === 0) await sleeper.sleep(pollMs, signal);
       }
       stopping = true;
       // What is queued is given back; what is under way ends within an attempt's time.
       const waiting = queues.drain();
-      if (waiting.length > 0) await postpone(pool, waiting, 0).catch(() => {});
-      await Promise.race([Promise.all(underWay), new Promise((resolve) => setTimeout(resolve, leaseMs).unref())]);
+      if (waiting.length > 0) await release(waiting);
+      const over = new AbortController();
+      await Promise.race([Promise.all(underWay), abortableDelay(leaseMs, over.signal)]);
+      over.abort();
     },
   };
 }

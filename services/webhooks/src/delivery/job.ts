@@ -13,10 +13,10 @@ export interface DeliveryJob extends Tenant {
   readonly secretSealed: Buffer;
   readonly secretVersion: number;
   readonly retryPolicy: RetryPolicy;
-  /** Attempts made so far, ever. */
-  readonly attempts: number;
   /** Attempts made so far in this round. */
   readonly tries: number;
+  /** Which lease of this delivery it is. */
+  readonly lease: number;
   /** When the lease began, on this instance's clock (performance.now()). */
   readonly leasedAtMs: number;
 }

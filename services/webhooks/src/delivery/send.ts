@@ -31,6 +31,8 @@ export async function send(agent: Agent, secret: SigningSecret, outgoing: Outgoi
     responseBody,
     retryAfterMs,
   });
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), attemptTimeoutMs);
   try {
     const { origin, pathname, search } = new URL(url);
     const response = await agent.request({
@@ -45,7 +47,7 @@ export async function send(agent: Agent, secret: SigningSecret, outgoing: Outgoi
         ...signatureHeaders(secret, eventId, body, startedAt.getTime()),
         ...(traceparent ? { traceparent } : {}),
       },
-      signal: AbortSignal.timeout(attemptTimeoutMs),
+      signal: abort.signal,
     });
     const responseBody = await readStart(response.body);
     const { statusCode, headers } = response;
@@ -55,6 +57,8 @@ export async function send(agent: Agent, secret: SigningSecret, outgoing: Outgoi
     return result(statusCode, `status: ${statusCode}`, responseBody, parseRetryAfter(asked, Date.now()));
   } catch (error) {
     return result(0, describe(error), Buffer.alloc(0));
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -78,11 +82,11 @@ async function readStart(body: AsyncIterable<Buffer>): Promise<Buffer> {
 /** A short class and text, which the delivery log shows. */
 function describe(error: unknown): string {
   const { name, code = '', message } = error as { name: string; code?: string; message: string };
-  if (name === 'TimeoutError' || name === 'AbortError') return 'timeout: no complete answer within 10 s';
+  if (name === 'AbortError') return 'timeout: no complete answer within 10 s';
   if (code === 'BLOCKED_ADDRESS') return `blocked: ${message}`;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect: timed out';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns: the name does not resolve';
   if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/.test(code)) return `connect: ${code}`;
   if (/^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code)) return `tls: ${code}`;
-  return `connection: ${code || message}`;
+  return `connection: ${code || message.slice(0, 200)}`;
 }

@@ -13,7 +13,8 @@ export interface GuardedAgentOptions {
   /** Whether an address may be reached. */
   readonly permitted: (address: string) => boolean;
   readonly resolve: Resolve;
-  readonly connectionsPerOrigin: number;
+  /** Certificate authorities that are trusted instead of Node's. */
+  readonly ca?: string;
 }
 
 const connectTimeoutMs = 5_000;
@@ -24,7 +25,7 @@ const connectTimeoutMs = 5_000;
  * peer of the socket. Redirects are not followed.
  */
 export function createGuardedAgent(options: GuardedAgentOptions): Agent {
-  const { allowHttp, permitted, resolve, connectionsPerOrigin } = options;
+  const { allowHttp, permitted, resolve, ca } = options;
 
   const lookup: LookupFunction = (hostname, { all, family }, callback) => {
     resolve(hostname).then(
@@ -52,11 +53,14 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
     allowH2: false,
     autoSelectFamily: true,
     minVersion: 'TLSv1.2',
+    rejectUnauthorized: true,
+    ...(ca ? { ca } : {}),
     lookup,
   } as buildConnector.BuildOptions);
 
   return new Agent({
-    connections: connectionsPerOrigin,
+    // As many as there are attempts under way: webhooks that share an origin do not wait for each other.
+    connections: null,
     pipelining: 1,
     keepAliveTimeout: 10_000,
     keepAliveMaxTimeout: 60_000,

@@ -16,8 +16,8 @@ export interface FanOutParts {
   readonly log: Logger;
 }
 
-/** Below so much room, deliveries are stored as due instead of taken at once. */
-const leastRoom = 500;
+/** Events of one statement. */
+const eventsAtOnce = 500;
 
 /**
  * Turns events of the bus into deliveries. Batches of different partitions that come at the same time share a statement;
@@ -26,10 +26,14 @@ const leastRoom = 500;
 export function createFanOut({ pool, bus, topic, group, engine, log }: FanOutParts): Worker {
   const storeTogether = coalesce(
     async (batches: ResourceEvent[][]) => {
-      const lease = engine.room() > leastRoom;
-      const jobs = await fanOut(pool, unique(batches.flat()), lease);
-      if (lease) engine.deliver(jobs);
-      else engine.wake();
+      const events = unique(batches.flat());
+      for (let i = 0; i < events.length; i += eventsAtOnce) {
+        const room = engine.room();
+        const jobs = await fanOut(pool, events.slice(i, i + eventsAtOnce), room);
+        engine.deliver(jobs);
+        // There may be more of them than there was room for.
+        if (jobs.length >= room) engine.wake();
+      }
       return batches.map(() => undefined);
     },
     { maxInFlight: 1, maxBatch: 32 },

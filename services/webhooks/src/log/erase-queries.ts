@@ -1,20 +1,21 @@
 import type { Queryable } from '@rms/db';
+import { deliveriesOfEvent } from './log-queries.ts';
 
 /**
- * Erases the bodies of all events of resources that are deleted, once none of their deliveries is pending. Answers with
- * how many bodies are gone.
+ * Erases the bodies of all events of up to 500 resources that are deleted and none of whose deliveries is pending.
+ * Answers with how many bodies are gone.
  */
 export async function eraseDeleted(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(`
-    with deleted as (
-      select workspace_id, environment, resource_id from webhooks.events
-       where type = 'resource.deleted' and body is not null limit 500
-    ), settled as (
-      select * from deleted as x
-       where not exists (
-               select from webhooks.deliveries as d
-                where d.workspace_id = x.workspace_id and d.environment = x.environment
-                  and d.resource_id = x.resource_id and d.status = 'pending')
+    with settled as (
+      select x.workspace_id, x.environment, x.resource_id from webhooks.events as x
+       where x.type = 'resource.deleted' and x.body is not null
+         and not exists (
+               select from webhooks.events as e
+                 join webhooks.deliveries as d on ${deliveriesOfEvent}
+                where e.workspace_id = x.workspace_id and e.environment = x.environment
+                  and e.resource_id = x.resource_id and d.status = 'pending')
+       limit 500
     )
     update webhooks.events as e set body = null
       from settled as s

@@ -1,5 +1,5 @@
 import type { Queryable } from '@rms/db';
-import type { Environment } from '../subscription/webhook.ts';
+import type { Environment, WebhookStatus } from '../subscription/webhook.ts';
 import type { WebhookScope } from '../subscription/webhook-queries.ts';
 
 export type LoggedStatus = 'pending' | 'delivered' | 'failed';
@@ -39,6 +39,11 @@ export interface LogFilter {
   readonly before?: string | undefined;
 }
 
+/** From an event to its deliveries by the primary key: an event's time leads the ids of its deliveries. */
+export const deliveriesOfEvent = `d.workspace_id = e.workspace_id and d.environment = e.environment
+            and d.id >= 'dlv_' || substr(e.id, 5, 10) and d.id < 'dlv_' || substr(e.id, 5, 10) || '~'
+            and d.event_id = e.id`;
+
 /** Deliveries, newest first, each with all its attempts. */
 export async function readDeliveries(
   db: Queryable,
@@ -54,9 +59,10 @@ export async function readDeliveries(
   add('d.id =', filter.id);
   add('d.webhook_id =', filter.webhookId);
   add('d.status =', filter.status);
-  add('d.request_id =', filter.requestId);
-  add('d.event_id =', filter.eventId);
+  add('e.workspace_id = $1 and e.environment = any($2) and e.request_id =', filter.requestId);
+  add('e.workspace_id = $1 and e.environment = any($2) and e.id =', filter.eventId);
   add('d.id <', filter.before);
+  const byEvent = filter.requestId !== undefined || filter.eventId !== undefined;
   const { rows } = await db.query<LoggedDelivery>(
     `select d.workspace_id as "workspaceId", d.environment, d.id, d.event_id as "eventId",
             d.event_type as "eventType", d.webhook_id as "webhookId", d.resource_id as "resourceId",
@@ -67,7 +73,7 @@ export async function readDeliveries(
                 from webhooks.attempts as a
                where a.workspace_id = d.workspace_id and a.environment = d.environment and a.delivery_id = d.id
             ), '[]') as attempts
-       from webhooks.deliveries as d
+       from ${byEvent ? `webhooks.events as e join webhooks.deliveries as d on ${deliveriesOfEvent}` : 'webhooks.deliveries as d'}
       where ${conditions.join(' and ')}
       order by d.id desc limit $3`,
     values,
@@ -75,14 +81,35 @@ export async function readDeliveries(
   return rows;
 }
 
-/** Makes one delivery due now, with a full set of retries; false if there is none. */
-export async function redeliver(db: Queryable, scope: WebhookScope, id: string): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update webhooks.deliveries set status = 'pending', tries = 0, due_at = now()
+/** Whether the webhook of a delivery can be called and the event has its body; undefined: there is no such delivery. */
+export async function readRedeliverable(
+  db: Queryable,
+  scope: WebhookScope,
+  id: string,
+): Promise<{ webhookStatus: WebhookStatus | null; hasBody: boolean } | undefined> {
+  const { rows } = await db.query<{ webhookStatus: WebhookStatus | null; hasBody: boolean }>(
+    `select w.status as "webhookStatus", coalesce(e.body is not null, false) as "hasBody"
+       from webhooks.deliveries as d
+       left join webhooks.webhooks as w
+              on w.workspace_id = d.workspace_id and w.environment = d.environment and w.id = d.webhook_id
+       left join webhooks.events as e
+              on e.workspace_id = d.workspace_id and e.environment = d.environment and e.id = d.event_id
+      where d.workspace_id = $1 and d.environment = any($2) and d.id = $3`,
+    [scope.workspaceId, scope.environments, id],
+  );
+  return rows[0];
+}
+
+/**
+ * Makes one delivery due now, with a full set of retries. An attempt that is under way is logged, and decides nothing any
+ * more: its lease is not the last one.
+ */
+export async function redeliver(db: Queryable, scope: WebhookScope, id: string): Promise<void> {
+  await db.query(
+    `update webhooks.deliveries set status = 'pending', tries = 0, due_at = now(), lease = lease + 1
       where workspace_id = $1 and environment = any($2) and id = $3`,
     [scope.workspaceId, scope.environments, id],
   );
-  return rowCount === 1;
 }
 
 /** Makes all failed deliveries of a webhook since a time due now; answers with how many. */
@@ -93,7 +120,8 @@ export async function replayFailed(
   since: Date,
 ): Promise<number> {
   const { rowCount } = await db.query(
-    `update webhooks.deliveries set status = 'pending', tries = 0, due_at = now() where ${failedSince}`,
+    `update webhooks.deliveries set status = 'pending', tries = 0, due_at = now(), lease = lease + 1
+      where ${failedSince}`,
     [scope.workspaceId, scope.environments, webhookId, since],
   );
   return rowCount ?? 0;

@@ -7,6 +7,7 @@ import type { EgressConfig } from '../config.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { SecretCache } from '../delivery/secret-cache.ts';
 import type { Resolve } from '../egress/resolve.ts';
+import type { WebhookStatus } from '../subscription/webhook.ts';
 
 /** What the handlers need. */
 export interface HandlerParts {
@@ -35,6 +36,12 @@ export async function translated<T>(work: () => Promise<T>): Promise<T> {
 export function found<T>(thing: T | undefined, what: 'webhook' | 'delivery', id: string): T {
   if (thing === undefined) throw new RmsError('not_found', { message: `There is no ${what} "${id}".` });
   return thing;
+}
+
+/** A webhook that is disabled, or gone (null), is not called: saying so beats a delivery that fails at once. */
+export function checkCallable(status: WebhookStatus | null): void {
+  if (status === 'active') return;
+  throw new RmsError('conflict', { message: `Its webhook is ${status ?? 'deleted'}.` });
 }
 
 export function checkPageSize(pageSize: number, limit: number): void {

@@ -5,7 +5,7 @@ import type { Handlers } from '@rms/rpc';
 import { countFailed, replayFailed } from '../log/log-queries.ts';
 import { toScope } from '../subscription/webhook-message.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
-import { found, type HandlerParts, translated } from './parts.ts';
+import { checkCallable, found, type HandlerParts, translated } from './parts.ts';
 
 export function replayDeliveries({
   pool,
@@ -16,7 +16,8 @@ export function replayDeliveries({
       const { webhookId, since, dryRun } = request;
       if (!since) throw new RmsError('invalid_request', { details: [{ field: 'since', message: 'must be given' }] });
       const scope = toScope(request);
-      found(await findWebhook(pool, scope, webhookId), 'webhook', webhookId);
+      const { status } = found(await findWebhook(pool, scope, webhookId), 'webhook', webhookId);
+      if (!dryRun) checkCallable(status);
       const take = dryRun ? countFailed : replayFailed;
       const count = await take(pool, scope, webhookId, timestampDate(since));
       if (!dryRun) engine.wake();

@@ -97,12 +97,23 @@ export async function readWebhooks(
   return { webhooks: backwards ? webhooks.reverse() : webhooks, total: Number(count.rows[0]?.total ?? 0) };
 }
 
-/** Disables a webhook whose endpoint is gone. */
-export async function disableGone(db: Queryable, { workspaceId, environment }: Tenant, id: string): Promise<void> {
+/** Disables a webhook whose endpoint is gone, unless it has another URL by now, and ends what is pending for it. */
+export async function disableGone(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  id: string,
+  url: string,
+): Promise<void> {
   await db.query(
-    `update webhooks.webhooks set status = 'disabled', disable_reason = 'gone', updated_at = now()
-      where workspace_id = $1 and environment = $2 and id = $3 and status = 'active'`,
-    [workspaceId, environment, id],
+    `with gone as (
+       update webhooks.webhooks set status = 'disabled', disable_reason = 'gone', updated_at = now()
+        where workspace_id = $1 and environment = $2 and id = $3 and url = $4 and status = 'active'
+       returning id
+     )
+     update webhooks.deliveries as d set status = 'failed', due_at = null
+       from gone
+      where d.workspace_id = $1 and d.environment = $2 and d.webhook_id = gone.id and d.status = 'pending'`,
+    [workspaceId, environment, id, url],
   );
 }
 

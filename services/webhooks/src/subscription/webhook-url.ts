@@ -13,27 +13,30 @@ const localName = /(?:^|\.)(?:localhost|local|internal|localdomain|home\.arpa)$/
  */
 export async function checkWebhookUrl(
   text: string,
-  { allowHttp }: EgressConfig,
+  { allowHttp, allowCidrs }: EgressConfig,
   permitted: (address: string) => boolean,
   resolve: Resolve,
 ): Promise<{ url: string; violations: FieldViolation[] }> {
   const refuse = (message: string) => ({ url: text, violations: [{ field: 'url', message }] });
-  if (text.length > lengthLimit) return refuse(`must have at most ${lengthLimit} characters`);
+  const tooLong = `must have at most ${lengthLimit} characters`;
+  if (text.length > lengthLimit) return refuse(tooLong);
   if (!URL.canParse(text)) return refuse('must be an absolute URL');
   // WHATWG normal form: decimal, octal and hexadecimal spellings of an address are dotted decimal afterwards.
   const url = new URL(text);
   url.hash = '';
+  if (url.href.length > lengthLimit) return refuse(tooLong);
   if (url.protocol !== 'https:' && !(allowHttp && url.protocol === 'http:')) return refuse('must be an https URL');
   if (url.username !== '' || url.password !== '') return refuse('must not hold a user name or password');
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-  if (isIP(host) !== 0) {
-    return permitted(host) ? { url: url.href, violations: [] } : refuse('must be publicly reachable');
-  }
-  const loopbackAllowed = host === 'localhost' && (permitted('127.0.0.1') || permitted('::1'));
-  if (loopbackAllowed) return { url: url.href, violations: [] };
-  if (localName.test(host) || !host.includes('.')) return refuse('must be publicly reachable');
+  const take = (reachable: boolean) =>
+    reachable ? { url: url.href, violations: [] } : refuse('must be publicly reachable');
+  if (isIP(host) !== 0) return take(permitted(host));
+  if (host === 'localhost') return take(permitted('127.0.0.1') || permitted('::1'));
+  const isLocal = localName.test(host) || !host.includes('.');
+  if (isLocal && allowCidrs.length === 0) return take(false);
   const addresses = await withinLimit(resolve(host));
-  return addresses.every(permitted) ? { url: url.href, violations: [] } : refuse('must be publicly reachable');
+  // A local name leads into a network that the operator allows, or nowhere.
+  return take(addresses.every(permitted) && !(isLocal && addresses.length === 0));
 }
 
 /** What is known after half a second; nothing by then is no objection. */
