@@ -1,9 +1,6 @@
 import type { Queryable } from '@rms/db';
 import { channel } from './claim-queries.ts';
 
-// A queue's statistics are wrong most of the time: a plan for the empty table may meet a backlog. So these queries have no
-// name, which would keep a plan, and join the table with nothing: whatever way is chosen to read it, it is read once.
-
 /** A row of the outbox as the relay publishes it. */
 export interface PendingEvent {
   /** bigint as text. */
@@ -26,6 +23,15 @@ export interface PendingEvent {
 export const batchLimits = { rows: 200, bytes: 512 * 1024 };
 
 /**
+ * Makes {@link readPending} walk the index in its order, whatever the statistics say: those of a queue are wrong most of
+ * the time. Such a walk also marks the entries of rows that were deleted, so that the next one passes over them; a bitmap
+ * or a sequential scan would visit all of them again and again until the next vacuum.
+ */
+export async function walkIndexOnly(connection: Queryable): Promise<void> {
+  await connection.query('set enable_bitmapscan = off; set enable_seqscan = off');
+}
+
+/**
  * The oldest rows of each of these partitions in the order of their ids: for one resource that is the order of its
  * commits, since a later change waits for the earlier one's row lock before it takes an id. Sizes are read without
  * reading the payloads.
@@ -36,6 +42,7 @@ export async function readPending(
   limits = batchLimits,
 ): Promise<PendingEvent[]> {
   const { rows } = await db.query<PendingEvent>({
+    name: 'outbox-read',
     text: `
       select event.id, workspace_id, environment, event.partition, event_id, event_type, record_key, request_id,
              traceparent, payload

@@ -6,7 +6,7 @@ import { createBell } from './bell.ts';
 import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
 import { balanceClaims } from './partition-claims.ts';
 import { createPublisher } from './publish-partition.ts';
-import { notifyRelays, oldestAgeSeconds, readPending } from './relay-queries.ts';
+import { notifyRelays, oldestAgeSeconds, readPending, walkIndexOnly } from './relay-queries.ts';
 
 export interface RelayOptions {
   /** One of its connections is the relay's while it runs. */
@@ -96,6 +96,7 @@ export function createRelay(options: RelayOptions): Relay {
     });
     await connection.query(`listen ${channel}`);
     await joinRelays(connection);
+    await walkIndexOnly(connection);
     const publisher = createPublisher({ ...options, bell, due });
     broken.addEventListener('abort', () => publisher.abort(broken.reason), { once: true });
 
@@ -118,7 +119,7 @@ export function createRelay(options: RelayOptions): Relay {
           continue;
         }
         for (const partition of ready) due.delete(partition);
-        const pending = await readPending(pool, ready);
+        const pending = await readPending(connection, ready);
         if (stop.aborted || broken.aborted) break;
         await publisher.publish(pending, roundMs);
       }
