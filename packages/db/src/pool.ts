@@ -40,8 +40,11 @@ export function createPool({ url, max, applicationName, log }: PoolOptions): Poo
     idleTimeoutMillis: 30_000,
     keepAlive: true,
   });
-  // An idle connection that breaks is the pool's business: it is replaced at the next query.
-  pool.on('error', (err) => log.warn({ err, database_pool: applicationName }, 'an idle database connection broke'));
+  // An idle connection that breaks is the pool's business: it is replaced at the next query. A pool that has ended does not
+  // wait for the connections that it is closing.
+  pool.on('error', (err) => {
+    if (!pool.ending) log.warn({ err, database_pool: applicationName }, 'an idle database connection broke');
+  });
   // One that breaks while it is in use tells its query, and then says so again as an event that would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;

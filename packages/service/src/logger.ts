@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
+import { describeError } from './describe-error.ts';
 import { redact, redactLine } from './redact.ts';
 
 export type Logger = PinoLogger;
@@ -26,7 +27,7 @@ export function createLogger(options: LoggerOptions): Logger {
       base: { service: options.name },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: redact },
-      serializers: { err: (error: Error) => redact(pino.stdSerializers.errWithCause(error)) },
+      serializers: { err: (error: unknown) => redact(describeError(error)) },
       hooks: { streamWrite: redactLine },
     },
     options.destination ?? pino.destination(1),
