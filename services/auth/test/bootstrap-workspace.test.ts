@@ -1,10 +1,10 @@
 import { hashOfApiKey, isWellFormedApiKey } from '@rms/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { startAuth } from './support.ts';
+import { startAuth, type TestAuth } from './support.ts';
 
 describe('BootstrapWorkspace', () => {
-  let auth: Awaited<ReturnType<typeof startAuth>>;
+  let auth: TestAuth;
   beforeAll(async () => {
     auth = await startAuth();
   });
@@ -32,7 +32,19 @@ describe('BootstrapWorkspace', () => {
     expect((await auth.workspaces.listWorkspaces({})).workspaces).toMatchObject([{ name: 'Mine' }]);
   });
 
-  test.each(['', 'x'.repeat(101), 'a\u0000b'])('a workspace cannot be called %j', async (name) => {
-    await expect(auth.workspaces.createWorkspace({ name })).rejects.toMatchObject({ code: 'invalid_request' });
+  test('where a workspace was made by hand nothing more is made', async () => {
+    const other = await startAuth();
+    const { workspace } = await other.workspaces.createWorkspace({ name: 'by hand' });
+    const answer = await other.workspaces.bootstrapWorkspace({ name: 'Mine' });
+    expect(answer).toMatchObject({ created: false, workspace: { id: workspace?.id }, keys: [], keyValues: [] });
+    expect((await other.keys.listKeys({ workspaceId: workspace?.id ?? '' })).keys).toEqual([]);
+    await other.stop();
+  });
+
+  test('a bad name makes nothing', async () => {
+    const other = await startAuth();
+    await expect(other.workspaces.bootstrapWorkspace({ name: '' })).rejects.toMatchObject({ code: 'invalid_request' });
+    expect((await other.workspaces.listWorkspaces({})).workspaces).toEqual([]);
+    await other.stop();
   });
 });

@@ -65,14 +65,20 @@ export async function lockKey(tx: Queryable, workspaceId: string, id: string): P
   return rows[0] && toKey(rows[0]);
 }
 
-/** Looks keys up by hash, in one statement; those that do not exist are not in the answer. */
-export async function findKeysByHash(db: Queryable, hashes: readonly Uint8Array[]): Promise<StoredKey[]> {
-  const { rows } = await db.query<KeyRow>({
+/**
+ * Looks keys up by hash, in one statement; those that do not exist are not in the answer. Each comes with the database's
+ * time, which sets the ends of overlaps as well: clocks of auth's replicas that differ cannot prolong a key's life.
+ */
+export async function findKeysByHash(
+  db: Queryable,
+  hashes: readonly Uint8Array[],
+): Promise<{ key: StoredKey; now: Date }[]> {
+  const { rows } = await db.query<KeyRow & { now: Date }>({
     name: 'keys-by-hash',
-    text: `select ${columns} from auth.keys where hash = any($1::bytea[])`,
+    text: `select ${columns}, now() from auth.keys where hash = any($1::bytea[])`,
     values: [hashes],
   });
-  return rows.map(toKey);
+  return rows.map((row) => ({ key: toKey(row), now: row.now }));
 }
 
 /** Marks a key as revoked; one that is revoked already keeps its time. Undefined if there is no such key. */
@@ -86,18 +92,18 @@ export async function setRevoked(db: Queryable, workspaceId: string, id: string)
   return rows[0] && toKey(rows[0]);
 }
 
-/** Notes which key takes another's place, and from when on the old one is expired. */
+/** Notes which key takes another's place, and that the old one is expired after the overlap. */
 export async function setRolled(
   tx: Queryable,
   key: StoredKey,
-  rolledAt: Date,
+  overlapSeconds: number,
   replacedById: string,
 ): Promise<StoredKey> {
   const { rows } = await tx.query<KeyRow>(
-    `update auth.keys set rolled_at = $4, replaced_by_id = $5
+    `update auth.keys set rolled_at = now() + $4 * interval '1 second', replaced_by_id = $5
       where workspace_id = $1 and environment = $2 and id = $3
       returning ${columns}`,
-    [key.workspaceId, key.environment, key.id, rolledAt, replacedById],
+    [key.workspaceId, key.environment, key.id, overlapSeconds, replacedById],
   );
   return toKey(rows[0] as KeyRow);
 }

@@ -1,7 +1,9 @@
+import { isIP } from 'node:net';
 import { generateApiKey, hashOfApiKey, hintOfApiKey, type KeyEnvironment } from '@rms/api-key';
 import { type FieldViolation, RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import ipaddr from 'ipaddr.js';
+import { nameViolations } from '../name.ts';
 
 export type KeyScope = 'read' | 'write' | 'admin';
 
@@ -26,8 +28,9 @@ export interface StoredKey {
 
 export type KeyVerdict = 'valid' | 'invalid' | 'expired';
 
-const nameLimit = 100;
 const allowedIpsLimit = 100;
+/** The last moment that a google.protobuf.Timestamp can tell. */
+const latestExpiry = new Date('9999-12-31T23:59:59.999Z');
 
 /** A new key with its value, which is not kept. */
 export function makeKey(
@@ -68,15 +71,11 @@ export function checkKeyInput(
   input: { name: string; allowedIps: readonly string[]; expiresAt: Date | undefined },
   now: Date,
 ) {
-  const details: FieldViolation[] = [];
-  const length = [...input.name].length;
-  if (length < 1 || length > nameLimit)
-    details.push({ field: 'name', message: `must have 1 to ${nameLimit} characters` });
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-  if (/[\u0000-\u001f\u007f]/.test(input.name))
-    details.push({ field: 'name', message: 'must not hold control characters' });
-  if (input.expiresAt && input.expiresAt <= now)
-    details.push({ field: 'expires_at', message: 'must be in the future' });
+  const details: FieldViolation[] = nameViolations(input.name);
+  // Neither is true of a date that JavaScript cannot hold.
+  if (input.expiresAt && !(input.expiresAt > now && input.expiresAt <= latestExpiry)) {
+    details.push({ field: 'expires_at', message: 'must be in the future, and before the year 10000' });
+  }
   if (input.allowedIps.length > allowedIpsLimit) {
     details.push({ field: 'allowed_ips', message: `must have at most ${allowedIpsLimit} entries` });
   }
@@ -92,9 +91,9 @@ export function checkKeyInput(
 /** "10.1.2.3/8" → "10.0.0.0/8", "::ffff:192.0.2.1" → "192.0.2.1/32"; undefined if it is no address or CIDR. */
 export function normalizeCidr(text: string): string | undefined {
   const [address = '', bits, ...more] = text.split('/');
-  // Four decimal parts only: the short and octal spellings of IPv4 mean different things to different readers.
-  const strict = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address);
-  if (more.length > 0 || !strict || address.includes('%') || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return;
+  // Node's reading is strict: short and octal spellings of IPv4 mean different things to different readers.
+  if (more.length > 0 || isIP(address) === 0 || address.includes('%')) return;
+  if (bits !== undefined && !/^(?:0|[1-9]\d{0,2})$/.test(bits)) return;
   let parsed = ipaddr.parse(address);
   let length = bits === undefined ? undefined : Number(bits);
   if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()) {

@@ -1,4 +1,5 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
 import { type KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
@@ -15,17 +16,18 @@ export function batchVerifyKeys({ pool }: HandlerContext): Handlers<typeof KeysS
     translated(async () => {
       if (requests.length > batchLimit)
         throw new RmsError('invalid_request', { message: 'too many requests in one batch' });
-      const keys = await findKeysByHash(
+      const environments = requests.map(({ environment }) => fromEnvironmentMessage(environment));
+      const found = await findKeysByHash(
         pool,
         requests.map(({ keyHash }) => keyHash),
       );
-      const byHash = new Map(keys.map((key) => [key.hash.toString('hex'), key]));
-      const now = new Date();
+      const byHash = new Map(found.map((one) => [one.key.hash.toString('hex'), one]));
       return {
-        results: requests.map(({ keyHash, environment }) => {
-          const key = byHash.get(Buffer.from(keyHash).toString('hex'));
-          const verdict = key ? judgeKey(key, fromEnvironmentMessage(environment), now) : 'invalid';
-          if (!key || verdict === 'invalid') return { verdict: KeyVerdict.INVALID };
+        results: requests.map(({ keyHash, environment }, i) => {
+          const { key, now } = byHash.get(Buffer.from(keyHash).toString('hex')) ?? {};
+          if (!key || !now) return { verdict: KeyVerdict.INVALID };
+          const verdict = judgeKey(key, environments[i] as KeyEnvironment, now);
+          if (verdict === 'invalid') return { verdict: KeyVerdict.INVALID };
           if (verdict === 'expired') return { verdict: KeyVerdict.EXPIRED };
           const end = endOfKey(key);
           return {

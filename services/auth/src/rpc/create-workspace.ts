@@ -5,11 +5,12 @@ import { toWorkspaceMessage } from '../workspace/workspace-message.ts';
 import { insertWorkspace } from '../workspace/workspace-queries.ts';
 import { type HandlerContext, translated } from './handler.ts';
 
-export function createWorkspace({ pool }: HandlerContext): Handlers<typeof WorkspacesService>['createWorkspace'] {
+export function createWorkspace({ pool, log }: HandlerContext): Handlers<typeof WorkspacesService>['createWorkspace'] {
   return ({ name }) =>
     translated(async () => {
       const workspace = makeWorkspace(name);
       await insertWorkspace(pool, workspace);
+      log.info({ workspace_id: workspace.id }, 'workspace created');
       return { workspace: toWorkspaceMessage(workspace) };
     });
 }

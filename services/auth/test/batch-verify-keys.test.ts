@@ -1,0 +1,77 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { generateApiKey, hashOfApiKey } from '@rms/api-key';
+import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { waitUntil } from '@rms/testkit';
+import { startAuth, type TestAuth } from './support.ts';
+
+const { EXPIRED, INVALID, VALID } = KeyVerdict;
+const { LIVE, SANDBOX } = Environment;
+
+describe('BatchVerifyKeys', () => {
+  let auth: TestAuth;
+  beforeAll(async () => {
+    auth = await startAuth();
+  });
+  afterAll(() => auth?.stop());
+
+  test('a valid key is answered with whose it is, and from where it may be used', async () => {
+    const { workspaceId, id, value } = await auth.newKey({ scope: Scope.READ, allowedIps: ['10.0.0.0/8'] });
+    const verified = await auth.verify(value);
+    expect(verified).toMatchObject({
+      verdict: VALID,
+      principal: { workspaceId, environment: LIVE, keyId: id, scope: Scope.READ },
+      allowedIps: ['10.0.0.0/8'],
+    });
+    expect(verified?.expireTime).toBeUndefined();
+  });
+
+  test('many are answered at once, each by itself, in the order asked', async () => {
+    const [live, sandbox] = [await auth.newKey(), await auth.newKey({ environment: SANDBOX })];
+    const asked = [
+      [sandbox.value, LIVE, INVALID],
+      [generateApiKey('live'), LIVE, INVALID],
+      [live.value, LIVE, VALID],
+      [live.value, SANDBOX, INVALID],
+      [live.value, LIVE, VALID],
+      [sandbox.value, SANDBOX, VALID],
+    ] as const;
+    const requests = asked.map(([value, environment]) => ({ keyHash: hashOfApiKey(value), environment }));
+    const { results } = await auth.keys.batchVerifyKeys({ requests });
+    expect(results.map(({ verdict }) => verdict)).toEqual(asked.map(([, , verdict]) => verdict));
+  });
+
+  test('an answer that is not valid tells nothing about the key', async () => {
+    const { value } = await auth.newKey({ environment: SANDBOX });
+    const refused = await auth.verify(value, LIVE);
+    expect([refused?.principal, refused?.expireTime, refused?.allowedIps]).toEqual([undefined, undefined, []]);
+  });
+
+  test('a key past its expiry date is expired by itself, and says before when', async () => {
+    const expireTime = timestampFromMs(Date.now() + 300);
+    const { value } = await auth.newKey({ expireTime });
+    expect(await auth.verify(value)).toMatchObject({ verdict: VALID, expireTime });
+    await waitUntil(async () => (await auth.verify(value))?.verdict === EXPIRED, { what: 'the expiry' });
+  });
+
+  test('what is no hash is the hash of no key', async () => {
+    const requests = [new Uint8Array(), new Uint8Array(31), new Uint8Array(64)].map((keyHash) => ({
+      keyHash,
+      environment: LIVE,
+    }));
+    const { results } = await auth.keys.batchVerifyKeys({ requests });
+    expect(results.map(({ verdict }) => verdict)).toEqual([INVALID, INVALID, INVALID]);
+  });
+
+  test('1,000 are answered in one call, 1,001 and none of an environment are refused', async () => {
+    const request = (value: string) => ({ keyHash: hashOfApiKey(value), environment: LIVE });
+    const { value } = await auth.newKey();
+    const requests = [...Array.from({ length: 999 }, (_, i) => request(`${i}`)), request(value)];
+    const { results } = await auth.keys.batchVerifyKeys({ requests });
+    expect([results.length, results.at(-1)?.verdict]).toEqual([1_000, VALID]);
+    for (const wrong of [[...requests, request('1000')], [{ keyHash: hashOfApiKey('x') }]]) {
+      await expect(auth.keys.batchVerifyKeys({ requests: wrong })).rejects.toMatchObject({ code: 'invalid_request' });
+    }
+    expect((await auth.keys.batchVerifyKeys({ requests: [] })).results).toEqual([]);
+  });
+});

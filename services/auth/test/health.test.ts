@@ -1,0 +1,34 @@
+import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
+import { createClient } from '@rms/rpc';
+import { type PostgresServer, startPostgres, waitUntil } from '@rms/testkit';
+import { startAuth, type TestAuth } from './support.ts';
+
+describe('health', () => {
+  let postgres: PostgresServer;
+  let auth: TestAuth;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    auth = await startAuth(postgres.url);
+  });
+  afterAll(async () => {
+    await auth?.stop();
+    await postgres?.stop();
+  });
+
+  test('auth is serving only while PostgreSQL answers, answers 503 meanwhile, and recovers by itself', async () => {
+    const health = createClient(Health, { target: auth.address, timeoutMs: 5_000 });
+    const isServing = async () => (await health.check({})).status === ServingStatus.SERVING;
+    expect(await isServing()).toBe(true);
+    const { value, workspaceId } = await auth.newKey();
+
+    await postgres.kill();
+    await waitUntil(async () => !(await isServing()), { what: 'auth to say that it does not serve' });
+    await expect(auth.verify(value)).rejects.toMatchObject({ code: 'service_unavailable' });
+    await expect(auth.newKey({ workspaceId })).rejects.toMatchObject({ code: 'service_unavailable' });
+
+    await postgres.restart();
+    await waitUntil(isServing, { what: 'auth to serve again' });
+    expect((await auth.verify(value))?.principal?.workspaceId).toBe(workspaceId);
+    health.close();
+  });
+});
