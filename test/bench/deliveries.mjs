@@ -10,6 +10,7 @@ const publishers = 32;
 export async function run({ quick }) {
   const events = quick ? 1_000 : 5_000;
   const rounds = quick ? 1 : 3;
+  const warmUp = quick ? 2_000 : 10_000;
   const shape = await startDistributed();
   const receiver = await startBenchReceiver();
   try {
@@ -18,7 +19,7 @@ export async function run({ quick }) {
     await createWebhook(shape.liveUrl, headers, receiver.url);
     const rows = [];
     for (let round = 0; round <= rounds; round++) {
-      const count = round === 0 ? 1_000 : events;
+      const count = round === 0 ? warmUp : events;
       const before = receiver.arrivals.size;
       const { seconds, cpu, result } = await measure(shape.pids, async () => {
         const startedAtMs = performance.now();
@@ -33,7 +34,10 @@ export async function run({ quick }) {
         await receiver.until(before + count);
         return { publishPerSecond: count / (publishedMs / 1_000) };
       });
-      if (round === 0) continue; // warm-up
+      if (round === 0) {
+        await shape.analyze();
+        continue;
+      }
       const parts = Object.fromEntries(Object.entries(cpu).map(([name, value]) => [name, (value / count) * 1_000]));
       rows.push({
         round,

@@ -71,6 +71,7 @@ async function measureLatency(shape, count) {
     };
     await pace(perSecond * 4); // warm-up
     await receiver.until(sent.size);
+    await shape.analyze?.();
     const warm = new Set(sent.keys());
     await pace(count);
     await receiver.until(sent.size);

@@ -14,7 +14,8 @@ export async function run({ quick }) {
   const rounds = quick ? 2 : 4;
   const count = quick ? 2_000 : 6_000;
   const shape = await startDistributed();
-  const baseline = await startBaseline(await shape.createDatabase());
+  const baselineUrl = await shape.createDatabase();
+  const baseline = await startBaseline(baselineUrl);
   try {
     const { key } = await shape.rms('keys', 'create', '--environment', 'live', '--scope', 'write', '--name', 'bench');
     const contenders = {
@@ -22,10 +23,12 @@ export async function run({ quick }) {
       baseline: { url: baseline.url, pids: { baseline: baseline.pid, postgres: shape.pids.postgres }, headers: {} },
     };
     const samples = { rms: { post: [], get: [] }, baseline: { post: [], get: [] } };
-    for (let round = -1; round < rounds; round++) {
+    for (const contender of Object.values(contenders)) await measureRound(contender, quick ? 3_000 : 10_000);
+    await shape.analyze();
+    await shape.analyze(baselineUrl);
+    for (let round = 0; round < rounds; round++) {
       for (const [name, contender] of Object.entries(contenders)) {
-        const { post, get } = await measureRound(contender, round < 0 ? 2_000 : count);
-        if (round < 0) continue; // warm-up
+        const { post, get } = await measureRound(contender, count);
         samples[name].post.push(post);
         samples[name].get.push(get);
       }
