@@ -12,15 +12,30 @@ export const openSettings = {
 
 /** Every service in its own process, on stores of its own, with the process id of each. */
 export async function startDistributed(env = {}) {
-  const postgres = await startPostgres();
-  const redis = await startRedis();
-  const kafka = await startKafka({ brokers: 1 });
-  const network = await startNetwork({
-    databaseUrl: postgres.url,
-    redisUrl: redis.url,
-    kafkaBrokers: kafka.brokers,
-    env: { ...openSettings, ...env },
-  });
+  const stores = [];
+  const started = async (store) => {
+    stores.unshift(await store);
+    return stores[0];
+  };
+  const stopStores = () => Promise.all(stores.map((store) => store.stop()));
+  let postgres;
+  let redis;
+  let kafka;
+  let network;
+  try {
+    postgres = await started(startPostgres());
+    redis = await started(startRedis());
+    kafka = await started(startKafka({ brokers: 1 }));
+    network = await startNetwork({
+      databaseUrl: postgres.url,
+      redisUrl: redis.url,
+      kafkaBrokers: kafka.brokers,
+      env: { ...openSettings, ...env },
+    });
+  } catch (error) {
+    await stopStores();
+    throw error;
+  }
   const pidOf = (name) => network.services[name].pid;
   return {
     ...network,
@@ -46,7 +61,7 @@ export async function startDistributed(env = {}) {
     },
     async stop() {
       await network.stop();
-      await Promise.all([kafka.stop(), redis.stop(), postgres.stop()]);
+      await stopStores();
     },
   };
 }
