@@ -1,22 +1,22 @@
 import { InvalidArgumentError, Option } from 'commander';
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const earliestMs = Date.parse('0001-01-01T00:00:00Z');
 
 /** "30d", "24h", "15m", "90s" in milliseconds. */
 export function durationMs(text: string): number {
-  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const unitMs = unitsMs[unit];
   if (count === undefined || unitMs === undefined) throw new InvalidArgumentError('say 90s, 15m, 24h or 30d.');
   return Number(count) * unitMs;
 }
 
-/** Seconds, with fractions, in milliseconds. */
+/** Seconds, with fractions, in whole milliseconds. */
 export function secondsMs(text: string): number {
-  const seconds = Number(text);
-  if (text.trim() === '' || !Number.isFinite(seconds) || seconds < 0) {
+  if (!/^\d{0,9}(?:\.\d{0,9})?$/.test(text) || !/\d/.test(text)) {
     throw new InvalidArgumentError('say a number of seconds.');
   }
-  return seconds * 1000;
+  return Math.round(Number(text) * 1000);
 }
 
 export function wholeNumber(text: string): number {
@@ -24,11 +24,20 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+export function positiveNumber(text: string): number {
+  const number = wholeNumber(text);
+  if (number === 0) throw new InvalidArgumentError('say a whole number above 0.');
+  return number;
+}
+
 /** An ISO 8601 time, or how long ago ("24h"). */
 export function pointInTime(text: string): Date {
-  if (/^\d+[smhd]$/.test(text)) return new Date(Date.now() - durationMs(text));
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime())) throw new InvalidArgumentError('say an ISO 8601 time, or how long ago ("24h").');
+  const date = /^\d+[smhd]$/.test(text) ? new Date(Date.now() - durationMs(text)) : new Date(text);
+  // Date takes much that nobody means as a time; the year has four digits in a google.protobuf.Timestamp as well.
+  const isIso = /^\d{4}-\d{2}-\d{2}(?:T|$)|^\d+[smhd]$/.test(text);
+  if (!isIso || !(date.getTime() >= earliestMs)) {
+    throw new InvalidArgumentError('say an ISO 8601 time, or how long ago ("24h").');
+  }
   return date;
 }
 

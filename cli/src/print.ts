@@ -1,6 +1,16 @@
 /** Prints a command's outcome: one JSON document, or text for a person. */
 export function print({ json }: { json?: boolean }, document: unknown, text: () => string): void {
-  process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : `${text()}\n`);
+  process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : `${harmless(text())}\n`);
+}
+
+/** Says something beside the outcome, on stderr. */
+export function note(text: string): void {
+  process.stderr.write(`rms: ${harmless(text)}\n`);
+}
+
+/** Names, URLs and the answers of endpoints are other people's: none of them gets to steer the terminal. */
+export function harmless(text: string): string {
+  return text.replace(/(?![\n\t])\p{Cc}|\p{Bidi_Control}/gu, '\ufffd');
 }
 
 /** Rows under their headings, in columns. */

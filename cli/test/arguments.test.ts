@@ -1,5 +1,5 @@
-import { durationMs, pointInTime, secondsMs, wholeNumber } from '../src/arguments.ts';
-import { table } from '../src/print.ts';
+import { durationMs, pointInTime, positiveNumber, secondsMs, wholeNumber } from '../src/arguments.ts';
+import { harmless, table } from '../src/print.ts';
 
 describe('arguments', () => {
   test.each([
@@ -11,14 +11,17 @@ describe('arguments', () => {
     expect(durationMs(text)).toBe(ms);
   });
 
-  test.each(['', '30', 'd', '-1d', '1.5h', '1w', '1h30m', ' 1h'])('%j is no duration', (text) => {
+  test.each(['', '30', 'd', '-1d', '1.5h', '1w', '1h30m', ' 1h', '9999999999d'])('%j is no duration', (text) => {
     expect(() => durationMs(text)).toThrow('say 90s, 15m, 24h or 30d.');
   });
 
   test('seconds have fractions', () => {
     expect(secondsMs('0.05')).toBe(50);
     expect(secondsMs('2')).toBe(2_000);
-    for (const text of ['', ' ', 'x', '-1', 'Infinity']) expect(() => secondsMs(text)).toThrow('a number of seconds');
+    // Whole milliseconds: 1.005 × 1000 is less than 1005.
+    expect(secondsMs('1.005')).toBe(1_005);
+    for (const text of ['', ' ', '.', 'x', '-1', '1e3', 'Infinity'])
+      expect(() => secondsMs(text)).toThrow('a number of seconds');
   });
 
   test('whole numbers are whole', () => {
@@ -30,7 +33,14 @@ describe('arguments', () => {
     expect(pointInTime('2026-01-02T03:04:05Z').toISOString()).toBe('2026-01-02T03:04:05.000Z');
     const before = Date.now() - 3_600_000;
     expect(pointInTime('1h').getTime()).toBeGreaterThanOrEqual(before);
-    expect(() => pointInTime('yesterday')).toThrow('ISO 8601');
+    for (const text of ['yesterday', '5', '', '2026', '2026-13-01', '+012026-01-02', '999999999d']) {
+      expect(() => pointInTime(text)).toThrow('ISO 8601');
+    }
+  });
+
+  test('a limit is above 0', () => {
+    expect(positiveNumber('1')).toBe(1);
+    for (const text of ['0', '-1', '1.5']) expect(() => positiveNumber(text)).toThrow('a whole number');
   });
 });
 
@@ -44,4 +54,8 @@ test('a table has its columns under their headings', () => {
       ],
     ),
   ).toBe('ID     NAME\nkey_1  a\nk      long name');
+});
+
+test('text of others does not steer the terminal; lines and tabs stay', () => {
+  expect(harmless('a\tb\n\u001b[31m\u009b\r\u202ec')).toBe('a\tb\n\ufffd[31m\ufffd\ufffd\ufffdc');
 });

@@ -2,7 +2,7 @@ import { migrations as auth } from '@rms/auth/migrations';
 import { createPool, migrate } from '@rms/db';
 import { migrations as outbox } from '@rms/outbox';
 import { migrations as resources } from '@rms/resources/migrations';
-import { createLogger, readSettings, requireSettings } from '@rms/service';
+import { createLogger, readSettings, SettingsError } from '@rms/service';
 import { migrations as webhooks } from '@rms/webhooks/migrations';
 import { Command } from 'commander';
 import { print } from '../print.ts';
@@ -12,7 +12,9 @@ export function migrateCommand(): Command {
     .description('bring the database of DATABASE_URL up to date (npm start does so by itself)')
     .action(async (options: { json?: boolean }) => {
       const settings = readSettings(process.env);
-      requireSettings(settings, 'DATABASE_URL');
+      if (settings.DATABASE_URL === '') {
+        throw new SettingsError('DATABASE_URL must be set; npm start keeps its embedded database up to date by itself');
+      }
       const log = createLogger({ name: 'migrate', level: 'warn', destination: process.stderr });
       const pool = createPool({ url: settings.DATABASE_URL, max: 1, applicationName: 'rms-migrate', log });
       try {

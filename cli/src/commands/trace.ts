@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
+import { listDeliveries } from '../deliveries.ts';
 import { deliveryDocument } from '../documents.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
@@ -18,11 +19,14 @@ export function traceCommand(): Command {
     .addOption(workspaceOption())
     .action((requestId: string, options: { workspace?: string; json?: boolean }) =>
       withServices(async (services) => {
+        // An empty one would mean any.
+        if (requestId === '') throw new Error('say which request: its X-Request-ID');
         const workspaceId = await workspaceOf(services, options);
-        const page = await services.deliveries.listDeliveries({ workspaceId, requestId, pageSize: 1_000 });
-        const deliveries = page.deliveries.map(deliveryDocument);
-        if (deliveries.length === 0) throw new Error(`no delivery is known of request "${requestId}"`);
-        const timeline = deliveries.flatMap(stepsOf).sort((a, b) => (a.at < b.at ? -1 : 1));
+        const { found } = await listDeliveries(services, { workspaceId, requestId }, Number.POSITIVE_INFINITY);
+        if (found.length === 0) throw new Error(`no delivery is known of request "${requestId}"`);
+        const deliveries = found.reverse().map(deliveryDocument);
+        // Steps of one millisecond stay in the order of their delivery.
+        const timeline = deliveries.flatMap(stepsOf).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
         print(options, { request_id: requestId, deliveries, timeline }, () =>
           timeline.map(({ at, what }) => `${at}  ${what}`).join('\n'),
         );

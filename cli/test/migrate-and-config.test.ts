@@ -1,0 +1,44 @@
+import { testDatabase } from '@rms/testkit';
+import { runRms } from './support.ts';
+
+describe('rms migrate', () => {
+  test('makes all schemas, and a second time does nothing', async () => {
+    const database = await testDatabase([]);
+    const env = { DATABASE_URL: database.url };
+    const first = await runRms(['migrate', '--json'], env);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const { data } = JSON.parse(first.stdout) as { data: { schema: string; applied: string[] }[] };
+    expect(data.map(({ schema }) => schema)).toEqual(['auth', 'outbox', 'resources', 'webhooks']);
+    for (const { applied } of data) expect(applied).not.toEqual([]);
+    expect((await runRms(['migrate'], env)).stdout).toBe(data.map(({ schema }) => `${schema}: up to date\n`).join(''));
+    await database.drop();
+  });
+
+  test('without DATABASE_URL, or with one where nothing listens, it ends in one line', async () => {
+    expect(await runRms(['migrate'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'rms: DATABASE_URL must be set; npm start keeps its embedded database up to date by itself\n',
+    });
+    // "localhost" may be two addresses: the error of that has no message of its own.
+    const nowhere = await runRms(['migrate'], { DATABASE_URL: 'postgres://rms:hunter2@localhost:1/rms' });
+    expect(nowhere).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^rms: .*ECONNREFUSED.*\n$/) });
+    expect(nowhere.stderr).not.toContain('hunter2');
+  });
+});
+
+describe('rms config', () => {
+  test('shows every setting and where it comes from, and no secret', async () => {
+    const env = { PORT: '9999', DATABASE_URL: 'postgres://rms:hunter2@127.0.0.1/rms' };
+    const { code, stdout } = await runRms(['config', '--json'], env);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).data).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'PORT', value: '9999', source: 'environment' }),
+        expect.objectContaining({ name: 'SANDBOX_PORT', value: '8081', source: 'default' }),
+        expect.objectContaining({ name: 'DATABASE_URL', value: '[secret]', source: 'environment' }),
+      ]),
+    );
+    for (const text of [stdout, (await runRms(['config'], env)).stdout]) expect(text).not.toContain('hunter2');
+  });
+});

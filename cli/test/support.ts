@@ -1,0 +1,120 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { timestampNow } from '@bufbuild/protobuf/wkt';
+import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
+import { migrations as authMigrations } from '@rms/auth/migrations';
+import { createInProcessBus } from '@rms/bus';
+import { createPool } from '@rms/db';
+import { createMemoryLimiter } from '@rms/limiter';
+import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { createClient } from '@rms/rpc';
+import { createLogger, readSettings } from '@rms/service';
+import { testDatabase } from '@rms/testkit';
+import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
+import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
+
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+/** What the command has printed, and its exit code. */
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the built command with these settings and none of the machine's. `npm test` builds it. */
+export function runRms(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const settings = { PATH: process.env.PATH, ...env };
+    execFile(process.execPath, [main, ...args], { env: settings }, (error, stdout, stderr) =>
+      resolve({ code: Number((error as ExecFileException | null)?.code ?? 0), stdout, stderr }),
+    );
+  });
+}
+
+export type TestServices = Awaited<ReturnType<typeof startServices>>;
+
+/** The real auth and webhooks on a real database, and a DATA_DIR by which the command finds them. */
+export async function startServices() {
+  const log = createLogger({ name: 'test', level: 'silent' });
+  const database = await testDatabase([authMigrations, webhookMigrations]);
+  const pool = () => createPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
+  const settings = readSettings({
+    ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
+    WEBHOOK_ALLOW_HTTP: 'true',
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  });
+  const bus = createInProcessBus({ log });
+  const memory = createMemoryLimiter({ rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0 });
+  let limiterAway = false;
+  const limiter = {
+    ...memory,
+    markRevoked: (keys: Parameters<typeof memory.markRevoked>[0]) =>
+      limiterAway ? Promise.reject(new Error('away')) : memory.markRevoked(keys),
+  };
+  const auth = createAuth(readAuthConfig(settings), createAuthContext(settings, { pool: pool(), limiter, log }));
+  const webhooks = createWebhooks(
+    readWebhooksConfig(settings),
+    createWebhooksContext(settings, { pool: pool(), bus, log }),
+  );
+  await Promise.all([auth.start(), webhooks.start()]);
+  const dataDir = mkdtempSync(join(tmpdir(), 'rms-cli-'));
+  const addresses = { auth: auth.address, webhooks: webhooks.address, resources: '127.0.0.1:1' };
+  writeFileSync(join(dataDir, 'services.json'), JSON.stringify(addresses));
+  const clients = {
+    workspaces: createClient(WorkspacesService, { target: auth.address, timeoutMs: 10_000 }),
+    keys: createClient(KeysService, { target: auth.address, timeoutMs: 10_000 }),
+    webhooks: createClient(WebhooksService, { target: webhooks.address, timeoutMs: 10_000 }),
+    deliveries: createClient(DeliveriesService, { target: webhooks.address, timeoutMs: 10_000 }),
+  };
+  const rms = (...args: string[]) => runRms(args, { DATA_DIR: dataDir });
+  return {
+    ...clients,
+    addresses,
+    rms,
+    /** The document that a command prints with --json; fails if it prints anything else. */
+    async json(...args: string[]) {
+      const { code, stdout, stderr } = await rms(...args, '--json');
+      if (code !== 0 || stderr !== '') throw new Error(`rms ${args.join(' ')}: ${code} ${stderr}`);
+      return JSON.parse(stdout);
+    },
+    setLimiterAway(isAway: boolean) {
+      limiterAway = isAway;
+    },
+    /** Publishes events of one request, as the relay does; resolves when their deliveries are stored. */
+    async publish(workspaceId: string, requestId: string, ...ids: string[]) {
+      const resourceId = `res_${'0'.repeat(26)}`;
+      const records = ids.map((id) => {
+        const event = create(ResourceEventSchema, {
+          id,
+          type: 'resource.created',
+          workspaceId,
+          environment: Environment.SANDBOX,
+          resourceId,
+          sequence: 1n,
+          createTime: timestampNow(),
+          requestId,
+          body: Buffer.from(JSON.stringify({ id })),
+        });
+        return { key: resourceId, value: toBinary(ResourceEventSchema, event), headers: { 'event-id': id } };
+      });
+      const topic = 'rms.resource-events.v1';
+      await bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
+    },
+    async stop() {
+      for (const client of Object.values(clients)) client.close();
+      await Promise.all([auth.stop(), webhooks.stop()]);
+      await database.drop();
+      rmSync(dataDir, { recursive: true });
+    },
+  };
+}
