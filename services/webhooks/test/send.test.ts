@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Receiver, startReceiver } from '@rms/testkit';
+import { Webhook } from 'standardwebhooks';
+import { send } from '../src/delivery/send.ts';
+import { toSigningSecret } from '../src/delivery/sign.ts';
+import { createAddressGuard } from '../src/egress/addresses.ts';
+import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
+import { makeSecret } from '../src/subscription/webhook.ts';
+
+const secret = makeSecret();
+const body = Buffer.from('{"name":"Grüße, 世界 🌍","n":1.0}');
+const names: Record<string, string[]> = { 'hooks.example': ['127.0.0.1'], 'other.example': ['127.0.0.1'] };
+
+function agentWith(ca?: string) {
+  return createGuardedAgent({
+    allowHttp: true,
+    permitted: createAddressGuard(['127.0.0.0/8']),
+    resolve: async (name) => names[name] ?? [],
+    ...(ca ? { ca } : {}),
+  });
+}
+
+function outgoing(url: string) {
+  return { url, eventId: 'evt_1', requestId: 'req-12345678', traceparent: '', body };
+}
+
+describe('an attempt', () => {
+  let receiver: Receiver;
+  const agent = agentWith();
+  const attempt = (url = receiver.url) => send(agent, toSigningSecret(secret), outgoing(url));
+  beforeEach(async () => {
+    receiver = await startReceiver();
+  });
+  afterEach(() => receiver.close());
+  afterAll(() => agent.destroy());
+
+  test('is a POST of the exact bytes as JSON that a Standard Webhooks verifier accepts', async () => {
+    expect(await attempt()).toMatchObject({ statusCode: 200, error: '' });
+    const [request] = receiver.requests;
+    expect(request).toMatchObject({ method: 'POST', path: '/hook', body });
+    expect(request?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(body.length),
+      'x-request-id': 'req-12345678',
+      'user-agent': 'rms-webhooks/0.1',
+    });
+    const headers = request?.headers as Record<string, string>;
+    expect(new Webhook(secret).verify(body.toString('utf8'), headers)).toMatchObject({ n: 1 });
+  });
+
+  test('a receiver that does not answer, or not whole, within 10 seconds counts as failed', async () => {
+    const dripping = await startReceiver();
+    let drips: NodeJS.Timeout | undefined;
+    receiver.respondWith(() => {});
+    dripping.respondWith((_, response) => {
+      response.writeHead(200);
+      drips = setInterval(() => response.write('.'), 200);
+    });
+    const answers = await Promise.all([attempt(), attempt(dripping.url)]);
+    clearInterval(drips);
+    await dripping.close();
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ statusCode: 0, error: 'timeout: no complete answer within 10 s' });
+    }
+  });
+
+  test('Retry-After of a 429 or 503 is read, of others it is not', async () => {
+    const asked = async (status: number) => {
+      receiver.respondWith((_, response) => void response.writeHead(status, { 'retry-after': '7' }).end());
+      return (await attempt()).retryAfterMs;
+    };
+    expect([await asked(429), await asked(503), await asked(500)]).toEqual([7_000, 7_000, undefined]);
+  });
+
+  test('the first 16 KiB of an answer are kept, and a long one is not read to its end', async () => {
+    receiver.respondWith((_, response) => void response.writeHead(500).end('x'.repeat(20_000)));
+    expect((await attempt()).responseBody).toEqual(Buffer.from('x'.repeat(16_384)));
+    let sent = 0;
+    receiver.respondWith((_, response) => {
+      response.writeHead(200);
+      const pour = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536, 'y'))) sent += 65_536;
+        if (!response.destroyed) response.once('drain', pour);
+      };
+      pour();
+    });
+    const answer = await attempt();
+    expect(answer).toMatchObject({ statusCode: 200, error: '' });
+    expect(answer.responseBody).toHaveLength(16_384);
+    expect(sent).toBeLessThan(100 * 1024 * 1024);
+  });
+
+  test('a connection that breaks, and an answer that is no HTTP, are failures', async () => {
+    receiver.respondWith((_, response) => void response.destroy());
+    expect(await attempt()).toMatchObject({ statusCode: 0, error: 'connection: UND_ERR_SOCKET' });
+    const nonsense = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.end('SSH-2.0-nonsense\r\n');
+    });
+    await new Promise<void>((resolve) => nonsense.listen(0, '127.0.0.1', resolve));
+    const { port } = nonsense.address() as AddressInfo;
+    const answer = await attempt(`http://127.0.0.1:${port}/`);
+    nonsense.close();
+    expect(answer).toMatchObject({
+      statusCode: 0,
+      error: expect.stringMatching(/^connection: Response does not match/),
+    });
+  });
+
+  test('an address that is not allowed, and a name that does not resolve, are failures', async () => {
+    expect(await attempt('http://10.0.0.1/')).toMatchObject({
+      statusCode: 0,
+      error: expect.stringMatching(/^blocked: /),
+    });
+    expect(await attempt('http://nowhere.example/')).toMatchObject({ error: 'dns: the name does not resolve' });
+  });
+});
+
+describe('TLS', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rms-tls-'));
+  let server: Server;
+  let port = 0;
+  let certificate = '';
+  beforeAll(async () => {
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=hooks.example';
+    const names = ['-addext', 'subjectAltName=DNS:hooks.example', '-keyout', key, '-out', cert];
+    execFileSync('openssl', [...request.split(' '), ...names], { stdio: 'ignore' });
+    certificate = readFileSync(cert, 'utf8');
+    server = createServer({ key: readFileSync(key), cert: certificate }, (_, response) => void response.end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    port = (server.address() as AddressInfo).port;
+  });
+  afterAll(() => {
+    server?.closeAllConnections();
+    server?.close();
+    rmSync(folder, { recursive: true });
+  });
+  const attempt = async (host: string, ca?: string) => {
+    const agent = agentWith(ca);
+    const answer = await send(agent, toSigningSecret(secret), outgoing(`https://${host}:${port}/`));
+    await agent.destroy();
+    return answer;
+  };
+
+  test('a certificate of a trusted authority for the name of the URL is accepted', async () => {
+    expect(await attempt('hooks.example', certificate)).toMatchObject({ statusCode: 200, error: '' });
+  });
+
+  test('a certificate that nobody vouches for is refused', async () => {
+    const answer = await attempt('hooks.example');
+    expect(answer).toMatchObject({ statusCode: 0, error: 'tls: DEPTH_ZERO_SELF_SIGNED_CERT' });
+  });
+
+  test('a certificate for another name is refused', async () => {
+    const answer = await attempt('other.example', certificate);
+    expect(answer).toMatchObject({ statusCode: 0, error: 'tls: ERR_TLS_CERT_ALTNAME_INVALID' });
+  });
+});
