@@ -1,3 +1,4 @@
+import type { Delivery } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
@@ -24,14 +25,20 @@ export function traceCommand(): Command {
         const workspaceId = await workspaceOf(services, options);
         const { found } = await listDeliveries(services, { workspaceId, requestId }, Number.POSITIVE_INFINITY);
         if (found.length === 0) throw new Error(`no delivery is known of request "${requestId}"`);
-        const deliveries = found.reverse().map(deliveryDocument);
-        // Steps of one millisecond stay in the order of their delivery.
+        // Ids of events sort in the order in which the request caused them; those of deliveries of one batch do not.
+        const deliveries = found.sort(byEvent).map(deliveryDocument);
+        // Steps of one millisecond stay in that order.
         const timeline = deliveries.flatMap(stepsOf).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
         print(options, { request_id: requestId, deliveries, timeline }, () =>
           timeline.map(({ at, what }) => `${at}  ${what}`).join('\n'),
         );
       }),
     );
+}
+
+function byEvent(a: Delivery, b: Delivery): number {
+  const [left, right] = [a.eventId + a.id, b.eventId + b.id];
+  return left < right ? -1 : Number(left > right);
 }
 
 function stepsOf(delivery: ReturnType<typeof deliveryDocument>): Step[] {
