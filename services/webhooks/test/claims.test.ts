@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { inTransaction } from '@rms/db';
 import { newId } from '@rms/ids';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
@@ -46,7 +47,8 @@ describe('leases of deliveries', () => {
       Array.from({ length: count }, () => newEvent(tenant)),
       0,
     );
-  const claim = async (limit = 10, except: string[] = []) => (await leaseDue(database.pool, limit, except)).jobs;
+  const claim = async (limit = 10, except: string[] = []) =>
+    (await inTransaction(database.pool, (tx) => leaseDue(tx, limit, except))).jobs;
   const endLeases = () => database.pool.query("update webhooks.deliveries set due_at = now() - interval '1 second'");
   const scopeOf = ({ workspaceId }: Tenant) => ({ workspaceId, environments: ['live'] as const });
   const logged = async (tenant: Tenant) => (await readDeliveries(database.pool, scopeOf(tenant), {}, 10))[0];

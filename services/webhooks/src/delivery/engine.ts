@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from '@rms/db';
+import { inTransaction, type Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger } from '@rms/service';
 import type { Agent } from 'undici';
@@ -109,6 +109,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   const room = () => (queues.bytes < bytesLimit ? Math.max(0, jobsLimit - queues.size) : 0);
 
+  const lease = (limit: number) => inTransaction(pool, (tx) => leaseDue(tx, limit, queues.full()));
+
   return {
     name: 'delivery',
     room,
@@ -119,7 +121,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       if (parts.releaseLeases) await releaseLeases(pool);
       while (!signal.aborted) {
         const limit = Math.min(claimBatch, room());
-        const { jobs, leased } = limit > 0 ? await leaseDue(pool, limit, queues.full()) : { jobs: [], leased: 0 };
+        const { jobs, leased } = limit > 0 ? await lease(limit) : { jobs: [], leased: 0 };
         deliver(jobs);
         // A webhook gets a part of a batch: there may be more as long as anything comes.
         if (leased === 0) await sleeper.sleep(pollMs, signal);
