@@ -62,6 +62,7 @@ export async function readDeliveries(
   add('e.workspace_id = $1 and e.environment = any($2) and e.request_id =', filter.requestId);
   add('e.workspace_id = $1 and e.environment = any($2) and e.id =', filter.eventId);
   add('d.id <', filter.before);
+  const deliveries = 'webhooks.deliveries as d';
   const byEvent = filter.requestId !== undefined || filter.eventId !== undefined;
   const { rows } = await db.query<LoggedDelivery>(
     `select d.workspace_id as "workspaceId", d.environment, d.id, d.event_id as "eventId",
@@ -73,7 +74,7 @@ export async function readDeliveries(
                 from webhooks.attempts as a
                where a.workspace_id = d.workspace_id and a.environment = d.environment and a.delivery_id = d.id
             ), '[]') as attempts
-       from ${byEvent ? `webhooks.events as e join webhooks.deliveries as d on ${deliveriesOfEvent}` : 'webhooks.deliveries as d'}
+       from ${byEvent ? `webhooks.events as e join ${deliveries} on ${deliveriesOfEvent}` : deliveries}
       where ${conditions.join(' and ')}
       order by d.id desc limit $3`,
     values,
