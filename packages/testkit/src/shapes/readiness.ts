@@ -15,12 +15,12 @@ export async function isServing(address: string): Promise<boolean> {
   }
 }
 
-/** Whether a gateway says that it is ready. */
+/** Whether a gateway says that it is ready, and reaches everything that it needs. */
 export async function isReady(url: string): Promise<boolean> {
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) });
-    await answer.arrayBuffer();
-    return answer.ok;
+    const { dependencies } = (await answer.json()) as { dependencies: Record<string, string> };
+    return answer.ok && Object.values(dependencies).every((state) => state === 'up');
   } catch {
     return false;
   }
