@@ -1,5 +1,15 @@
 export { abortableDelay } from './delay.ts';
 export { createLogger, gatheringStdout, type Logger } from './logger.ts';
+export {
+  Counter,
+  createMetrics,
+  Gauge,
+  Histogram,
+  type Metrics,
+  type MetricsAddress,
+  type MetricsServer,
+  serveMetrics,
+} from './metrics.ts';
 export { runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {

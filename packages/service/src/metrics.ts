@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+
+export { Counter, Gauge, Histogram, type Registry as Metrics } from 'prom-client';
+
+/** Where to show metrics; port 0: any free one. */
+export interface MetricsAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface MetricsServer {
+  /** "http://127.0.0.1:9464", with the port that was bound. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** A service's own metrics, each with the label `service`. Counting costs no more than an addition. */
+export function createMetrics(service: string): Registry {
+  const metrics = new Registry();
+  metrics.setDefaultLabels({ service });
+  return metrics;
+}
+
+/**
+ * Shows metrics of services of this process, and those of the process itself, as GET /metrics (Prometheus text format).
+ * Rejects with EADDRINUSE and the like.
+ */
+export async function serveMetrics(
+  { host, port }: MetricsAddress,
+  services: readonly Registry[],
+): Promise<MetricsServer> {
+  const own = new Registry();
+  collectDefaultMetrics({ register: own });
+  const all = [...services, own];
+  const server = createServer(async (request, response) => {
+    if (request.url !== '/metrics' || request.method !== 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
+    const texts = await Promise.all(all.map((registry) => registry.metrics()));
+    response.writeHead(200, { 'Content-Type': own.contentType }).end(texts.join('\n'));
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const bound = server.address() as { port: number };
+  return {
+    address: `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`,
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+      own.clear();
+    },
+  };
+}
