@@ -1,3 +1,4 @@
+export { type Certificates, type IssueOptions, makeCertificates } from './certificates.ts';
 export { describeWith, type Need, type TestServer, testServer } from './describe-with.ts';
 export { freePort } from './free-port.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
