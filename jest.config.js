@@ -10,6 +10,7 @@ const projects = {
   'embedded-postgres': 'packages/embedded-postgres',
   bus: 'packages/bus',
   outbox: 'packages/outbox',
+  audit: 'packages/audit',
   limiter: 'packages/limiter',
   testkit: 'packages/testkit',
   auth: 'services/auth',

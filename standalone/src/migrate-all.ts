@@ -1,3 +1,4 @@
+import { migrations as audit } from '@rms/audit';
 import { migrations as auth } from '@rms/auth/migrations';
 import { createPool, migrate } from '@rms/db';
 import { migrations as outbox } from '@rms/outbox';
@@ -9,7 +10,7 @@ import { migrations as webhooks } from '@rms/webhooks/migrations';
 export async function migrateAll(databaseUrl: string, log: Logger): Promise<void> {
   const pool = createPool({ url: databaseUrl, max: 1, applicationName: 'rms-migrate', log });
   try {
-    await migrate(pool, [auth, outbox, resources, webhooks]);
+    await migrate(pool, [audit, auth, outbox, resources, webhooks]);
   } catch (error) {
     throw new Error(`PostgreSQL: ${startFailure(error)}`, { cause: error });
   } finally {

@@ -131,10 +131,11 @@ function readConfigs(settings: Settings) {
   };
 }
 
-function limitsOf({ RATE_LIMIT_REQUESTS, RATE_LIMIT_WINDOW_SECONDS, MONTHLY_QUOTA }: Settings) {
+function limitsOf(settings: Settings) {
   return {
-    rateLimitRequests: RATE_LIMIT_REQUESTS,
-    rateLimitWindowSeconds: RATE_LIMIT_WINDOW_SECONDS,
-    monthlyQuota: MONTHLY_QUOTA,
+    rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+    rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+    monthlyQuota: settings.MONTHLY_QUOTA,
+    authFailureLimit: settings.AUTH_FAILURE_LIMIT,
   };
 }

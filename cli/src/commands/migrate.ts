@@ -1,3 +1,4 @@
+import { migrations as audit } from '@rms/audit';
 import { migrations as auth } from '@rms/auth/migrations';
 import { createPool, migrate } from '@rms/db';
 import { migrations as outbox } from '@rms/outbox';
@@ -18,7 +19,7 @@ export function migrateCommand(): Command {
       const log = createLogger({ name: 'migrate', level: 'warn', destination: process.stderr });
       const pool = createPool({ url: settings.DATABASE_URL, max: 1, applicationName: 'rms-migrate', log });
       try {
-        const results = await migrate(pool, [auth, outbox, resources, webhooks]);
+        const results = await migrate(pool, [audit, auth, outbox, resources, webhooks]);
         print(options, { data: results }, () =>
           results.map(({ schema, applied }) => `${schema}: ${applied.join(', ') || 'up to date'}`).join('\n'),
         );

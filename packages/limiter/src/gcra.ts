@@ -1,4 +1,4 @@
-import type { LimiterOptions, LimitState } from './limiter.ts';
+import type { LimitState, Limits } from './limiter.ts';
 
 /** A key's rate limit as the generic cell rate algorithm sees it: steady, with a burst of one whole window. */
 export interface Rate {
@@ -8,11 +8,16 @@ export interface Rate {
   readonly emissionUs: number;
 }
 
-export function rateOf({ rateLimitRequests, rateLimitWindowSeconds }: LimiterOptions): Rate | undefined {
+export function rateOf({ rateLimitRequests, rateLimitWindowSeconds }: Limits): Rate | undefined {
   if (rateLimitRequests === 0) return undefined;
   // Whole numbers, so that the burst is exact.
   const emissionUs = Math.max(1, Math.floor((rateLimitWindowSeconds * 1e6) / rateLimitRequests));
   return { burst: rateLimitRequests, emissionUs };
+}
+
+/** Failed authentications of one address. */
+export function failureRateOf({ authFailureLimit }: { authFailureLimit: number }): Rate | undefined {
+  return rateOf({ rateLimitRequests: authFailureLimit, rateLimitWindowSeconds: 60, monthlyQuota: 0 });
 }
 
 /** One step of the algorithm. `arrivalUs` is the stored theoretical arrival time, 0 if there is none. */

@@ -1,3 +1,13 @@
-export type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
+export {
+  type KeyChange,
+  type LimitCheck,
+  type LimitDecision,
+  type Limiter,
+  type LimiterOptions,
+  type LimitState,
+  type Limits,
+  marksTrustMs,
+  type Standing,
+} from './limiter.ts';
 export { createMemoryLimiter } from './memory-limiter.ts';
 export { createRedisLimiter, type RedisLimiterOptions } from './redis-limiter.ts';

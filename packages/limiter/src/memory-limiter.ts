@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { gcraStep, monthOf, rateOf, rateState, wholeSeconds } from './gcra.ts';
+import { failureRateOf, gcraStep, monthOf, rateOf, rateState, wholeSeconds } from './gcra.ts';
 import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
 
 const maxKeys = 100_000;
@@ -7,15 +7,18 @@ const markTtlMs = 60 * 60 * 1000;
 
 /** Limits and marks in the memory of one process, for npm start. Bounded: the keys used longest ago are forgotten. */
 export function createMemoryLimiter(options: LimiterOptions & { now?: () => number }): Limiter {
-  const { monthlyQuota, now = Date.now } = options;
-  const rate = rateOf(options);
+  const { now = Date.now } = options;
+  const failureRate = failureRateOf(options);
   const arrivals = new LRUCache<string, number>({ max: maxKeys });
+  const failures = new LRUCache<string, number>({ max: maxKeys });
   const used = new LRUCache<string, number>({ max: maxKeys });
-  const revoked = new LRUCache<string, true>({ max: maxKeys, ttl: markTtlMs });
+  const marks = new LRUCache<string, number>({ max: maxKeys, ttl: markTtlMs });
 
-  const check = ({ workspaceId, environment, keyId }: LimitCheck): LimitDecision => {
-    if (revoked.has(keyId)) return { outcome: 'revoked' };
+  const check = ({ workspaceId, environment, keyId, keyVersion, limits = options }: LimitCheck): LimitDecision => {
+    const standing = (marks.get(keyId) ?? 0) > keyVersion ? 'changed' : 'current';
     const nowMs = now();
+    const rate = rateOf(limits);
+    const { monthlyQuota } = limits;
     let rateNow: LimitState | undefined;
     let arrivalUs: number | undefined;
     if (rate) {
@@ -23,7 +26,7 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
       rateNow = rateState(rate, step.remaining, step.resetUs);
       if (!step.allowed) {
         const retryAfterSeconds = wholeSeconds(step.retryAfterUs);
-        return { outcome: 'rate_limited', rate: rateNow, quota: undefined, retryAfterSeconds };
+        return { outcome: 'rate_limited', standing, rate: rateNow, quota: undefined, retryAfterSeconds };
       }
       arrivalUs = step.arrivalUs;
     }
@@ -35,19 +38,27 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
       const remaining = Math.max(0, monthlyQuota - count - 1);
       quota = { limit: monthlyQuota, remaining, resetSeconds: endsInSeconds };
       if (count >= monthlyQuota) {
-        return { outcome: 'quota_exceeded', rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
+        return { outcome: 'quota_exceeded', standing, rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
       }
       used.set(counter, count + 1);
     }
     if (arrivalUs !== undefined) arrivals.set(keyId, arrivalUs);
-    return { outcome: 'allowed', rate: rateNow, quota };
+    return { outcome: 'allowed', standing, rate: rateNow, quota };
   };
 
   return {
     check: async (request) => check(request),
-    async markRevoked(keys) {
-      for (const { keyId } of keys) revoked.set(keyId, true);
+    async countFailure(address) {
+      if (!failureRate) return 0;
+      const step = gcraStep(failureRate, failures.get(address) ?? 0, now() * 1000);
+      if (!step.allowed) return wholeSeconds(step.retryAfterUs);
+      failures.set(address, step.arrivalUs);
+      return 0;
     },
+    async mark(changes) {
+      for (const { keyId, version } of changes) marks.set(keyId, Math.max(version, marks.get(keyId) ?? 0));
+    },
+    confirmMarks: (setAll) => setAll(),
     // Marks and the caches that rely on them end with the same process.
     onMarksLost: () => () => {},
     healthy: async () => true,

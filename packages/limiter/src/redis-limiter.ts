@@ -1,68 +1,121 @@
-import type { Logger } from '@rms/service';
+import { Gauge, type Logger, type Metrics } from '@rms/service';
 import { Redis } from 'ioredis';
-import { checkScript } from './check-script.ts';
-import { monthOf, rateOf, rateState, wholeSeconds } from './gcra.ts';
-import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
+import { checkScript, failureScript, markScript } from './check-script.ts';
+import { failureRateOf, monthOf, type Rate, rateOf, rateState, wholeSeconds } from './gcra.ts';
+import {
+  type LimitCheck,
+  type LimitDecision,
+  type Limiter,
+  type LimiterOptions,
+  type LimitState,
+  type Limits,
+  marksTrustMs,
+} from './limiter.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
-import { createRedisWatch } from './redis-watch.ts';
+import { confirmedKey, createRedisWatch } from './redis-watch.ts';
 import { withTimeout } from './timeout.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions {
   readonly url: string;
   readonly log: Logger;
+  /** Gets the gauge that says whether limits are kept locally. */
+  readonly metrics?: Metrics;
 }
 
 /** A check that takes longer is answered without Redis. */
 const checkTimeoutMs = 250;
 const markTimeoutMs = 2_000;
-/** Longer than any gateway caches a principal. */
+/** Longer than any gateway caches a verdict. */
 const markTtlMs = 60 * 60 * 1000;
 
-type CheckReply = [outcome: number, remaining: number, retryAfterUs: number, resetUs: number, quotaLeft: number];
-type Scripted = Redis & { rmsCheck(...args: (string | number)[]): Promise<CheckReply> };
+type CheckReply = [
+  outcome: number,
+  remaining: number,
+  retryAfterUs: number,
+  resetUs: number,
+  quotaLeft: number,
+  changed: number,
+];
+type Scripted = Redis & {
+  rmsCheck(...args: (string | number)[]): Promise<CheckReply>;
+  rmsCountFailure(address: string, emissionUs: number, burst: number): Promise<number>;
+  rmsMark(mark: string, version: number, ttlMs: number): Promise<number>;
+};
 
 /** Limits and marks that all gateways share. One round trip a check; calls of one turn of the event loop share it. */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
-  const { url, log, monthlyQuota } = options;
-  const rate = rateOf(options);
+  const { url, log } = options;
+  const failureRate = failureRateOf(options);
   const redis = connectLater(url);
   let hasChecked = false;
   const watch = createRedisWatch(redis, log, () => hasChecked);
   const local = createLocalShare(options, watch.members);
+  if (options.metrics) showDegradation(options.metrics, () => hasChecked && !watch.usable());
 
-  const withoutRedis = async (check: LimitCheck): Promise<LimitDecision> => {
-    const decision = await local(check);
-    return decision.outcome === 'allowed' ? { outcome: 'unknown', rate: decision.rate } : decision;
-  };
-  const ask = ({ workspaceId, environment, keyId }: LimitCheck, month: string, endsInSeconds: number) =>
-    redis.rmsCheck(
-      `rms:{${workspaceId}}:revoked:${keyId}`,
+  const withoutRedis = async (check: LimitCheck): Promise<LimitDecision> => ({
+    ...(await local().check(check)),
+    standing: 'unknown',
+  });
+  const ask = ({ workspaceId, environment, keyId, keyVersion }: LimitCheck, rate: Rate | undefined, quota: number) => {
+    const { month, endsInSeconds } = monthOf(Date.now());
+    return redis.rmsCheck(
+      `rms:{${workspaceId}}:mark:${keyId}`,
       `rms:{${workspaceId}}:rate:${keyId}`,
       `rms:{${workspaceId}}:quota:${environment}:${month}`,
+      keyVersion,
       rate?.emissionUs ?? 0,
       rate?.burst ?? 0,
-      monthlyQuota,
+      quota,
       endsInSeconds,
     );
+  };
 
   return {
     async check(check) {
       hasChecked = true;
       if (!watch.usable()) return withoutRedis(check);
-      const { month, endsInSeconds } = monthOf(Date.now());
+      const limits = check.limits ?? options;
+      const rate = rateOf(limits);
       try {
-        const reply = await withTimeout(ask(check, month, endsInSeconds), checkTimeoutMs);
-        return toDecision(reply, endsInSeconds);
+        const reply = await withTimeout(ask(check, rate, limits.monthlyQuota), checkTimeoutMs);
+        const decision = toDecision(reply, rate, limits);
+        // Asked after the answer: a mark that it did not see may have been given up meanwhile.
+        if (decision.standing === 'current' && !watch.marksAreTrusted()) return { ...decision, standing: 'unknown' };
+        return decision;
       } catch (error) {
         watch.failed(error);
         return withoutRedis(check);
       }
     },
-    async markRevoked(keys) {
-      const marks = keys.map(({ workspaceId, keyId }) =>
-        redis.set(`rms:{${workspaceId}}:revoked:${keyId}`, '1', 'PX', markTtlMs),
+    async countFailure(address) {
+      if (!failureRate) return 0;
+      if (!watch.usable()) return local().countFailure(address);
+      try {
+        const { emissionUs, burst } = failureRate;
+        const waitUs = await withTimeout(
+          redis.rmsCountFailure(`rms:failures:${address}`, emissionUs, burst),
+          checkTimeoutMs,
+        );
+        return waitUs === 0 ? 0 : wholeSeconds(waitUs);
+      } catch (error) {
+        watch.failed(error);
+        return local().countFailure(address);
+      }
+    },
+    async mark(changes) {
+      const marks = changes.map(({ workspaceId, keyId, version }) =>
+        redis.rmsMark(`rms:{${workspaceId}}:mark:${keyId}`, version, markTtlMs),
       );
       await withTimeout(Promise.all(marks), markTimeoutMs);
+    },
+    async confirmMarks(setAll) {
+      const startedAtMs = performance.now();
+      // By the clock of Redis, before anything is read: a confirmation that arrives late says nothing that is not true.
+      const [seconds = 0, microseconds = 0] = await withTimeout(redis.time(), markTimeoutMs);
+      await setAll();
+      const untilMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + marksTrustMs;
+      await withTimeout(redis.set(confirmedKey, '1', 'PXAT', untilMs), markTimeoutMs);
+      watch.trustMarksUntil(startedAtMs + marksTrustMs);
     },
     onMarksLost: watch.onMarksLost,
     healthy: () =>
@@ -73,20 +126,23 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     start: watch.start,
     stop: async () => watch.stop(),
   };
+}
 
-  function toDecision(reply: CheckReply, endsInSeconds: number): LimitDecision {
-    const [outcome, remaining, retryAfterUs, resetUs, quotaLeft] = reply;
-    if (outcome === 1) return { outcome: 'revoked' };
-    const rateNow = rate ? rateState(rate, remaining, resetUs) : undefined;
-    const quota: LimitState | undefined =
-      monthlyQuota > 0 ? { limit: monthlyQuota, remaining: quotaLeft, resetSeconds: endsInSeconds } : undefined;
-    if (outcome === 2) {
-      const retryAfterSeconds = wholeSeconds(retryAfterUs);
-      return { outcome: 'rate_limited', rate: rateNow, quota: undefined, retryAfterSeconds };
-    }
-    if (outcome === 3) return { outcome: 'quota_exceeded', rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
-    return { outcome: 'allowed', rate: rateNow, quota };
+function toDecision(reply: CheckReply, rate: Rate | undefined, { monthlyQuota }: Limits): LimitDecision {
+  const [outcome, remaining, retryAfterUs, resetUs, quotaLeft, changed] = reply;
+  const standing = changed === 1 ? 'changed' : 'current';
+  const rateNow = rate ? rateState(rate, remaining, resetUs) : undefined;
+  if (outcome === 1) {
+    const retryAfterSeconds = wholeSeconds(retryAfterUs);
+    return { outcome: 'rate_limited', standing, rate: rateNow, quota: undefined, retryAfterSeconds };
   }
+  const { endsInSeconds } = monthOf(Date.now());
+  const quota: LimitState | undefined =
+    monthlyQuota > 0 ? { limit: monthlyQuota, remaining: quotaLeft, resetSeconds: endsInSeconds } : undefined;
+  if (outcome === 2) {
+    return { outcome: 'quota_exceeded', standing, rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
+  }
+  return { outcome: 'allowed', standing, rate: rateNow, quota };
 }
 
 /** Nothing waits in a queue for a Redis that is away. */
@@ -106,18 +162,44 @@ function connectLater(url: string): Scripted {
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
   redis.defineCommand('rmsCheck', { numberOfKeys: 3, lua: checkScript });
+  redis.defineCommand('rmsCountFailure', { numberOfKeys: 1, lua: failureScript });
+  redis.defineCommand('rmsMark', { numberOfKeys: 1, lua: markScript });
   return redis as Scripted;
 }
 
-/** While Redis is away each gateway grants its fair share of the rate. The quota is not counted then. */
+/** While Redis is away each gateway grants its fair share of the limits. The quota is not counted then. */
 function createLocalShare(options: LimiterOptions, members: () => number) {
-  let share = { members: 0, limiter: createMemoryLimiter(options) };
-  return (check: LimitCheck) => {
-    const now = members();
-    if (share.members !== now) {
-      const rateLimitRequests = Math.ceil(options.rateLimitRequests / now);
-      share = { members: now, limiter: createMemoryLimiter({ ...options, rateLimitRequests, monthlyQuota: 0 }) };
+  const share = (limit: number, among: number) => (limit === 0 ? 0 : Math.ceil(limit / among));
+  let current = { members: 0, limiter: createMemoryLimiter(options) };
+  return (): Pick<Limiter, 'check' | 'countFailure'> => {
+    const among = members();
+    if (current.members !== among) {
+      const authFailureLimit = share(options.authFailureLimit, among);
+      current = { members: among, limiter: createMemoryLimiter({ ...options, authFailureLimit }) };
     }
-    return share.limiter.check(check);
+    const { limiter } = current;
+    return {
+      check(check) {
+        const { rateLimitRequests, rateLimitWindowSeconds } = check.limits ?? options;
+        const limits = {
+          rateLimitRequests: share(rateLimitRequests, among),
+          rateLimitWindowSeconds,
+          monthlyQuota: 0,
+        };
+        return limiter.check({ ...check, limits });
+      },
+      countFailure: limiter.countFailure,
+    };
   };
+}
+
+function showDegradation(metrics: Metrics, degraded: () => boolean): void {
+  new Gauge({
+    name: 'rms_limiter_degraded',
+    help: 'Whether limits are kept locally, at a fair share, because Redis cannot be asked.',
+    registers: [metrics],
+    collect() {
+      this.set(degraded() ? 1 : 0);
+    },
+  });
 }

@@ -4,12 +4,14 @@ import type { Redis } from 'ioredis';
 import { withTimeout } from './timeout.ts';
 
 /** How often Redis is asked whether it is still the same one, and while it is away whether it is back. */
-const watchMs = 2_000;
+const watchMs = 1_000;
 const awayWatchMs = 500;
 const probeTimeoutMs = 1_000;
 /** Limiters that were not heard of for so long don't count. */
 const memberTtlMs = 30_000;
 
+/** Stands as long as gateways may trust the marks; see Limiter.confirmMarks. */
+export const confirmedKey = 'rms:marks-confirmed';
 const epochKey = 'rms:epoch';
 const membersKey = 'rms:limiters';
 
@@ -18,6 +20,10 @@ export interface RedisWatch {
   usable(): boolean;
   /** A check has failed: Redis is left alone until a probe in the background finds that it answers. */
   failed(error: unknown): void;
+  /** Whether an auth instance vouches for the marks right now. */
+  marksAreTrusted(): boolean;
+  /** An auth instance vouches for them until then, in milliseconds of performance.now(). */
+  trustMarksUntil(atMs: number): void;
   /** How many limiters checked lately, this one included. */
   members(): number;
   onMarksLost(listener: () => void): () => void;
@@ -40,6 +46,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   let connected = false;
   let known: { runId: string; epoch: string } | undefined;
   let memberCount = 1;
+  let trustedUntilMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
@@ -65,22 +72,29 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
 
   const ask = async () => {
     const nowMs = Date.now();
-    const pipeline = redis.pipeline().set(epochKey, randomUUID(), 'NX').get(epochKey).info('server');
+    const askedAtMs = performance.now();
+    const pipeline = redis.pipeline().set(epochKey, randomUUID(), 'NX').get(epochKey).info('server').pttl(confirmedKey);
     if (isMember()) pipeline.zadd(membersKey, nowMs, id).pexpire(membersKey, memberTtlMs);
     pipeline.zremrangebyscore(membersKey, '-inf', nowMs - memberTtlMs).zcard(membersKey);
     const answers = (await withTimeout(pipeline.exec(), probeTimeoutMs)) ?? [];
     for (const [error] of answers) if (error) throw error;
     const runId = /run_id:(\w+)/.exec(String(answers[2]?.[1]))?.[1] ?? '';
-    return { runId, epoch: String(answers[1]?.[1]), members: Number(answers.at(-1)?.[1]) };
+    return {
+      runId,
+      epoch: String(answers[1]?.[1]),
+      trustedUntilMs: askedAtMs + Math.max(0, Number(answers[3]?.[1])),
+      members: Number(answers.at(-1)?.[1]),
+    };
   };
 
   const probe = async () => {
     if (redis.status !== 'ready') return schedule(awayWatchMs);
     try {
-      const { runId, epoch, members } = await ask();
+      const { runId, epoch, members, trustedUntilMs: trusted } = await ask();
       const changed = known !== undefined && (known.runId !== runId || known.epoch !== epoch);
       known = { runId, epoch };
       memberCount = Math.max(1, members);
+      trustedUntilMs = trusted;
       if (state === 'away') log.info('redis answers');
       state = 'usable';
       if (changed) marksLost();
@@ -97,6 +111,10 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   return {
     usable: () => state === 'usable' && redis.status === 'ready',
     failed: away,
+    marksAreTrusted: () => performance.now() < trustedUntilMs,
+    trustMarksUntil(atMs) {
+      trustedUntilMs = atMs;
+    },
     members: () => memberCount,
     onMarksLost(listener) {
       marksLostListeners.add(listener);

@@ -15,31 +15,36 @@ export type CallContext = CallContextMessage;
 
 const requestIdKey = 'x-request-id';
 const traceparentKey = 'traceparent';
-const principalKey = 'rms-principal-bin';
+const callerKey = 'rms-caller-bin';
 
-/** Writes a context as metadata: request id and traceparent as text, the principal as bytes. */
+/** Writes a context as metadata: request id and traceparent as text, who calls as bytes. */
 export function contextToMetadata(context: MessageInitShape<typeof CallContextSchema> | undefined): Metadata {
   const metadata = new Metadata();
   if (!context) return metadata;
   if (context.requestId) metadata.set(requestIdKey, context.requestId);
   if (context.traceparent) metadata.set(traceparentKey, context.traceparent);
-  if (context.principal) {
-    const message = create(CallContextSchema, { principal: context.principal });
-    metadata.set(principalKey, Buffer.from(toBinary(CallContextSchema, message)));
+  const { principal, clientAddress, actor } = context;
+  if (principal || clientAddress || actor) {
+    const message = create(CallContextSchema, {
+      ...(principal ? { principal } : {}),
+      clientAddress: clientAddress ?? '',
+      actor: actor ?? '',
+    });
+    metadata.set(callerKey, Buffer.from(toBinary(CallContextSchema, message)));
   }
   return metadata;
 }
 
-/** Reads what {@link contextToMetadata} wrote. A principal that can't be read is none. */
+/** Reads what {@link contextToMetadata} wrote. A caller that can't be read is none. */
 export function contextFromMetadata(metadata: Metadata): CallContext {
-  const context = principalOf(metadata);
+  const context = callerOf(metadata);
   context.requestId = textOf(metadata, requestIdKey);
   context.traceparent = textOf(metadata, traceparentKey);
   return context;
 }
 
-function principalOf(metadata: Metadata): CallContext {
-  const [bytes] = metadata.get(principalKey);
+function callerOf(metadata: Metadata): CallContext {
+  const [bytes] = metadata.get(callerKey);
   try {
     if (bytes instanceof Buffer) return fromBinary(CallContextSchema, bytes);
   } catch {

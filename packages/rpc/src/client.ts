@@ -44,6 +44,8 @@ export interface ClientOptions {
   /** The default deadline of each call. */
   readonly timeoutMs: number;
   readonly credentials?: ChannelCredentials;
+  /** The context of calls that bring none. */
+  readonly context?: MessageInitShape<typeof CallContextSchema>;
 }
 
 const channelOptions: ChannelOptions = {
@@ -86,11 +88,16 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
         let unlink = () => {};
         try {
           const method = methodOf<RawUnary>(name);
-          const grpcCall = method(request, contextToMetadata(call.context), deadlineOf(call), (error, response) => {
-            unlink();
-            if (error) reject(fromServiceError(error));
-            else resolve(response);
-          });
+          const grpcCall = method(
+            request,
+            contextToMetadata(call.context ?? options.context),
+            deadlineOf(call),
+            (error, response) => {
+              unlink();
+              if (error) reject(fromServiceError(error));
+              else resolve(response);
+            },
+          );
           unlink = cancelOnAbort(grpcCall, call.signal);
         } catch (error) {
           reject(fromServiceError(error));
@@ -103,7 +110,7 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
       let unlink = () => {};
       try {
         const method = methodOf<RawStream>(name);
-        stream = method(request, contextToMetadata(call.context), deadlineOf(call));
+        stream = method(request, contextToMetadata(call.context ?? options.context), deadlineOf(call));
         // The cancellation below surfaces as an error after the reader has gone.
         stream.on('error', () => {});
         unlink = cancelOnAbort(stream, call.signal);

@@ -1,4 +1,14 @@
-import { type Logger, type Service, type Supervisor, superviseWorkers, type Worker } from '@rms/service';
+import {
+  type Logger,
+  type Metrics,
+  type MetricsAddress,
+  type MetricsServer,
+  type Service,
+  type Supervisor,
+  serveMetrics,
+  superviseWorkers,
+  type Worker,
+} from '@rms/service';
 import { type RpcServer, serve } from './serve.ts';
 import type { RpcService } from './server-adapter.ts';
 
@@ -14,6 +24,9 @@ export interface GrpcServiceOptions {
   /** 0: any free port. */
   readonly port: number;
   readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Undefined: they are not shown. */
+  readonly metricsAddress: MetricsAddress | undefined;
   readonly services: readonly RpcService[];
   readonly workers: readonly Worker[];
   /** Resolves if the service can do its work now; asked once a second, and health says what it answered. */
@@ -37,6 +50,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
   const { name, host, port, log, services, workers, ready, open, close } = options;
   let server: RpcServer | undefined;
   let supervisor: Supervisor | undefined;
+  let metricsServer: MetricsServer | undefined;
   let probing: NodeJS.Timeout | undefined;
   let stopping: Promise<void> | undefined;
   let healthy: boolean | undefined;
@@ -65,6 +79,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
     clearTimeout(probing);
     await server?.stop();
     await supervisor?.stop();
+    await metricsServer?.stop();
     await close();
   };
 
@@ -75,6 +90,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
       return server.address;
     },
     async start() {
+      if (options.metricsAddress) metricsServer = await serveMetrics(options.metricsAddress, [options.metrics]);
       await open();
       server = await serve({ host, port, services, log });
       log.info({ address: server.address }, 'serving');

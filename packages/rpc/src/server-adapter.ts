@@ -16,7 +16,8 @@ import { toGrpcStatus } from './error-mapping.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
 /** What a handler knows of its call besides the request. */
-export interface RpcContext extends Pick<CallContext, 'requestId' | 'traceparent' | 'principal'> {
+export interface RpcContext
+  extends Pick<CallContext, 'requestId' | 'traceparent' | 'principal' | 'clientAddress' | 'actor'> {
   /** Aborts when the caller cancels or its deadline passes. */
   readonly signal: AbortSignal;
   readonly deadline: Date | undefined;
@@ -114,6 +115,8 @@ class CallRpcContext implements RpcContext {
   readonly requestId: string;
   readonly traceparent: string;
   declare readonly principal?: Principal;
+  readonly clientAddress: string;
+  readonly actor: string;
   readonly method: string;
   readonly #call: AnyCall;
   #abort: AbortController | undefined;
@@ -121,9 +124,11 @@ class CallRpcContext implements RpcContext {
   constructor(call: AnyCall, method: string) {
     this.#call = call;
     this.method = method;
-    const { requestId, traceparent, principal } = contextFromMetadata(call.metadata);
+    const { requestId, traceparent, principal, clientAddress, actor } = contextFromMetadata(call.metadata);
     this.requestId = requestId;
     this.traceparent = traceparent;
+    this.clientAddress = clientAddress;
+    this.actor = actor;
     if (principal) this.principal = principal;
   }
 

@@ -1,12 +1,13 @@
 import { createPool, type Pool } from '@rms/db';
 import { createRedisLimiter, type Limiter } from '@rms/limiter';
-import { createLogger, type Logger, requireSettings, type Settings } from '@rms/service';
+import { createLogger, createMetrics, type Logger, type Metrics, requireSettings, type Settings } from '@rms/service';
 
 export interface AuthContext {
   readonly pool: Pool;
-  /** Where revocations are marked for every gateway. */
-  readonly limiter: Pick<Limiter, 'markRevoked' | 'start' | 'stop'>;
+  /** Where changes of keys are marked for every gateway. */
+  readonly limiter: Pick<Limiter, 'mark' | 'confirmMarks' | 'start' | 'stop'>;
   readonly log: Logger;
+  readonly metrics: Metrics;
 }
 
 /** The real parts; a test or standalone passes its own for some of them. */
@@ -14,6 +15,7 @@ export function createAuthContext(settings: Settings, overrides: Partial<AuthCon
   const log = overrides.log ?? createLogger({ name: 'auth', level: settings.LOG_LEVEL });
   return {
     log,
+    metrics: overrides.metrics ?? createMetrics('auth'),
     pool: overrides.pool ?? createServicePool(settings, log),
     limiter: overrides.limiter ?? createServiceLimiter(settings, log),
   };
@@ -32,5 +34,6 @@ function createServiceLimiter(settings: Settings, log: Logger): Limiter {
     rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
     rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
     monthlyQuota: settings.MONTHLY_QUOTA,
+    authFailureLimit: settings.AUTH_FAILURE_LIMIT,
   });
 }

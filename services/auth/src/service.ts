@@ -1,39 +1,64 @@
+import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import type { AuthConfig } from './config.ts';
 import type { AuthContext } from './context.ts';
+import { createHousekeeping } from './housekeeping.ts';
+import { createMarks } from './key/marks.ts';
+import { createAuthMetrics } from './metrics.ts';
+import { batchFindKeys } from './rpc/batch-find-keys.ts';
+import { batchReportKeyUses } from './rpc/batch-report-key-uses.ts';
+import { batchRevokeKeys } from './rpc/batch-revoke-keys.ts';
 import { batchVerifyKeys } from './rpc/batch-verify-keys.ts';
 import { bootstrapWorkspace } from './rpc/bootstrap-workspace.ts';
 import { createKey } from './rpc/create-key.ts';
 import { createWorkspace } from './rpc/create-workspace.ts';
+import type { HandlerParts } from './rpc/handler.ts';
+import { listAuditEntries } from './rpc/list-audit-entries.ts';
 import { listKeys } from './rpc/list-keys.ts';
+import { listPlans } from './rpc/list-plans.ts';
 import { listWorkspaces } from './rpc/list-workspaces.ts';
 import { revokeKey } from './rpc/revoke-key.ts';
 import { rollKey } from './rpc/roll-key.ts';
+import { setPlan } from './rpc/set-plan.ts';
+import { setWorkspacePlan } from './rpc/set-workspace-plan.ts';
+import { updateKey } from './rpc/update-key.ts';
 
-/** Workspaces and API keys. */
+/** Workspaces, their plans and API keys, who uses those, and the audit log. */
 export function createAuth(config: AuthConfig, context: AuthContext): GrpcService {
   const { pool, limiter, log } = context;
+  const marks = createMarks({ pool, limiter, log, metrics: createAuthMetrics(context.metrics) });
+  const parts: HandlerParts = { pool, marks, log };
   return createGrpcService({
     name: 'auth',
     ...config,
     log,
+    metrics: context.metrics,
     services: [
       rpcService(KeysService, {
-        createKey: createKey(context),
-        listKeys: listKeys(context),
-        revokeKey: revokeKey(context),
-        rollKey: rollKey(context),
-        batchVerifyKeys: batchVerifyKeys(context),
+        createKey: createKey(parts),
+        listKeys: listKeys(parts),
+        updateKey: updateKey(parts),
+        rollKey: rollKey(parts),
+        revokeKey: revokeKey(parts),
+        batchRevokeKeys: batchRevokeKeys(parts),
+        batchFindKeys: batchFindKeys(parts),
+        batchVerifyKeys: batchVerifyKeys(parts),
       }),
+      rpcService(KeyUsesService, { batchReportKeyUses: batchReportKeyUses(parts) }),
       rpcService(WorkspacesService, {
-        createWorkspace: createWorkspace(context),
-        listWorkspaces: listWorkspaces(context),
-        bootstrapWorkspace: bootstrapWorkspace(context),
+        createWorkspace: createWorkspace(parts),
+        listWorkspaces: listWorkspaces(parts),
+        bootstrapWorkspace: bootstrapWorkspace(parts),
+        setWorkspacePlan: setWorkspacePlan(parts),
       }),
+      rpcService(PlansService, { setPlan: setPlan(parts), listPlans: listPlans(parts) }),
+      rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
     ],
-    workers: [],
+    workers: [marks.worker, createHousekeeping({ pool })],
     ready: async () => {
       await pool.query('select 1');
     },

@@ -1,17 +1,10 @@
 import type { RequestListener } from 'node:http';
-import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError, toRmsError } from '@rms/errors';
-import type { Limiter } from '@rms/limiter';
-import type { Logger } from '@rms/service';
 import express, { type Request } from 'express';
 import type { Backend } from './backend/backend.ts';
-import { checkAllowlist } from './checks/allowlist.ts';
-import { keyHashOf } from './checks/authenticate.ts';
+import { type AdmissionParts, createAdmission } from './checks/admission.ts';
 import { readJsonBody } from './checks/body.ts';
 import { idempotencyKeyOf } from './checks/idempotency-key.ts';
-import { checkLimits, setLimitHeaders } from './checks/limits.ts';
-import type { Caller, Principals } from './checks/principals.ts';
-import { checkScope } from './checks/scope.ts';
 import { parseBody, parseQuery } from './checks/validate.ts';
 import type { GatewayConfig } from './config.ts';
 import { abortOnClose } from './http/abort-on-close.ts';
@@ -25,51 +18,18 @@ import type { Endpoint } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
 
-export interface AppParts {
-  readonly environment: KeyEnvironment;
+export interface AppParts extends AdmissionParts {
   readonly config: GatewayConfig;
-  readonly principals: Principals;
-  readonly limiter: Limiter;
   readonly backend: Backend;
   readonly probes: Probes;
-  readonly log: Logger;
 }
 
 /** The REST API of one environment: its listener decides which. */
 export function createApp(parts: AppParts): RequestListener {
-  const { environment, config, principals, limiter, backend, probes, log } = parts;
+  const { environment, config, backend, probes, log } = parts;
   const { trustedProxies } = config;
+  const admit = createAdmission(parts);
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
-
-  /** What every request under /v1 passes, in this order, before anything is said about its path. */
-  async function admit(request: Request, response: ApiResponse, endpoint?: Endpoint): Promise<Caller> {
-    const keyHash = keyHashOf(request, environment);
-    let caller = await principals.find(keyHash);
-    response.locals.keyId = caller.principal.keyId;
-    try {
-      checkCaller(caller, request, endpoint);
-    } catch (refusal) {
-      // A key that was revoked a moment ago gets 401, not 403: who is refused on a cached verdict is asked about again.
-      if (!caller.fresh) await principals.ask(keyHash);
-      throw refusal;
-    }
-    const { workspaceId, keyId } = caller.principal;
-    const decision = await limiter.check({ workspaceId, environment, keyId });
-    if (decision.outcome === 'revoked') principals.forget(keyHash);
-    // Auth has the last word on a marked key, and on every key while marks cannot be seen.
-    if (decision.outcome === 'revoked' || (decision.outcome === 'unknown' && !caller.fresh)) {
-      caller = await principals.ask(keyHash);
-      checkCaller(caller, request, endpoint);
-    }
-    setLimitHeaders(response, decision, config.rateLimitWindowSeconds);
-    checkLimits(decision);
-    return caller;
-  }
-
-  function checkCaller(caller: Caller, request: Request, endpoint: Endpoint | undefined): void {
-    checkAllowlist(caller, request, { trustedProxies, log });
-    if (endpoint) checkScope(caller, endpoint.scope);
-  }
 
   /** What a request to an endpoint passes after that. */
   async function serve(endpoint: Endpoint, request: Request, response: ApiResponse): Promise<void> {
@@ -81,6 +41,11 @@ export function createApp(parts: AppParts): RequestListener {
       principal,
       environment,
       requestId: response.locals.requestId,
+      context: () => ({
+        requestId: response.locals.requestId,
+        principal,
+        clientAddress: response.locals.client().address,
+      }),
       id: String(request.params.id ?? ''),
       query,
       body,
@@ -103,7 +68,7 @@ export function createApp(parts: AppParts): RequestListener {
   return (incoming, outgoing) => {
     const request = incoming as Request;
     const response = outgoing as ApiResponse;
-    response.locals = newLocals(request);
+    response.locals = newLocals(request, trustedProxies);
     response.setHeader('X-Request-ID', response.locals.requestId);
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');

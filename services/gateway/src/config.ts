@@ -1,4 +1,5 @@
-import { type Settings, SettingsError } from '@rms/service';
+import type { Limits } from '@rms/limiter';
+import { type MetricsAddress, type Settings, SettingsError } from '@rms/service';
 import { type CidrList, parseCidrs } from './checks/cidr-list.ts';
 
 export interface GatewayConfig {
@@ -9,8 +10,10 @@ export interface GatewayConfig {
   readonly publicLiveUrl: string | undefined;
   readonly publicSandboxUrl: string | undefined;
   readonly trustedProxies: CidrList;
-  /** What the RateLimit-Policy header says beside the limit itself. */
-  readonly rateLimitWindowSeconds: number;
+  /** Limits of keys and workspaces that have none of their own. */
+  readonly limits: Limits;
+  /** Undefined: metrics are not shown. */
+  readonly metricsAddress: MetricsAddress | undefined;
 }
 
 export function readGatewayConfig(settings: Settings): GatewayConfig {
@@ -21,7 +24,12 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     publicLiveUrl: settings.PUBLIC_API_URL,
     publicSandboxUrl: settings.PUBLIC_SANDBOX_URL,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
-    rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+    limits: {
+      rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+      rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+      monthlyQuota: settings.MONTHLY_QUOTA,
+    },
+    metricsAddress: settings.METRICS_ADDRESS,
   };
 }
 

@@ -1,19 +1,30 @@
 import { createRedisLimiter, type Limiter } from '@rms/limiter';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
+import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, type RpcClient } from '@rms/rpc';
-import { createLogger, gatheringStdout, type Logger, requireSettings, type Settings } from '@rms/service';
+import {
+  createLogger,
+  createMetrics,
+  gatheringStdout,
+  type Logger,
+  type Metrics,
+  requireSettings,
+  type Settings,
+} from '@rms/service';
 
 export interface GatewayContext {
   readonly auth: RpcClient<typeof KeysService>;
+  readonly keyUses: RpcClient<typeof KeyUsesService>;
   readonly resources: RpcClient<typeof ResourcesService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   /** The health service of each of the three. */
   readonly health: Readonly<Record<'auth' | 'resources' | 'webhooks', RpcClient<typeof Health>>>;
   readonly limiter: Limiter;
   readonly log: Logger;
+  readonly metrics: Metrics;
 }
 
 /** A call that takes longer is answered with 504. */
@@ -27,9 +38,12 @@ export function createGatewayContext(settings: Settings, overrides: Partial<Gate
     overrides.log ?? createLogger({ name: 'gateway', level: settings.LOG_LEVEL, destination: gatheringStdout() });
   const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs });
   const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs });
+  const metrics = overrides.metrics ?? createMetrics('gateway');
   return {
     log,
+    metrics,
     auth: overrides.auth ?? createClient(KeysService, client(settings.AUTH_ADDRESS)),
+    keyUses: overrides.keyUses ?? createClient(KeyUsesService, client(settings.AUTH_ADDRESS)),
     resources: overrides.resources ?? createClient(ResourcesService, client(settings.RESOURCES_ADDRESS)),
     webhooks: overrides.webhooks ?? createClient(WebhooksService, client(settings.WEBHOOKS_ADDRESS)),
     health: overrides.health ?? {
@@ -37,11 +51,11 @@ export function createGatewayContext(settings: Settings, overrides: Partial<Gate
       resources: health(settings.RESOURCES_ADDRESS),
       webhooks: health(settings.WEBHOOKS_ADDRESS),
     },
-    limiter: overrides.limiter ?? createServiceLimiter(settings, log),
+    limiter: overrides.limiter ?? createServiceLimiter(settings, log, metrics),
   };
 }
 
-function createServiceLimiter(settings: Settings, log: Logger): Limiter {
+function createServiceLimiter(settings: Settings, log: Logger, metrics: Metrics): Limiter {
   requireSettings(settings, 'REDIS_URL');
   return createRedisLimiter({
     url: settings.REDIS_URL,
@@ -49,5 +63,7 @@ function createServiceLimiter(settings: Settings, log: Logger): Limiter {
     rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
     rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
     monthlyQuota: settings.MONTHLY_QUOTA,
+    authFailureLimit: settings.AUTH_FAILURE_LIMIT,
+    metrics,
   });
 }

@@ -1,10 +1,13 @@
-import type { Service } from '@rms/service';
+import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
 import { createBackend } from './backend/backend.ts';
+import { FailedAuthentications } from './checks/failed-authentications.ts';
+import { KeyUses } from './checks/key-uses.ts';
 import { Principals } from './checks/principals.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
 import { type Listener, listen } from './http/listener.ts';
+import { createGatewayMetrics } from './metrics.ts';
 import { createProbes } from './probes.ts';
 
 export interface GatewayService extends Service {
@@ -22,10 +25,17 @@ const graceMs = 20_000;
  *   stop:  not ready → no new connections, requests under way end → clients and limiter end
  */
 export function createGateway(config: GatewayConfig, context: GatewayContext): GatewayService {
-  const { auth, resources, webhooks, health, limiter, log } = context;
+  const { auth, resources, webhooks, health, limiter, log, metrics } = context;
   const backend = createBackend(resources, webhooks);
   const probes = createProbes({ health, limiter });
-  const principals = { live: new Principals(auth, 'live'), sandbox: new Principals(auth, 'sandbox') };
+  const principals = {
+    live: new Principals(auth, 'live', config.limits),
+    sandbox: new Principals(auth, 'sandbox', config.limits),
+  };
+  const failures = new FailedAuthentications(limiter);
+  const keyUses = new KeyUses(context.keyUses, log);
+  const counts = createGatewayMetrics(metrics);
+  let metricsServer: MetricsServer | undefined;
   const ports = { live: config.livePort, sandbox: config.sandboxPort };
   const listeners: Partial<Record<keyof typeof ports, Listener>> = {};
   const unsubscribe = limiter.onMarksLost(() => {
@@ -42,8 +52,10 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   const stop = async () => {
     probes.draining = true;
     await Promise.all([listeners.live?.stop(graceMs), listeners.sandbox?.stop(graceMs)]);
+    await keyUses.stop();
+    await metricsServer?.stop();
     unsubscribe();
-    for (const client of [auth, resources, webhooks, ...Object.values(health)]) client.close();
+    for (const client of [auth, context.keyUses, resources, webhooks, ...Object.values(health)]) client.close();
     await limiter.stop();
   };
   return {
@@ -52,13 +64,18 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       return { live: addressOf('live'), sandbox: addressOf('sandbox') };
     },
     async start() {
+      if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics]);
       await limiter.start();
+      keyUses.start();
       for (const environment of ['live', 'sandbox'] as const) {
         const app = createApp({
           environment,
           config,
           principals: principals[environment],
           limiter,
+          failures,
+          keyUses,
+          metrics: counts,
           backend,
           probes,
           log,

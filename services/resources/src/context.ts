@@ -1,11 +1,12 @@
 import { createKafkaBus, type EventBus } from '@rms/bus';
 import { createPool, type Pool } from '@rms/db';
-import { createLogger, type Logger, requireSettings, type Settings } from '@rms/service';
+import { createLogger, createMetrics, type Logger, type Metrics, requireSettings, type Settings } from '@rms/service';
 
 export interface ResourcesContext {
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly log: Logger;
+  readonly metrics: Metrics;
 }
 
 /** The real parts; a test or standalone passes its own for some of them. */
@@ -16,6 +17,7 @@ export function createResourcesContext(
   const log = overrides.log ?? createLogger({ name: 'resources', level: settings.LOG_LEVEL });
   return {
     log,
+    metrics: overrides.metrics ?? createMetrics('resources'),
     pool: overrides.pool ?? createServicePool(settings, log),
     bus: overrides.bus ?? createServiceBus(settings, log),
   };

@@ -23,6 +23,8 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
     host: config.host,
     port: config.port,
     log,
+    metrics: context.metrics,
+    metricsAddress: config.metricsAddress,
     services: [
       rpcService(ResourcesService, {
         batchCreateResources: batchCreateResources(parts),

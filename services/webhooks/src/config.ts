@@ -1,11 +1,13 @@
 import { deriveKey, readMasterKey } from '@rms/secrets';
-import { requireSettings, type Settings, SettingsError } from '@rms/service';
+import { type MetricsAddress, requireSettings, type Settings, SettingsError } from '@rms/service';
 import { parseCidr } from './egress/addresses.ts';
 
 export interface WebhooksConfig {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Undefined: metrics are not shown. */
+  readonly metricsAddress: MetricsAddress | undefined;
   /** Seals secrets; 32 bytes. */
   readonly secretKey: Buffer;
   /** Authenticates page tokens; 32 bytes. */
@@ -35,6 +37,7 @@ export function readWebhooksConfig(settings: Settings): WebhooksConfig {
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
+    metricsAddress: settings.METRICS_ADDRESS,
     secretKey: deriveKey(master, 'webhook secrets'),
     pageTokenKey: deriveKey(master, 'webhooks page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,

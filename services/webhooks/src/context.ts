@@ -1,11 +1,12 @@
 import { createKafkaBus, type EventBus } from '@rms/bus';
 import { createPool, type Pool } from '@rms/db';
-import { createLogger, type Logger, requireSettings, type Settings } from '@rms/service';
+import { createLogger, createMetrics, type Logger, type Metrics, requireSettings, type Settings } from '@rms/service';
 
 export interface WebhooksContext {
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly log: Logger;
+  readonly metrics: Metrics;
 }
 
 /** The real parts; a test or standalone passes its own for some of them. */
@@ -13,6 +14,7 @@ export function createWebhooksContext(settings: Settings, overrides: Partial<Web
   const log = overrides.log ?? createLogger({ name: 'webhooks', level: settings.LOG_LEVEL });
   return {
     log,
+    metrics: overrides.metrics ?? createMetrics('webhooks'),
     pool: overrides.pool ?? createServicePool(settings, log),
     bus: overrides.bus ?? createServiceBus(settings, log),
   };

@@ -57,6 +57,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     host: config.host,
     port: config.port,
     log,
+    metrics: context.metrics,
+    metricsAddress: config.metricsAddress,
     services: [
       rpcService(WebhooksService, {
         createWebhook: createWebhook(parts),

@@ -3,9 +3,10 @@ import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import type { KeyScope, StoredKey } from './key.ts';
+import type { KeyUse } from './use-queries.ts';
 
 /** A stored key as rms.auth.v1.Key. */
-export function toKeyMessage(key: StoredKey) {
+export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = []) {
   return {
     id: key.id,
     workspaceId: key.workspaceId,
@@ -16,6 +17,14 @@ export function toKeyMessage(key: StoredKey) {
     createTime: timestampFromDate(key.createdAt),
     allowedIps: [...key.allowedIps],
     replacedById: key.replacedById ?? '',
+    createdBy: key.createdBy,
+    uses: uses.map(({ lastUsedAt, address, userAgent, requests }) => ({
+      lastUseTime: timestampFromDate(lastUsedAt),
+      address,
+      userAgent,
+      requests: BigInt(requests),
+    })),
+    ...(key.rateLimitRequests === undefined ? {} : { rateLimitRequests: BigInt(key.rateLimitRequests) }),
     ...(key.expiresAt ? { expireTime: timestampFromDate(key.expiresAt) } : {}),
     ...(key.revokedAt ? { revokeTime: timestampFromDate(key.revokedAt) } : {}),
     ...(key.rolledAt ? { rollTime: timestampFromDate(key.rolledAt) } : {}),

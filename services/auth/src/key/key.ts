@@ -4,6 +4,7 @@ import { type FieldViolation, RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import ipaddr from 'ipaddr.js';
 import { nameViolations } from '../name.ts';
+import { limitViolations } from '../plan/plan.ts';
 
 export type KeyScope = 'read' | 'write' | 'admin';
 
@@ -24,6 +25,20 @@ export interface StoredKey {
   /** From then on api_key_expired. */
   readonly rolledAt: Date | undefined;
   readonly replacedById: string | undefined;
+  /** "key:key_…", "operator:alice@laptop", "system"; empty: unknown. */
+  readonly createdBy: string;
+  /** Counts changes. */
+  readonly version: number;
+  /** Requests it may make in a window; 0: no limit; undefined: as the workspace's plan says. */
+  readonly rateLimitRequests: number | undefined;
+}
+
+/** What an operator chooses of a key. */
+export interface KeyInput {
+  readonly name: string;
+  readonly allowedIps: readonly string[];
+  readonly expiresAt: Date | undefined;
+  readonly rateLimitRequests: number | undefined;
 }
 
 export type KeyVerdict = 'valid' | 'invalid' | 'expired';
@@ -33,19 +48,29 @@ const allowedIpsLimit = 100;
 const latestExpiry = new Date('9999-12-31T23:59:59.999Z');
 
 /** A new key with its value, which is not kept. */
-export function makeKey(
-  input: Pick<StoredKey, 'workspaceId' | 'environment' | 'name' | 'scope' | 'allowedIps' | 'expiresAt'>,
-): { key: StoredKey; value: string } {
+export function makeKey(input: KeyInput & Pick<StoredKey, 'workspaceId' | 'environment' | 'scope' | 'createdBy'>): {
+  key: StoredKey;
+  value: string;
+} {
   const value = generateApiKey(input.environment);
+  const { workspaceId, environment, scope, name, allowedIps, expiresAt, rateLimitRequests, createdBy } = input;
   const key: StoredKey = {
-    ...input,
+    workspaceId,
+    environment,
     id: newId('key'),
     hash: hashOfApiKey(value),
     hint: hintOfApiKey(value),
+    name,
+    scope,
+    allowedIps,
     createdAt: new Date(),
+    expiresAt,
     revokedAt: undefined,
     rolledAt: undefined,
     replacedById: undefined,
+    createdBy,
+    version: 1,
+    rateLimitRequests,
   };
   return { key, value };
 }
@@ -67,10 +92,7 @@ export function endOfKey({ expiresAt, rolledAt }: StoredKey): Date | undefined {
 }
 
 /** Checks what an operator asks for; throws one `invalid_request` that names every wrong field. */
-export function checkKeyInput(
-  input: { name: string; allowedIps: readonly string[]; expiresAt: Date | undefined },
-  now: Date,
-) {
+export function checkKeyInput(input: KeyInput, now: Date): KeyInput {
   const details: FieldViolation[] = nameViolations(input.name);
   // Neither is true of a date that JavaScript cannot hold.
   if (input.expiresAt && !(input.expiresAt > now && input.expiresAt <= latestExpiry)) {
@@ -84,8 +106,9 @@ export function checkKeyInput(
     if (!cidr) details.push({ field: `allowed_ips[${i}]`, message: `"${text}" is neither an address nor a CIDR` });
     return cidr ?? text;
   });
+  details.push(...limitViolations('rate_limit_requests', input.rateLimitRequests));
   if (details.length > 0) throw new RmsError('invalid_request', { details });
-  return { name: input.name, expiresAt: input.expiresAt, allowedIps: [...new Set(allowedIps)] };
+  return { ...input, allowedIps: [...new Set(allowedIps)] };
 }
 
 /** "10.1.2.3/8" → "10.0.0.0/8", "::ffff:192.0.2.1" → "192.0.2.1/32"; undefined if it is no address or CIDR. */

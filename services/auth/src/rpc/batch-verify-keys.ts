@@ -1,21 +1,20 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { KeyEnvironment } from '@rms/api-key';
-import { RmsError } from '@rms/errors';
 import { type KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { endOfKey, judgeKey } from '../key/key.ts';
 import { fromEnvironmentMessage, toScopeMessage } from '../key/key-message.ts';
 import { findKeysByHash } from '../key/key-queries.ts';
-import { type HandlerContext, translated } from './handler.ts';
+import { toLimitsMessage } from '../plan/plan-message.ts';
+import { checkBatchSize, type HandlerParts, translated } from './handler.ts';
 
 const batchLimit = 1_000;
 
 /** One statement for all of them; each gets an answer of its own, in the order asked. */
-export function batchVerifyKeys({ pool }: HandlerContext): Handlers<typeof KeysService>['batchVerifyKeys'] {
+export function batchVerifyKeys({ pool }: HandlerParts): Handlers<typeof KeysService>['batchVerifyKeys'] {
   return ({ requests }) =>
     translated(async () => {
-      if (requests.length > batchLimit)
-        throw new RmsError('invalid_request', { message: 'too many requests in one batch' });
+      checkBatchSize(requests, batchLimit);
       const environments = requests.map(({ environment }) => fromEnvironmentMessage(environment));
       const found = await findKeysByHash(
         pool,
@@ -24,8 +23,8 @@ export function batchVerifyKeys({ pool }: HandlerContext): Handlers<typeof KeysS
       const byHash = new Map(found.map((one) => [one.key.hash.toString('hex'), one]));
       return {
         results: requests.map(({ keyHash, environment }, i) => {
-          const { key, now } = byHash.get(Buffer.from(keyHash).toString('hex')) ?? {};
-          if (!key || !now) return { verdict: KeyVerdict.INVALID };
+          const { key, now, plan } = byHash.get(Buffer.from(keyHash).toString('hex')) ?? {};
+          if (!key || !now || !plan) return { verdict: KeyVerdict.INVALID };
           const verdict = judgeKey(key, environments[i] as KeyEnvironment, now);
           if (verdict === 'invalid') return { verdict: KeyVerdict.INVALID };
           if (verdict === 'expired') return { verdict: KeyVerdict.EXPIRED };
@@ -34,6 +33,8 @@ export function batchVerifyKeys({ pool }: HandlerContext): Handlers<typeof KeysS
             verdict: KeyVerdict.VALID,
             principal: { workspaceId: key.workspaceId, environment, keyId: key.id, scope: toScopeMessage(key.scope) },
             allowedIps: [...key.allowedIps],
+            version: BigInt(key.version),
+            limits: toLimitsMessage({ ...plan, rateLimitRequests: key.rateLimitRequests ?? plan.rateLimitRequests }),
             ...(end ? { expireTime: timestampFromDate(end) } : {}),
           };
         }),

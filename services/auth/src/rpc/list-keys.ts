@@ -3,9 +3,10 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Handlers } from '@rms/rpc';
 import { fromEnvironmentMessage, toKeyMessage } from '../key/key-message.ts';
 import { listKeysOf } from '../key/key-queries.ts';
-import { type HandlerContext, translated } from './handler.ts';
+import { readUses } from '../key/use-queries.ts';
+import { type HandlerParts, translated } from './handler.ts';
 
-export function listKeys({ pool }: HandlerContext): Handlers<typeof KeysService>['listKeys'] {
+export function listKeys({ pool }: HandlerParts): Handlers<typeof KeysService>['listKeys'] {
   return ({ workspaceId, environment }) =>
     translated(async () => {
       const both = environment === Environment.UNSPECIFIED;
@@ -14,6 +15,7 @@ export function listKeys({ pool }: HandlerContext): Handlers<typeof KeysService>
         workspaceId,
         both ? ['live', 'sandbox'] : [fromEnvironmentMessage(environment)],
       );
-      return { keys: keys.map(toKeyMessage) };
+      const uses = await readUses(pool, keys);
+      return { keys: keys.map((key) => toKeyMessage(key, uses.get(key.id))) };
     });
 }

@@ -2,8 +2,8 @@ import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_servic
 import type { Handlers } from '@rms/rpc';
 import { toWorkspaceMessage } from '../workspace/workspace-message.ts';
 import { listAllWorkspaces } from '../workspace/workspace-queries.ts';
-import { type HandlerContext, translated } from './handler.ts';
+import { type HandlerParts, translated } from './handler.ts';
 
-export function listWorkspaces({ pool }: HandlerContext): Handlers<typeof WorkspacesService>['listWorkspaces'] {
+export function listWorkspaces({ pool }: HandlerParts): Handlers<typeof WorkspacesService>['listWorkspaces'] {
   return () => translated(async () => ({ workspaces: (await listAllWorkspaces(pool)).map(toWorkspaceMessage) }));
 }

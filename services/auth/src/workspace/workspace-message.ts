@@ -2,6 +2,6 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Workspace } from './workspace.ts';
 
 /** A workspace as rms.auth.v1.Workspace. */
-export function toWorkspaceMessage({ id, name, createdAt }: Workspace) {
-  return { id, name, createTime: timestampFromDate(createdAt) };
+export function toWorkspaceMessage({ id, name, createdAt, plan }: Workspace) {
+  return { id, name, createTime: timestampFromDate(createdAt), plan: plan ?? '' };
 }

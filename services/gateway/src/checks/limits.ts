@@ -4,7 +4,6 @@ import type { LimitDecision, LimitState } from '@rms/limiter';
 
 /** Says the state of the limits (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*). */
 export function setLimitHeaders(response: ServerResponse, decision: LimitDecision, windowSeconds: number): void {
-  if (decision.outcome === 'revoked') return;
   const policies: string[] = [];
   const states: string[] = [];
   const add = (name: string, { limit, remaining, resetSeconds }: LimitState, window: string) => {
@@ -17,7 +16,7 @@ export function setLimitHeaders(response: ServerResponse, decision: LimitDecisio
     response.setHeader('X-RateLimit-Remaining', decision.rate.remaining);
     response.setHeader('X-RateLimit-Reset', decision.rate.resetSeconds);
   }
-  if (decision.outcome !== 'unknown' && decision.quota) add('month', decision.quota, '');
+  if (decision.quota) add('month', decision.quota, '');
   if (policies.length === 0) return;
   response.setHeader('RateLimit-Policy', policies.join(', '));
   response.setHeader('RateLimit', states.join(', '));
@@ -25,7 +24,7 @@ export function setLimitHeaders(response: ServerResponse, decision: LimitDecisio
 
 /** Throws `rate_limit_exceeded` or `quota_exceeded` with a Retry-After that is true. */
 export function checkLimits(decision: LimitDecision): void {
-  if (decision.outcome !== 'rate_limited' && decision.outcome !== 'quota_exceeded') return;
+  if (decision.outcome === 'allowed') return;
   const code = decision.outcome === 'rate_limited' ? 'rate_limit_exceeded' : 'quota_exceeded';
   throw new RmsError(code, { retryAfterSeconds: decision.retryAfterSeconds });
 }

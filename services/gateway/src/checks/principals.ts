@@ -1,7 +1,13 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
-import { type KeysService, KeyVerdict, type VerifyKeyResult } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import type { Limits } from '@rms/limiter';
+import {
+  type KeysService,
+  KeyVerdict,
+  type Limits as LimitsMessage,
+  type VerifyKeyResult,
+} from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, type Principal } from '@rms/proto/rms/common/v1/common_pb';
 import { coalesce, type RpcClient } from '@rms/rpc';
 import { LRUCache } from 'lru-cache';
@@ -11,12 +17,15 @@ import { type CidrList, parseCidrs } from './cidr-list.ts';
 export interface Caller {
   readonly principal: Principal;
   readonly allowedIps: CidrList;
+  /** The version of the key that this verdict was made on. */
+  readonly version: number;
+  readonly limits: Limits;
   /** False: this verdict is from the cache, and may be up to half a minute old. */
   readonly fresh: boolean;
 }
 
 const cacheSize = 10_000;
-/** Shorter than the time for which revocation marks stand in Redis. */
+/** Shorter than the time for which marks of key changes stand in Redis. */
 const cacheTtlMs = 30_000;
 
 /** Behind an auth that hangs nobody waits longer than for its deadline and this. */
@@ -26,11 +35,20 @@ const gather = { maxWaitMs: 2_000 };
 export class Principals {
   readonly #environment: Environment;
   readonly #cache = new LRUCache<string, Caller>({ max: cacheSize, ttl: cacheTtlMs });
+  /** Keys that are none, or are revoked: neither ever becomes valid. */
+  readonly #invalid = new LRUCache<string, true>({ max: cacheSize, ttl: cacheTtlMs });
+  readonly #limits: Limits;
   readonly #verify: (keyHash: Uint8Array) => Promise<VerifyKeyResult>;
   /** The latest look-up under way of each key. Only its answer is cached, and only if nothing made it void meanwhile. */
   readonly #latest = new Map<string, symbol>();
 
-  constructor(auth: Pick<RpcClient<typeof KeysService>, 'batchVerifyKeys'>, environment: KeyEnvironment) {
+  /** @param limits those of keys and workspaces that have none of their own */
+  constructor(
+    auth: Pick<RpcClient<typeof KeysService>, 'batchVerifyKeys'>,
+    environment: KeyEnvironment,
+    limits: Limits,
+  ) {
+    this.#limits = limits;
     this.#environment = environment === 'live' ? Environment.LIVE : Environment.SANDBOX;
     this.#verify = coalesce(async (hashes: Uint8Array[]) => {
       const requests = hashes.map((keyHash) => ({ keyHash, environment: this.#environment }));
@@ -38,10 +56,12 @@ export class Principals {
     }, gather);
   }
 
-  /** Throws `invalid_api_key` or `api_key_expired`. */
-  async find(keyHash: Buffer): Promise<Caller> {
-    const cached = this.#cache.get(keyHash.toString('base64'));
-    return cached ?? this.ask(keyHash);
+  /** What is known of a key; undefined if auth has to be asked. Throws `invalid_api_key`. */
+  cached(keyHash: Buffer): Caller | undefined {
+    const cacheKey = keyHash.toString('base64');
+    const caller = this.#cache.get(cacheKey);
+    if (!caller && this.#invalid.has(cacheKey)) throw new RmsError('invalid_api_key');
+    return caller;
   }
 
   /** Asks auth, whatever the cache holds. Throws `invalid_api_key` or `api_key_expired`. */
@@ -51,10 +71,17 @@ export class Principals {
     const lookUp = Symbol();
     this.#latest.set(cacheKey, lookUp);
     try {
-      const { verdict, principal, expireTime, allowedIps } = await this.#verify(keyHash);
+      const { verdict, principal, expireTime, allowedIps, version, limits } = await this.#verify(keyHash);
+      if (verdict === KeyVerdict.INVALID) this.#invalid.set(cacheKey, true);
       if (verdict === KeyVerdict.EXPIRED) throw new RmsError('api_key_expired');
       if (verdict !== KeyVerdict.VALID || !principal) throw new RmsError('invalid_api_key');
-      const caller: Caller = { principal, allowedIps: parseCidrs(allowedIps), fresh: true };
+      const caller: Caller = {
+        principal,
+        allowedIps: parseCidrs(allowedIps),
+        version: Number(version),
+        limits: toLimits(limits, this.#limits),
+        fresh: true,
+      };
       const ttl = expireTime ? Math.min(cacheTtlMs, timestampDate(expireTime).getTime() - Date.now()) : cacheTtlMs;
       if (this.#latest.get(cacheKey) === lookUp && ttl > 0)
         this.#cache.set(cacheKey, { ...caller, fresh: false }, { ttl });
@@ -64,7 +91,7 @@ export class Principals {
     }
   }
 
-  /** A key is marked as revoked: nothing that was asked about it before now counts. */
+  /** A key has changed: nothing that was asked about it before now counts. */
   forget(keyHash: Buffer): void {
     const cacheKey = keyHash.toString('base64');
     this.#latest.delete(cacheKey);
@@ -75,5 +102,16 @@ export class Principals {
   forgetAll(): void {
     this.#latest.clear();
     this.#cache.clear();
+    this.#invalid.clear();
   }
+}
+
+/** The limits of a key, its workspace's plan and the installation, in this order. */
+function toLimits(own: LimitsMessage | undefined, all: Limits): Limits {
+  const or = (value: bigint | undefined, otherwise: number) => (value === undefined ? otherwise : Number(value));
+  return {
+    rateLimitRequests: or(own?.rateLimitRequests, all.rateLimitRequests),
+    rateLimitWindowSeconds: or(own?.rateLimitWindowSeconds, all.rateLimitWindowSeconds),
+    monthlyQuota: or(own?.monthlyQuota, all.monthlyQuota),
+  };
 }

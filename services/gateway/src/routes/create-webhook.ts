@@ -14,11 +14,11 @@ export const createWebhook = defineEndpoint({
   idempotent: true,
   body: createWebhookBody,
   success: { status: 201, description: 'The new webhook with its secret.', schema: oneNewWebhook },
-  async handle({ body, principal, requestId, idempotencyKey, backend }) {
+  async handle({ context, body, principal, idempotencyKey, backend }) {
     const { workspaceId, environment } = principal;
     const { webhook, secret, replayed } = await backend.webhooks.createWebhook(
       { workspaceId, environment, url: body.url, events: body.events, idempotencyKey },
-      { context: { requestId, principal } },
+      { context: context() },
     );
     const json = oneJson(webhookJson(present(webhook), secret));
     return replayed ? { status: 201, json, headers: { 'Idempotency-Replayed': 'true' } } : { status: 201, json };

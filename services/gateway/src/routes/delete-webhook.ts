@@ -10,10 +10,10 @@ export const deleteWebhook = defineEndpoint({
   tag: 'Webhooks',
   scope: 'admin',
   success: { status: 204, description: 'The webhook is gone.' },
-  async handle({ id, principal, requestId, backend }) {
+  async handle({ context, id, principal, backend }) {
     checkId('wh', id);
     const { workspaceId, environment } = principal;
-    await backend.webhooks.deleteWebhook({ workspaceId, environment, id }, { context: { requestId, principal } });
+    await backend.webhooks.deleteWebhook({ workspaceId, environment, id }, { context: context() });
     return { status: 204 };
   },
 });

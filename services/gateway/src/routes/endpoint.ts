@@ -1,15 +1,20 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { KeyEnvironment } from '@rms/api-key';
-import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
+import type { CallContextSchema, Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { ZodType } from 'zod';
 import type { Backend } from '../backend/backend.ts';
 import type { RequiredScope } from '../checks/scope.ts';
 import type { Answer } from '../http/respond.ts';
+
+type CallContext = MessageInitShape<typeof CallContextSchema>;
 
 /** A request that has passed every check, as an endpoint sees it. */
 export interface Call<Query, Body> {
   readonly principal: Principal;
   readonly environment: KeyEnvironment;
   readonly requestId: string;
+  /** Who calls and for which request, for a call that serves this request alone. */
+  context(): CallContext;
   /** The `{id}` of the path; empty if it has none. */
   readonly id: string;
   readonly query: Query;

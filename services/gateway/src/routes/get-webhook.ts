@@ -12,12 +12,12 @@ export const getWebhook = defineEndpoint({
   tag: 'Webhooks',
   scope: 'admin',
   success: { status: 200, description: 'The webhook, without its secret.', schema: oneWebhook },
-  async handle({ id, principal, requestId, backend, signal }) {
+  async handle({ context, id, principal, backend, signal }) {
     checkId('wh', id);
     const { workspaceId, environment } = principal;
     const { webhook } = await backend.webhooks.getWebhook(
       { workspaceId, environment, id },
-      { context: { requestId, principal }, signal: signal() },
+      { context: context(), signal: signal() },
     );
     return { status: 200, json: oneJson(webhookJson(present(webhook))) };
   },

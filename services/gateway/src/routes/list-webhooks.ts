@@ -16,11 +16,11 @@ export const listWebhooks = defineEndpoint({
   scope: 'admin',
   query: z.strictObject(pageQuery),
   success: { status: 200, description: 'A page of webhooks.', schema: listOf(webhook).meta({ id: 'WebhookList' }) },
-  async handle({ query, principal, requestId, backend, baseUrl, signal }) {
+  async handle({ context, query, principal, backend, baseUrl, signal }) {
     const { workspaceId, environment } = principal;
     const page = await backend.webhooks.listWebhooks(
       { workspaceId, environment, pageSize: pageSizeOf(query), pageToken: query.cursor ?? '' },
-      { context: { requestId, principal }, signal: signal() },
+      { context: context(), signal: signal() },
     );
     const items = page.webhooks.map((item) => webhookJson(item));
     return listAnswer(items, page, baseUrl() + path, query);

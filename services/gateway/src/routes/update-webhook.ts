@@ -14,7 +14,7 @@ export const updateWebhook = defineEndpoint({
   scope: 'admin',
   body: updateWebhookBody,
   success: { status: 200, description: 'The webhook after the change.', schema: oneWebhook },
-  async handle({ id, body, principal, requestId, backend }) {
+  async handle({ context, id, body, principal, backend }) {
     checkId('wh', id);
     const { workspaceId, environment } = principal;
     const { url, events, status } = body;
@@ -27,7 +27,7 @@ export const updateWebhook = defineEndpoint({
         ...(events === undefined ? {} : { events: { types: events } }),
         ...(status === undefined ? {} : { status: webhookStatusMessages[status] }),
       },
-      { context: { requestId, principal } },
+      { context: context() },
     );
     return { status: 200, json: oneJson(webhookJson(present(webhook))) };
   },

@@ -91,6 +91,27 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
    * @generated from field: string replaced_by_id = 12;
    */
   replacedById: string;
+
+  /**
+   * Who made it: "key:key_…", "operator:alice@laptop"; empty: unknown.
+   *
+   * @generated from field: string created_by = 13;
+   */
+  createdBy: string;
+
+  /**
+   * Requests it may make in a window, in place of the plan's; 0: no limit.
+   *
+   * @generated from field: optional int64 rate_limit_requests = 14;
+   */
+  rateLimitRequests?: bigint | undefined;
+
+  /**
+   * Who has used it of late, the latest first; at most 50. Known some seconds after the use.
+   *
+   * @generated from field: repeated rms.auth.v1.KeyUse uses = 15;
+   */
+  uses: KeyUse[];
 };
 
 /**
@@ -98,4 +119,41 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
  * Use `create(KeySchema)` to create a new message.
  */
 export declare const KeySchema: GenMessage<Key>;
+
+/**
+ * One client of a key: an address and a user agent.
+ *
+ * @generated from message rms.auth.v1.KeyUse
+ */
+export declare type KeyUse = Message<"rms.auth.v1.KeyUse"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp last_use_time = 1;
+   */
+  lastUseTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string address = 2;
+   */
+  address: string;
+
+  /**
+   * At most 256 characters.
+   *
+   * @generated from field: string user_agent = 3;
+   */
+  userAgent: string;
+
+  /**
+   * How many requests it has made, ever.
+   *
+   * @generated from field: int64 requests = 4;
+   */
+  requests: bigint;
+};
+
+/**
+ * Describes the message rms.auth.v1.KeyUse.
+ * Use `create(KeyUseSchema)` to create a new message.
+ */
+export declare const KeyUseSchema: GenMessage<KeyUse>;
 

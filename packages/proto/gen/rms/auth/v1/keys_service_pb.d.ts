@@ -7,6 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Environment, Principal, Scope } from "../../common/v1/common_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Key } from "./key_pb.js";
+import type { Status } from "../../../google/rpc/status_pb.js";
 
 /**
  * Describes the file rms/auth/v1/keys_service.proto.
@@ -50,6 +51,13 @@ export declare type CreateKeyRequest = Message<"rms.auth.v1.CreateKeyRequest"> &
    * @generated from field: repeated string allowed_ips = 6;
    */
   allowedIps: string[];
+
+  /**
+   * Unset: that of the workspace's plan; 0: no limit.
+   *
+   * @generated from field: optional int64 rate_limit_requests = 7;
+   */
+  rateLimitRequests?: bigint | undefined;
 };
 
 /**
@@ -156,6 +164,213 @@ export declare type RevokeKeyResponse = Message<"rms.auth.v1.RevokeKeyResponse">
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export declare const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse>;
+
+/**
+ * @generated from message rms.auth.v1.BatchRevokeKeysRequest
+ */
+export declare type BatchRevokeKeysRequest = Message<"rms.auth.v1.BatchRevokeKeysRequest"> & {
+  /**
+   * At most 1,000.
+   *
+   * @generated from field: repeated rms.auth.v1.RevokeKeyRequest requests = 1;
+   */
+  requests: RevokeKeyRequest[];
+};
+
+/**
+ * Describes the message rms.auth.v1.BatchRevokeKeysRequest.
+ * Use `create(BatchRevokeKeysRequestSchema)` to create a new message.
+ */
+export declare const BatchRevokeKeysRequestSchema: GenMessage<BatchRevokeKeysRequest>;
+
+/**
+ * @generated from message rms.auth.v1.RevokeKeyResult
+ */
+export declare type RevokeKeyResult = Message<"rms.auth.v1.RevokeKeyResult"> & {
+  /**
+   * @generated from oneof rms.auth.v1.RevokeKeyResult.result
+   */
+  result: {
+    /**
+     * @generated from field: rms.auth.v1.Key key = 1;
+     */
+    value: Key;
+    case: "key";
+  } | {
+    /**
+     * @generated from field: google.rpc.Status error = 2;
+     */
+    value: Status;
+    case: "error";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message rms.auth.v1.RevokeKeyResult.
+ * Use `create(RevokeKeyResultSchema)` to create a new message.
+ */
+export declare const RevokeKeyResultSchema: GenMessage<RevokeKeyResult>;
+
+/**
+ * @generated from message rms.auth.v1.BatchRevokeKeysResponse
+ */
+export declare type BatchRevokeKeysResponse = Message<"rms.auth.v1.BatchRevokeKeysResponse"> & {
+  /**
+   * @generated from field: repeated rms.auth.v1.RevokeKeyResult results = 1;
+   */
+  results: RevokeKeyResult[];
+};
+
+/**
+ * Describes the message rms.auth.v1.BatchRevokeKeysResponse.
+ * Use `create(BatchRevokeKeysResponseSchema)` to create a new message.
+ */
+export declare const BatchRevokeKeysResponseSchema: GenMessage<BatchRevokeKeysResponse>;
+
+/**
+ * @generated from message rms.auth.v1.UpdateKeyRequest
+ */
+export declare type UpdateKeyRequest = Message<"rms.auth.v1.UpdateKeyRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * @generated from field: optional string name = 3;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: rms.auth.v1.UpdateKeyRequest.AllowedIps allowed_ips = 4;
+   */
+  allowedIps?: UpdateKeyRequest_AllowedIps | undefined;
+
+  /**
+   * @generated from field: rms.auth.v1.UpdateKeyRequest.RateLimit rate_limit = 5;
+   */
+  rateLimit?: UpdateKeyRequest_RateLimit | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.UpdateKeyRequest.
+ * Use `create(UpdateKeyRequestSchema)` to create a new message.
+ */
+export declare const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest>;
+
+/**
+ * @generated from message rms.auth.v1.UpdateKeyRequest.AllowedIps
+ */
+export declare type UpdateKeyRequest_AllowedIps = Message<"rms.auth.v1.UpdateKeyRequest.AllowedIps"> & {
+  /**
+   * @generated from field: repeated string cidrs = 1;
+   */
+  cidrs: string[];
+};
+
+/**
+ * Describes the message rms.auth.v1.UpdateKeyRequest.AllowedIps.
+ * Use `create(UpdateKeyRequest_AllowedIpsSchema)` to create a new message.
+ */
+export declare const UpdateKeyRequest_AllowedIpsSchema: GenMessage<UpdateKeyRequest_AllowedIps>;
+
+/**
+ * @generated from message rms.auth.v1.UpdateKeyRequest.RateLimit
+ */
+export declare type UpdateKeyRequest_RateLimit = Message<"rms.auth.v1.UpdateKeyRequest.RateLimit"> & {
+  /**
+   * Unset: that of the workspace's plan; 0: no limit.
+   *
+   * @generated from field: optional int64 requests = 1;
+   */
+  requests?: bigint | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.UpdateKeyRequest.RateLimit.
+ * Use `create(UpdateKeyRequest_RateLimitSchema)` to create a new message.
+ */
+export declare const UpdateKeyRequest_RateLimitSchema: GenMessage<UpdateKeyRequest_RateLimit>;
+
+/**
+ * @generated from message rms.auth.v1.UpdateKeyResponse
+ */
+export declare type UpdateKeyResponse = Message<"rms.auth.v1.UpdateKeyResponse"> & {
+  /**
+   * @generated from field: rms.auth.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.UpdateKeyResponse.
+ * Use `create(UpdateKeyResponseSchema)` to create a new message.
+ */
+export declare const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse>;
+
+/**
+ * @generated from message rms.auth.v1.BatchFindKeysRequest
+ */
+export declare type BatchFindKeysRequest = Message<"rms.auth.v1.BatchFindKeysRequest"> & {
+  /**
+   * SHA-256 of the values, 32 bytes each; at most 1,000.
+   *
+   * @generated from field: repeated bytes key_hashes = 1;
+   */
+  keyHashes: Uint8Array[];
+};
+
+/**
+ * Describes the message rms.auth.v1.BatchFindKeysRequest.
+ * Use `create(BatchFindKeysRequestSchema)` to create a new message.
+ */
+export declare const BatchFindKeysRequestSchema: GenMessage<BatchFindKeysRequest>;
+
+/**
+ * @generated from message rms.auth.v1.FoundKey
+ */
+export declare type FoundKey = Message<"rms.auth.v1.FoundKey"> & {
+  /**
+   * Unset: there is no such key.
+   *
+   * @generated from field: rms.auth.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+
+  /**
+   * @generated from field: string workspace_name = 2;
+   */
+  workspaceName: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.FoundKey.
+ * Use `create(FoundKeySchema)` to create a new message.
+ */
+export declare const FoundKeySchema: GenMessage<FoundKey>;
+
+/**
+ * @generated from message rms.auth.v1.BatchFindKeysResponse
+ */
+export declare type BatchFindKeysResponse = Message<"rms.auth.v1.BatchFindKeysResponse"> & {
+  /**
+   * In the order asked.
+   *
+   * @generated from field: repeated rms.auth.v1.FoundKey results = 1;
+   */
+  results: FoundKey[];
+};
+
+/**
+ * Describes the message rms.auth.v1.BatchFindKeysResponse.
+ * Use `create(BatchFindKeysResponseSchema)` to create a new message.
+ */
+export declare const BatchFindKeysResponseSchema: GenMessage<BatchFindKeysResponse>;
 
 /**
  * @generated from message rms.auth.v1.RollKeyRequest
@@ -289,6 +504,20 @@ export declare type VerifyKeyResult = Message<"rms.auth.v1.VerifyKeyResult"> & {
    * @generated from field: repeated string allowed_ips = 4;
    */
   allowedIps: string[];
+
+  /**
+   * Counts changes of the key; a mark of a later one makes this verdict void.
+   *
+   * @generated from field: int64 version = 5;
+   */
+  version: bigint;
+
+  /**
+   * What the key and its workspace's plan say of limits.
+   *
+   * @generated from field: rms.auth.v1.Limits limits = 6;
+   */
+  limits?: Limits | undefined;
 };
 
 /**
@@ -296,6 +525,34 @@ export declare type VerifyKeyResult = Message<"rms.auth.v1.VerifyKeyResult"> & {
  * Use `create(VerifyKeyResultSchema)` to create a new message.
  */
 export declare const VerifyKeyResultSchema: GenMessage<VerifyKeyResult>;
+
+/**
+ * Limits that differ from the settings of the installation; 0: no limit.
+ *
+ * @generated from message rms.auth.v1.Limits
+ */
+export declare type Limits = Message<"rms.auth.v1.Limits"> & {
+  /**
+   * @generated from field: optional int64 rate_limit_requests = 1;
+   */
+  rateLimitRequests?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 rate_limit_window_seconds = 2;
+   */
+  rateLimitWindowSeconds?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 monthly_quota = 3;
+   */
+  monthlyQuota?: bigint | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.Limits.
+ * Use `create(LimitsSchema)` to create a new message.
+ */
+export declare const LimitsSchema: GenMessage<Limits>;
 
 /**
  * @generated from message rms.auth.v1.BatchVerifyKeysResponse
@@ -378,6 +635,36 @@ export declare const KeysService: GenService<{
     methodKind: "unary";
     input: typeof RevokeKeyRequestSchema;
     output: typeof RevokeKeyResponseSchema;
+  },
+  /**
+   * The same for several, each with an answer of its own.
+   *
+   * @generated from rpc rms.auth.v1.KeysService.BatchRevokeKeys
+   */
+  batchRevokeKeys: {
+    methodKind: "unary";
+    input: typeof BatchRevokeKeysRequestSchema;
+    output: typeof BatchRevokeKeysResponseSchema;
+  },
+  /**
+   * Changes what is sent; answers once the change holds at every gateway.
+   *
+   * @generated from rpc rms.auth.v1.KeysService.UpdateKey
+   */
+  updateKey: {
+    methodKind: "unary";
+    input: typeof UpdateKeyRequestSchema;
+    output: typeof UpdateKeyResponseSchema;
+  },
+  /**
+   * All that is known of keys that turned up somewhere, by the SHA-256 of their values. For operators.
+   *
+   * @generated from rpc rms.auth.v1.KeysService.BatchFindKeys
+   */
+  batchFindKeys: {
+    methodKind: "unary";
+    input: typeof BatchFindKeysRequestSchema;
+    output: typeof BatchFindKeysResponseSchema;
   },
   /**
    * Makes a key with the same name, scope, allowlist and environment; the old one works on for `overlap`, then answers

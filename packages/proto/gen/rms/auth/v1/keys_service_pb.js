@@ -4,6 +4,7 @@
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_rpc_status } from "../../../google/rpc/status_pb.js";
 import { file_rms_auth_v1_key } from "./key_pb.js";
 import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
 
@@ -11,7 +12,7 @@ import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
  * Describes the file rms/auth/v1/keys_service.proto.
  */
 export const file_rms_auth_v1_keys_service = /*@__PURE__*/
-  fileDesc("Ch5ybXMvYXV0aC92MS9rZXlzX3NlcnZpY2UucHJvdG8SC3Jtcy5hdXRoLnYxItIBChBDcmVhdGVLZXlSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSIwoFc2NvcGUYAyABKA4yFC5ybXMuY29tbW9uLnYxLlNjb3BlEgwKBG5hbWUYBCABKAkSLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2FsbG93ZWRfaXBzGAYgAygJIkUKEUNyZWF0ZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLnJtcy5hdXRoLnYxLktleRIRCglrZXlfdmFsdWUYAiABKAkiWAoPTGlzdEtleXNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQiMgoQTGlzdEtleXNSZXNwb25zZRIeCgRrZXlzGAEgAygLMhAucm1zLmF1dGgudjEuS2V5IjQKEFJldm9rZUtleVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEgoKAmlkGAIgASgJIjIKEVJldm9rZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLnJtcy5hdXRoLnYxLktleSJeCg5Sb2xsS2V5UmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSCgoCaWQYAiABKAkSKgoHb3ZlcmxhcBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJmCg9Sb2xsS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAucm1zLmF1dGgudjEuS2V5EhEKCWtleV92YWx1ZRgCIAEoCRIhCgdvbGRfa2V5GAMgASgLMhAucm1zLmF1dGgudjEuS2V5IlUKEFZlcmlmeUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAwSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50IkkKFkJhdGNoVmVyaWZ5S2V5c1JlcXVlc3QSLwoIcmVxdWVzdHMYASADKAsyHS5ybXMuYXV0aC52MS5WZXJpZnlLZXlSZXF1ZXN0Iq4BCg9WZXJpZnlLZXlSZXN1bHQSKAoHdmVyZGljdBgBIAEoDjIXLnJtcy5hdXRoLnYxLktleVZlcmRpY3QSKwoJcHJpbmNpcGFsGAIgASgLMhgucm1zLmNvbW1vbi52MS5QcmluY2lwYWwSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2FsbG93ZWRfaXBzGAQgAygJIkgKF0JhdGNoVmVyaWZ5S2V5c1Jlc3BvbnNlEi0KB3Jlc3VsdHMYASADKAsyHC5ybXMuYXV0aC52MS5WZXJpZnlLZXlSZXN1bHQqcgoKS2V5VmVyZGljdBIbChdLRVlfVkVSRElDVF9VTlNQRUNJRklFRBAAEhUKEUtFWV9WRVJESUNUX1ZBTElEEAESFwoTS0VZX1ZFUkRJQ1RfSU5WQUxJRBACEhcKE0tFWV9WRVJESUNUX0VYUElSRUQQAzKSAwoLS2V5c1NlcnZpY2USSgoJQ3JlYXRlS2V5Eh0ucm1zLmF1dGgudjEuQ3JlYXRlS2V5UmVxdWVzdBoeLnJtcy5hdXRoLnYxLkNyZWF0ZUtleVJlc3BvbnNlEkcKCExpc3RLZXlzEhwucm1zLmF1dGgudjEuTGlzdEtleXNSZXF1ZXN0Gh0ucm1zLmF1dGgudjEuTGlzdEtleXNSZXNwb25zZRJKCglSZXZva2VLZXkSHS5ybXMuYXV0aC52MS5SZXZva2VLZXlSZXF1ZXN0Gh4ucm1zLmF1dGgudjEuUmV2b2tlS2V5UmVzcG9uc2USRAoHUm9sbEtleRIbLnJtcy5hdXRoLnYxLlJvbGxLZXlSZXF1ZXN0Ghwucm1zLmF1dGgudjEuUm9sbEtleVJlc3BvbnNlElwKD0JhdGNoVmVyaWZ5S2V5cxIjLnJtcy5hdXRoLnYxLkJhdGNoVmVyaWZ5S2V5c1JlcXVlc3QaJC5ybXMuYXV0aC52MS5CYXRjaFZlcmlmeUtleXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_rms_auth_v1_key, file_rms_common_v1_common]);
+  fileDesc("Ch5ybXMvYXV0aC92MS9rZXlzX3NlcnZpY2UucHJvdG8SC3Jtcy5hdXRoLnYxIowCChBDcmVhdGVLZXlSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSIwoFc2NvcGUYAyABKA4yFC5ybXMuY29tbW9uLnYxLlNjb3BlEgwKBG5hbWUYBCABKAkSLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2FsbG93ZWRfaXBzGAYgAygJEiAKE3JhdGVfbGltaXRfcmVxdWVzdHMYByABKANIAIgBAUIWChRfcmF0ZV9saW1pdF9yZXF1ZXN0cyJFChFDcmVhdGVLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5ybXMuYXV0aC52MS5LZXkSEQoJa2V5X3ZhbHVlGAIgASgJIlgKD0xpc3RLZXlzUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50IjIKEExpc3RLZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLnJtcy5hdXRoLnYxLktleSI0ChBSZXZva2VLZXlSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIKCgJpZBgCIAEoCSIyChFSZXZva2VLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5ybXMuYXV0aC52MS5LZXkiSQoWQmF0Y2hSZXZva2VLZXlzUmVxdWVzdBIvCghyZXF1ZXN0cxgBIAMoCzIdLnJtcy5hdXRoLnYxLlJldm9rZUtleVJlcXVlc3QiYQoPUmV2b2tlS2V5UmVzdWx0Eh8KA2tleRgBIAEoCzIQLnJtcy5hdXRoLnYxLktleUgAEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIICgZyZXN1bHQiSAoXQmF0Y2hSZXZva2VLZXlzUmVzcG9uc2USLQoHcmVzdWx0cxgBIAMoCzIcLnJtcy5hdXRoLnYxLlJldm9rZUtleVJlc3VsdCKaAgoQVXBkYXRlS2V5UmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSCgoCaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBEj0KC2FsbG93ZWRfaXBzGAQgASgLMigucm1zLmF1dGgudjEuVXBkYXRlS2V5UmVxdWVzdC5BbGxvd2VkSXBzEjsKCnJhdGVfbGltaXQYBSABKAsyJy5ybXMuYXV0aC52MS5VcGRhdGVLZXlSZXF1ZXN0LlJhdGVMaW1pdBobCgpBbGxvd2VkSXBzEg0KBWNpZHJzGAEgAygJGi8KCVJhdGVMaW1pdBIVCghyZXF1ZXN0cxgBIAEoA0gAiAEBQgsKCV9yZXF1ZXN0c0IHCgVfbmFtZSIyChFVcGRhdGVLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5ybXMuYXV0aC52MS5LZXkiKgoUQmF0Y2hGaW5kS2V5c1JlcXVlc3QSEgoKa2V5X2hhc2hlcxgBIAMoDCJBCghGb3VuZEtleRIdCgNrZXkYASABKAsyEC5ybXMuYXV0aC52MS5LZXkSFgoOd29ya3NwYWNlX25hbWUYAiABKAkiPwoVQmF0Y2hGaW5kS2V5c1Jlc3BvbnNlEiYKB3Jlc3VsdHMYASADKAsyFS5ybXMuYXV0aC52MS5Gb3VuZEtleSJeCg5Sb2xsS2V5UmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSCgoCaWQYAiABKAkSKgoHb3ZlcmxhcBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJmCg9Sb2xsS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAucm1zLmF1dGgudjEuS2V5EhEKCWtleV92YWx1ZRgCIAEoCRIhCgdvbGRfa2V5GAMgASgLMhAucm1zLmF1dGgudjEuS2V5IlUKEFZlcmlmeUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAwSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50IkkKFkJhdGNoVmVyaWZ5S2V5c1JlcXVlc3QSLwoIcmVxdWVzdHMYASADKAsyHS5ybXMuYXV0aC52MS5WZXJpZnlLZXlSZXF1ZXN0IuQBCg9WZXJpZnlLZXlSZXN1bHQSKAoHdmVyZGljdBgBIAEoDjIXLnJtcy5hdXRoLnYxLktleVZlcmRpY3QSKwoJcHJpbmNpcGFsGAIgASgLMhgucm1zLmNvbW1vbi52MS5QcmluY2lwYWwSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2FsbG93ZWRfaXBzGAQgAygJEg8KB3ZlcnNpb24YBSABKAMSIwoGbGltaXRzGAYgASgLMhMucm1zLmF1dGgudjEuTGltaXRzIrYBCgZMaW1pdHMSIAoTcmF0ZV9saW1pdF9yZXF1ZXN0cxgBIAEoA0gAiAEBEiYKGXJhdGVfbGltaXRfd2luZG93X3NlY29uZHMYAiABKANIAYgBARIaCg1tb250aGx5X3F1b3RhGAMgASgDSAKIAQFCFgoUX3JhdGVfbGltaXRfcmVxdWVzdHNCHAoaX3JhdGVfbGltaXRfd2luZG93X3NlY29uZHNCEAoOX21vbnRobHlfcXVvdGEiSAoXQmF0Y2hWZXJpZnlLZXlzUmVzcG9uc2USLQoHcmVzdWx0cxgBIAMoCzIcLnJtcy5hdXRoLnYxLlZlcmlmeUtleVJlc3VsdCpyCgpLZXlWZXJkaWN0EhsKF0tFWV9WRVJESUNUX1VOU1BFQ0lGSUVEEAASFQoRS0VZX1ZFUkRJQ1RfVkFMSUQQARIXChNLRVlfVkVSRElDVF9JTlZBTElEEAISFwoTS0VZX1ZFUkRJQ1RfRVhQSVJFRBADMpQFCgtLZXlzU2VydmljZRJKCglDcmVhdGVLZXkSHS5ybXMuYXV0aC52MS5DcmVhdGVLZXlSZXF1ZXN0Gh4ucm1zLmF1dGgudjEuQ3JlYXRlS2V5UmVzcG9uc2USRwoITGlzdEtleXMSHC5ybXMuYXV0aC52MS5MaXN0S2V5c1JlcXVlc3QaHS5ybXMuYXV0aC52MS5MaXN0S2V5c1Jlc3BvbnNlEkoKCVJldm9rZUtleRIdLnJtcy5hdXRoLnYxLlJldm9rZUtleVJlcXVlc3QaHi5ybXMuYXV0aC52MS5SZXZva2VLZXlSZXNwb25zZRJcCg9CYXRjaFJldm9rZUtleXMSIy5ybXMuYXV0aC52MS5CYXRjaFJldm9rZUtleXNSZXF1ZXN0GiQucm1zLmF1dGgudjEuQmF0Y2hSZXZva2VLZXlzUmVzcG9uc2USSgoJVXBkYXRlS2V5Eh0ucm1zLmF1dGgudjEuVXBkYXRlS2V5UmVxdWVzdBoeLnJtcy5hdXRoLnYxLlVwZGF0ZUtleVJlc3BvbnNlElYKDUJhdGNoRmluZEtleXMSIS5ybXMuYXV0aC52MS5CYXRjaEZpbmRLZXlzUmVxdWVzdBoiLnJtcy5hdXRoLnYxLkJhdGNoRmluZEtleXNSZXNwb25zZRJECgdSb2xsS2V5Ehsucm1zLmF1dGgudjEuUm9sbEtleVJlcXVlc3QaHC5ybXMuYXV0aC52MS5Sb2xsS2V5UmVzcG9uc2USXAoPQmF0Y2hWZXJpZnlLZXlzEiMucm1zLmF1dGgudjEuQmF0Y2hWZXJpZnlLZXlzUmVxdWVzdBokLnJtcy5hdXRoLnYxLkJhdGNoVmVyaWZ5S2V5c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status, file_rms_auth_v1_key, file_rms_common_v1_common]);
 
 /**
  * Describes the message rms.auth.v1.CreateKeyRequest.
@@ -56,46 +57,123 @@ export const RevokeKeyResponseSchema = /*@__PURE__*/
   messageDesc(file_rms_auth_v1_keys_service, 5);
 
 /**
+ * Describes the message rms.auth.v1.BatchRevokeKeysRequest.
+ * Use `create(BatchRevokeKeysRequestSchema)` to create a new message.
+ */
+export const BatchRevokeKeysRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 6);
+
+/**
+ * Describes the message rms.auth.v1.RevokeKeyResult.
+ * Use `create(RevokeKeyResultSchema)` to create a new message.
+ */
+export const RevokeKeyResultSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 7);
+
+/**
+ * Describes the message rms.auth.v1.BatchRevokeKeysResponse.
+ * Use `create(BatchRevokeKeysResponseSchema)` to create a new message.
+ */
+export const BatchRevokeKeysResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 8);
+
+/**
+ * Describes the message rms.auth.v1.UpdateKeyRequest.
+ * Use `create(UpdateKeyRequestSchema)` to create a new message.
+ */
+export const UpdateKeyRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 9);
+
+/**
+ * Describes the message rms.auth.v1.UpdateKeyRequest.AllowedIps.
+ * Use `create(UpdateKeyRequest_AllowedIpsSchema)` to create a new message.
+ */
+export const UpdateKeyRequest_AllowedIpsSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 9, 0);
+
+/**
+ * Describes the message rms.auth.v1.UpdateKeyRequest.RateLimit.
+ * Use `create(UpdateKeyRequest_RateLimitSchema)` to create a new message.
+ */
+export const UpdateKeyRequest_RateLimitSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 9, 1);
+
+/**
+ * Describes the message rms.auth.v1.UpdateKeyResponse.
+ * Use `create(UpdateKeyResponseSchema)` to create a new message.
+ */
+export const UpdateKeyResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 10);
+
+/**
+ * Describes the message rms.auth.v1.BatchFindKeysRequest.
+ * Use `create(BatchFindKeysRequestSchema)` to create a new message.
+ */
+export const BatchFindKeysRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 11);
+
+/**
+ * Describes the message rms.auth.v1.FoundKey.
+ * Use `create(FoundKeySchema)` to create a new message.
+ */
+export const FoundKeySchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 12);
+
+/**
+ * Describes the message rms.auth.v1.BatchFindKeysResponse.
+ * Use `create(BatchFindKeysResponseSchema)` to create a new message.
+ */
+export const BatchFindKeysResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 13);
+
+/**
  * Describes the message rms.auth.v1.RollKeyRequest.
  * Use `create(RollKeyRequestSchema)` to create a new message.
  */
 export const RollKeyRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_keys_service, 6);
+  messageDesc(file_rms_auth_v1_keys_service, 14);
 
 /**
  * Describes the message rms.auth.v1.RollKeyResponse.
  * Use `create(RollKeyResponseSchema)` to create a new message.
  */
 export const RollKeyResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_keys_service, 7);
+  messageDesc(file_rms_auth_v1_keys_service, 15);
 
 /**
  * Describes the message rms.auth.v1.VerifyKeyRequest.
  * Use `create(VerifyKeyRequestSchema)` to create a new message.
  */
 export const VerifyKeyRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_keys_service, 8);
+  messageDesc(file_rms_auth_v1_keys_service, 16);
 
 /**
  * Describes the message rms.auth.v1.BatchVerifyKeysRequest.
  * Use `create(BatchVerifyKeysRequestSchema)` to create a new message.
  */
 export const BatchVerifyKeysRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_keys_service, 9);
+  messageDesc(file_rms_auth_v1_keys_service, 17);
 
 /**
  * Describes the message rms.auth.v1.VerifyKeyResult.
  * Use `create(VerifyKeyResultSchema)` to create a new message.
  */
 export const VerifyKeyResultSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_keys_service, 10);
+  messageDesc(file_rms_auth_v1_keys_service, 18);
+
+/**
+ * Describes the message rms.auth.v1.Limits.
+ * Use `create(LimitsSchema)` to create a new message.
+ */
+export const LimitsSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_keys_service, 19);
 
 /**
  * Describes the message rms.auth.v1.BatchVerifyKeysResponse.
  * Use `create(BatchVerifyKeysResponseSchema)` to create a new message.
  */
 export const BatchVerifyKeysResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_keys_service, 11);
+  messageDesc(file_rms_auth_v1_keys_service, 20);
 
 /**
  * Describes the enum rms.auth.v1.KeyVerdict.

@@ -33,6 +33,13 @@ export declare type Workspace = Message<"rms.auth.v1.Workspace"> & {
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * The plan whose limits hold for it; empty: the settings of the installation.
+   *
+   * @generated from field: string plan = 4;
+   */
+  plan: string;
 };
 
 /**

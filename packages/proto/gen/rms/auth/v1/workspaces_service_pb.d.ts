@@ -122,6 +122,45 @@ export declare type BootstrapWorkspaceResponse = Message<"rms.auth.v1.BootstrapW
 export declare const BootstrapWorkspaceResponseSchema: GenMessage<BootstrapWorkspaceResponse>;
 
 /**
+ * @generated from message rms.auth.v1.SetWorkspacePlanRequest
+ */
+export declare type SetWorkspacePlanRequest = Message<"rms.auth.v1.SetWorkspacePlanRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Empty: the settings of the installation.
+   *
+   * @generated from field: string plan = 2;
+   */
+  plan: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.SetWorkspacePlanRequest.
+ * Use `create(SetWorkspacePlanRequestSchema)` to create a new message.
+ */
+export declare const SetWorkspacePlanRequestSchema: GenMessage<SetWorkspacePlanRequest>;
+
+/**
+ * @generated from message rms.auth.v1.SetWorkspacePlanResponse
+ */
+export declare type SetWorkspacePlanResponse = Message<"rms.auth.v1.SetWorkspacePlanResponse"> & {
+  /**
+   * @generated from field: rms.auth.v1.Workspace workspace = 1;
+   */
+  workspace?: Workspace | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.SetWorkspacePlanResponse.
+ * Use `create(SetWorkspacePlanResponseSchema)` to create a new message.
+ */
+export declare const SetWorkspacePlanResponseSchema: GenMessage<SetWorkspacePlanResponse>;
+
+/**
  * Accounts. For operators (the rms command, standalone), not for API clients.
  *
  * @generated from service rms.auth.v1.WorkspacesService
@@ -153,6 +192,16 @@ export declare const WorkspacesService: GenService<{
     methodKind: "unary";
     input: typeof BootstrapWorkspaceRequestSchema;
     output: typeof BootstrapWorkspaceResponseSchema;
+  },
+  /**
+   * Puts a workspace on a plan; its limits hold within half a minute.
+   *
+   * @generated from rpc rms.auth.v1.WorkspacesService.SetWorkspacePlan
+   */
+  setWorkspacePlan: {
+    methodKind: "unary";
+    input: typeof SetWorkspacePlanRequestSchema;
+    output: typeof SetWorkspacePlanResponseSchema;
   },
 }>;
 

@@ -70,6 +70,20 @@ export declare type CallContext = Message<"rms.common.v1.CallContext"> & {
    * @generated from field: rms.common.v1.Principal principal = 3;
    */
   principal?: Principal | undefined;
+
+  /**
+   * Where the client calls from, as the gateway derived it; empty if no client of the API caused this call.
+   *
+   * @generated from field: string client_address = 4;
+   */
+  clientAddress: string;
+
+  /**
+   * A person who acts: "operator:alice@laptop"; empty: the principal's key acts.
+   *
+   * @generated from field: string actor = 5;
+   */
+  actor: string;
 };
 
 /**

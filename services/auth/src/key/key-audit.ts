@@ -1,0 +1,28 @@
+import type { AuditChange } from '@rms/audit';
+import type { StoredKey } from './key.ts';
+
+/** What the audit log says of changes of keys. */
+export function keyCreated(key: StoredKey): AuditChange {
+  return changeOf(key, 'key.created', { scope: key.scope, expires_at: key.expiresAt ?? null, ...settingsOf(key) });
+}
+
+export function keyUpdated(key: StoredKey): AuditChange {
+  return changeOf(key, 'key.updated', settingsOf(key));
+}
+
+export function keyRevoked(key: StoredKey): AuditChange {
+  return changeOf(key, 'key.revoked', { name: key.name });
+}
+
+/** `old` as it is after the roll. */
+export function keyRolled(old: StoredKey): AuditChange {
+  return changeOf(old, 'key.rolled', { name: old.name, replaced_by: old.replacedById, ends_at: old.rolledAt });
+}
+
+function settingsOf({ name, allowedIps, rateLimitRequests }: StoredKey) {
+  return { name, allowed_ips: allowedIps, rate_limit_requests: rateLimitRequests ?? null };
+}
+
+function changeOf(key: StoredKey, action: string, details: Record<string, unknown>): AuditChange {
+  return { workspaceId: key.workspaceId, environment: key.environment, action, targetId: key.id, details };
+}
