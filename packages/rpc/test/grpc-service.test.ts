@@ -1,7 +1,7 @@
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createGrpcService, type GrpcService, type GrpcServiceOptions, rpcService } from '@rms/rpc';
-import { createLogger } from '@rms/service';
+import { createLogger, createMetrics } from '@rms/service';
 import { waitUntil } from '@rms/testkit';
 import { signalled } from './workspaces-server.ts';
 
@@ -13,6 +13,8 @@ function build(overrides: Partial<GrpcServiceOptions> = {}) {
   const logged: { msg: string; level: string }[] = [];
   const service = createGrpcService({
     name: 'unit',
+    metrics: createMetrics('unit'),
+    metricsAddress: undefined,
     host: '127.0.0.1',
     port: 0,
     log: createLogger({ name: 'unit', destination: { write: (line) => void logged.push(JSON.parse(line)) } }),
@@ -21,6 +23,7 @@ function build(overrides: Partial<GrpcServiceOptions> = {}) {
         createWorkspace: async () => ({}),
         listWorkspaces: async () => ({ workspaces: [] }),
         bootstrapWorkspace: async () => ({}),
+        setWorkspacePlan: async () => ({}),
       }),
     ],
     workers: [
@@ -82,6 +85,7 @@ describe('The skeleton of gRPC services', () => {
           },
           listWorkspaces: async () => ({ workspaces: [] }),
           bootstrapWorkspace: async () => ({}),
+          setWorkspacePlan: async () => ({}),
         }),
       ],
     });

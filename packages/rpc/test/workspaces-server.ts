@@ -30,6 +30,7 @@ export async function startWorkspaces(
         createWorkspace: async ({ name }) => ({ workspace: { id: 'ws_1', name } }),
         listWorkspaces: async () => ({ workspaces: [] }),
         bootstrapWorkspace: async () => ({ created: false }),
+        setWorkspacePlan: async () => ({}),
         ...handlers,
       }),
     ],

@@ -51,17 +51,35 @@ describe('429 rate_limit_exceeded and quota_exceeded', () => {
     expect((await api.send('GET', '/v1/resources', { key })).status).toBe(200);
   });
 
+  test('a key and its plan may have limits of their own', async () => {
+    api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '1000', MONTHLY_QUOTA: '0' } });
+    const key = api.auth.newKey('read', {
+      limits: { rateLimitRequests: 2n, rateLimitWindowSeconds: 3600n, monthlyQuota: 50n },
+    });
+    const get = () => (api as TestGateway).send('GET', '/v1/resources', { key: key.value });
+    const { headers } = await get();
+    expect(headers['ratelimit-policy']).toBe('"rate";q=2;w=3600, "month";q=50');
+    expect((await get()).status).toBe(200);
+    expect((await get()).status).toBe(429);
+    await api.change(key, { limits: { rateLimitRequests: 0n } });
+    // This one is still judged by the limits that were known; it brings the new ones.
+    await get();
+    expect((await get()).status).toBe(200);
+    expect((await get()).headers).not.toHaveProperty('ratelimit-policy');
+  });
+
   describeWith('redis', 'with Redis', () => {
     test('two gateways share one limit', async () => {
-      const limits = { rateLimitRequests: 4, rateLimitWindowSeconds: 3600, monthlyQuota: 0 };
+      const limits = { rateLimitRequests: 4, rateLimitWindowSeconds: 3600, monthlyQuota: 0, authFailureLimit: 0 };
       const limiter = () =>
         createRedisLimiter({
           url: testServer('redis'),
           log: createLogger({ name: 'test', level: 'silent' }),
           ...limits,
         });
-      api = await startGateway({ limiter: limiter() });
-      const other = await startGateway({ limiter: limiter() });
+      const env = { RATE_LIMIT_REQUESTS: '4', RATE_LIMIT_WINDOW_SECONDS: '3600', MONTHLY_QUOTA: '0' };
+      api = await startGateway({ limiter: limiter(), env });
+      const other = await startGateway({ limiter: limiter(), env });
       const { workspaceId, keyId, value } = api.auth.newKey('read');
       const twin = other.auth.newKey('read', { workspaceId, keyId, value });
       const statuses: number[] = [];

@@ -12,7 +12,7 @@ function heldPrincipals() {
     new Promise((resolve) => {
       held.push((verdict) => {
         const results = (requests ?? []).map(
-          () => ({ verdict, principal, allowedIps: [] }) as unknown as VerifyKeyResult,
+          () => ({ verdict, principal, allowedIps: [], version: 1n }) as unknown as VerifyKeyResult,
         );
         resolve({ results });
       });
@@ -20,6 +20,7 @@ function heldPrincipals() {
   const principals = new Principals(
     { batchVerifyKeys } as unknown as ConstructorParameters<typeof Principals>[0],
     'live',
+    { rateLimitRequests: 10, rateLimitWindowSeconds: 60, monthlyQuota: 0 },
   );
   return { principals, held };
 }
@@ -32,12 +33,13 @@ describe('Principals', () => {
     ['forgetAll', (principals: Principals) => principals.forgetAll()],
   ])('%s makes the look-up under way void: its answer is not cached', async (_, makeVoid) => {
     const { principals, held } = heldPrincipals();
-    const first = principals.find(one);
+    const first = principals.ask(one);
     await waitUntil(() => held.length === 1, { what: 'the look-up' });
     makeVoid(principals);
     held[0]?.(KeyVerdict.VALID);
     expect((await first).fresh).toBe(true);
-    const second = principals.find(one);
+    expect(principals.cached(one)).toBeUndefined();
+    const second = principals.ask(one);
     await waitUntil(() => held.length === 2, { what: 'another look-up' });
     held[1]?.(KeyVerdict.INVALID);
     await expect(second).rejects.toMatchObject({ code: 'invalid_api_key' });
@@ -45,12 +47,12 @@ describe('Principals', () => {
 
   test('forgetting one key does not touch the look-up of another', async () => {
     const { principals, held } = heldPrincipals();
-    const found = principals.find(other);
+    const found = principals.ask(other);
     await waitUntil(() => held.length === 1, { what: 'the look-up' });
     principals.forget(one);
     held[0]?.(KeyVerdict.VALID);
     await found;
-    expect((await principals.find(other)).fresh).toBe(false);
+    expect(principals.cached(other)).toMatchObject({ fresh: false, version: 1 });
     expect(held).toHaveLength(1);
   });
 });

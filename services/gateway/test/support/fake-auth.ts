@@ -1,8 +1,10 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { generateApiKey, hashOfApiKey } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
-import { KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { KeyUsesService, type ReportedKeyUse } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
+import { KeysService, KeyVerdict, type LimitsSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { rpcService } from '@rms/rpc';
 
@@ -14,6 +16,8 @@ export interface FakeKey {
   verdict: KeyVerdict;
   allowedIps: string[];
   expiresAt: Date | undefined;
+  version: number;
+  limits: MessageInitShape<typeof LimitsSchema>;
 }
 
 const scopes = { read: Scope.READ, write: Scope.WRITE, admin: Scope.ADMIN };
@@ -37,11 +41,23 @@ export class FakeAuth {
       verdict: KeyVerdict.VALID,
       allowedIps: [],
       expiresAt: undefined,
+      version: 1,
+      limits: {},
       ...changes,
     };
     this.#keys.set(hashOfApiKey(key.value).toString('hex'), key);
     return key;
   }
+
+  /** What was reported of uses of keys. */
+  readonly uses: ReportedKeyUse[] = [];
+
+  readonly usesService = rpcService(KeyUsesService, {
+    batchReportKeyUses: async ({ uses }) => {
+      this.uses.push(...uses);
+      return {};
+    },
+  });
 
   readonly service = rpcService(KeysService, {
     batchVerifyKeys: async ({ requests }) => {
@@ -54,6 +70,8 @@ export class FakeAuth {
           verdict: KeyVerdict.VALID,
           principal: { workspaceId: key.workspaceId, environment, keyId: key.keyId, scope: scopes[key.scope] },
           allowedIps: [...key.allowedIps],
+          version: BigInt(key.version),
+          limits: key.limits,
           ...(key.expiresAt ? { expireTime: timestampFromDate(key.expiresAt) } : {}),
         };
       });
@@ -62,8 +80,11 @@ export class FakeAuth {
     },
     createKey: notForGateways,
     listKeys: notForGateways,
-    revokeKey: notForGateways,
+    updateKey: notForGateways,
     rollKey: notForGateways,
+    revokeKey: notForGateways,
+    batchRevokeKeys: notForGateways,
+    batchFindKeys: notForGateways,
   });
 }
 

@@ -1,10 +1,10 @@
 import { createMemoryLimiter, type Limiter } from '@rms/limiter';
-import { type RpcServer, serve } from '@rms/rpc';
+import { type RpcServer, type rpcService, serve } from '@rms/rpc';
 import { createLogger, readSettings } from '@rms/service';
 import { type Contract, createContract } from '../../../../test/api/support/openapi-contract.ts';
 import { createGateway, createGatewayContext, type GatewayService, readGatewayConfig } from '../../src/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
-import { FakeAuth } from './fake-auth.ts';
+import { FakeAuth, type FakeKey } from './fake-auth.ts';
 import { FakeResources } from './fake-resources.ts';
 import { FakeWebhooks } from './fake-webhooks.ts';
 import { type SendOptions, send, type WireAnswer } from './wire.ts';
@@ -21,6 +21,8 @@ export interface TestGateway {
   readonly lines: readonly Record<string, unknown>[];
   /** Sends to the live listener, and holds the answer to the OpenAPI document. */
   send(method: string, path: string, options?: SendOptions): Promise<WireAnswer>;
+  /** Changes a key as auth does: gateways hear of it by a mark. */
+  change(key: FakeKey, changes: Partial<Pick<FakeKey, 'verdict' | 'allowedIps' | 'limits'>>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -34,13 +36,13 @@ export async function startGateway(
     level: 'info',
     destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
   });
-  const start = async (service: (FakeAuth | FakeResources | FakeWebhooks)['service']) => {
-    const server = await serve({ host: '127.0.0.1', port: 0, services: [service], log });
+  const start = async (...services: ReturnType<typeof rpcService>[]) => {
+    const server = await serve({ host: '127.0.0.1', port: 0, services, log });
     server.health.set(true);
     return server;
   };
   const servers = {
-    auth: await start(auth.service),
+    auth: await start(auth.service, auth.usesService),
     resources: await start(resources.service),
     webhooks: await start(webhooks.service),
   };
@@ -56,6 +58,7 @@ export async function startGateway(
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
+      authFailureLimit: settings.AUTH_FAILURE_LIMIT,
     });
   const config = { ...readGatewayConfig(settings), livePort: 0, sandboxPort: 0 };
   const gateway = createGateway(config, createGatewayContext(settings, { log, limiter }));
@@ -72,6 +75,10 @@ export async function startGateway(
       const answer = await send(gateway.addresses.live, method, path, sendOptions);
       contract.check({ ...answer, method, path });
       return answer;
+    },
+    async change(key, changes) {
+      Object.assign(key, changes, { version: key.version + 1 });
+      await limiter.mark([key]);
     },
     async stop() {
       await gateway.stop();

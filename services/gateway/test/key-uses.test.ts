@@ -1,0 +1,62 @@
+import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
+import { createLogger } from '@rms/service';
+import { KeyUses } from '../src/checks/key-uses.ts';
+import { startGateway } from './support/start-gateway.ts';
+
+describe('Uses of keys', () => {
+  test('are reported in one call, each client of a key once, when the gateway stops at the latest', async () => {
+    const api = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.1' } });
+    const [one, other] = [api.auth.newKey('read'), api.auth.newKey('read')];
+    const get = (key: string, from: string, agent: string) =>
+      api.send('GET', '/v1/resources', { key, headers: { 'X-Forwarded-For': from, 'User-Agent': agent } });
+    for (let i = 0; i < 3; i += 1) await get(one.value, '192.0.2.1', 'curl/8');
+    await get(one.value, '192.0.2.2', 'x'.repeat(300));
+    await get(other.value, '192.0.2.1', 'curl/8');
+    await api.stop();
+    expect(
+      api.auth.uses.map(({ keyId, address, userAgent, requests }) => [keyId, address, userAgent, requests]),
+    ).toEqual([
+      [one.keyId, '192.0.2.1', 'curl/8', 3n],
+      [one.keyId, '192.0.2.2', 'x'.repeat(256), 1n],
+      [other.keyId, '192.0.2.1', 'curl/8', 1n],
+    ]);
+  });
+
+  test('what could not be reported comes with the next report', async () => {
+    const reports: unknown[][] = [];
+    let fail = true;
+    const auth = {
+      batchReportKeyUses: async ({ uses = [] }: { uses?: unknown[] }) => {
+        if (fail) throw new Error('away');
+        reports.push(uses);
+        return {};
+      },
+    };
+    const uses = new KeyUses(auth as unknown as ConstructorParameters<typeof KeyUses>[0], silent);
+    const principal = { keyId: 'key_1' } as Principal;
+    uses.note(principal, '192.0.2.1', undefined);
+    await uses.flush();
+    uses.note(principal, '192.0.2.1', undefined);
+    fail = false;
+    await uses.flush();
+    expect(reports).toMatchObject([[{ keyId: 'key_1', userAgent: '', requests: 2n }]]);
+    await uses.flush();
+    expect(reports).toHaveLength(1);
+  });
+
+  test('memory is bounded: clients past the limit are not told of', async () => {
+    let reported = 0;
+    const auth = {
+      batchReportKeyUses: async ({ uses = [] }: { uses?: unknown[] }) => {
+        reported = uses.length;
+        return {};
+      },
+    };
+    const uses = new KeyUses(auth as unknown as ConstructorParameters<typeof KeyUses>[0], silent);
+    for (let i = 0; i < 12_000; i += 1) uses.note({ keyId: `key_${i}` } as Principal, '192.0.2.1', 'a');
+    await uses.flush();
+    expect(reported).toBe(10_000);
+  });
+});
+
+const silent = createLogger({ name: 'test', level: 'silent' });
