@@ -1,19 +1,11 @@
-import { migrations as audit } from '@rms/audit';
-import { migrations as auth } from '@rms/auth/migrations';
-import { createPool, migrate } from '@rms/db';
-import { migrations as outbox } from '@rms/outbox';
-import { migrations as resources } from '@rms/resources/migrations';
-import { type Logger, startFailure } from '@rms/service';
-import { migrations as webhooks } from '@rms/webhooks/migrations';
+import { migrateAll as migrateDatabase } from '@rms/cli/migrate-all';
+import { type Logger, type Settings, startFailure } from '@rms/service';
 
-/** Brings the schemas of all services up to date. */
-export async function migrateAll(databaseUrl: string, log: Logger): Promise<void> {
-  const pool = createPool({ url: databaseUrl, max: 1, applicationName: 'rms-migrate', log });
+/** Brings the schemas of all services up to date; fails in one line. */
+export async function migrateAll(settings: Settings, log: Logger): Promise<void> {
   try {
-    await migrate(pool, [audit, auth, outbox, resources, webhooks]);
+    await migrateDatabase(settings, log);
   } catch (error) {
     throw new Error(`PostgreSQL: ${startFailure(error)}`, { cause: error });
-  } finally {
-    await pool.end();
   }
 }

@@ -45,7 +45,7 @@ export function createSeparateServices(
     async start() {
       const dataDir = openDataDir(settings.DATA_DIR);
       stops.push(() => dataDir.release());
-      await migrateAll(settings.DATABASE_URL, log);
+      await migrateAll(settings, log);
       const env = { ENCRYPTION_KEY: encryptionKey(settings.ENCRYPTION_KEY, dataDir.path) };
       const addresses = {
         auth: settings.AUTH_ADDRESS,

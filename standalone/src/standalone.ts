@@ -49,8 +49,8 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
     const configs = readConfigs({ ...given, ...own });
 
     const DATABASE_URL = given.DATABASE_URL || (await startPostgres(dataDir.path));
-    await migrateAll(DATABASE_URL, log);
     const settings: Settings = { ...given, ...own, DATABASE_URL };
+    await migrateAll(settings, log);
     const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
     const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus({ log: createLog('bus') }) } : {};
 

@@ -1,11 +1,6 @@
-import { migrations as audit } from '@rms/audit';
-import { migrations as auth } from '@rms/auth/migrations';
-import { createPool, migrate } from '@rms/db';
-import { migrations as outbox } from '@rms/outbox';
-import { migrations as resources } from '@rms/resources/migrations';
 import { createLogger, readSettings, SettingsError } from '@rms/service';
-import { migrations as webhooks } from '@rms/webhooks/migrations';
 import { Command } from 'commander';
+import { migrateAll } from '../migrate-all.ts';
 import { print } from '../print.ts';
 
 export function migrateCommand(): Command {
@@ -17,14 +12,9 @@ export function migrateCommand(): Command {
         throw new SettingsError('DATABASE_URL must be set; npm start keeps its embedded database up to date by itself');
       }
       const log = createLogger({ name: 'migrate', level: 'warn', destination: process.stderr });
-      const pool = createPool({ url: settings.DATABASE_URL, max: 1, applicationName: 'rms-migrate', log });
-      try {
-        const results = await migrate(pool, [audit, auth, outbox, resources, webhooks]);
-        print(options, { data: results }, () =>
-          results.map(({ schema, applied }) => `${schema}: ${applied.join(', ') || 'up to date'}`).join('\n'),
-        );
-      } finally {
-        await pool.end();
-      }
+      const data = await migrateAll(settings, log);
+      print(options, { data }, () =>
+        data.map(({ schema, applied }) => `${schema}: ${applied.join(', ') || 'up to date'}`).join('\n'),
+      );
     });
 }

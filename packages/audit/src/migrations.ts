@@ -5,4 +5,6 @@ import type { Migration } from '@rms/db';
 export const migrations: Migration = {
   schema: 'audit',
   directory: fileURLToPath(new URL('../migrations/', import.meta.url)),
+  // Append-only: nobody changes or deletes.
+  grants: { auth: 'select, insert', webhooks: 'insert' },
 };

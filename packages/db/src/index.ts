@@ -3,3 +3,4 @@ export { type Migration, type MigrationResult, migrate } from './migrate.ts';
 export { translatePgError } from './pg-errors.ts';
 export { createPool, type PoolOptions } from './pool.ts';
 export type { Pool, PoolClient, Queryable } from './queryable.ts';
+export { type Grants, roleName, type ServiceRole } from './roles.ts';

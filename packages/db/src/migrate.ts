@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryConfig } from 'pg';
 import type { Pool, PoolClient } from './queryable.ts';
+import { applyGrants, ensureRoles, type Grants } from './roles.ts';
 
 /** One service's schema and the folder of its numbered SQL files. */
 export interface Migration {
   readonly schema: string;
   /** Absolute path; files are named "0001-what-it-does.sql". */
   readonly directory: string;
+  /** What the services may do with its tables. */
+  readonly grants: Grants;
 }
 
 export interface MigrationResult {
@@ -29,14 +32,24 @@ const fileTimeoutMs = 24 * 60 * 60_000;
  * Brings every schema up to its newest file. Forward only: a file that has run is never run again and must not change.
  * Safe to call from several processes at once. A file runs in one transaction, unless its first line is
  * `-- no transaction` (for CREATE INDEX CONCURRENTLY); such a file holds one statement, and one that can be repeated.
+ *
+ * With a `rolePrefix` each service gets a role of its own that may do what `grants` say, and nothing else.
  */
-export async function migrate(pool: Pool, migrations: readonly Migration[]): Promise<MigrationResult[]> {
+export async function migrate(
+  pool: Pool,
+  migrations: readonly Migration[],
+  { rolePrefix }: { rolePrefix?: string | undefined } = {},
+): Promise<MigrationResult[]> {
   const client = await pool.connect();
   try {
     await client.query('set statement_timeout = 0');
     await lock(client);
     const results: MigrationResult[] = [];
-    for (const migration of migrations) results.push(await migrateSchema(client, migration));
+    if (rolePrefix !== undefined) await ensureRoles(client, rolePrefix);
+    for (const migration of migrations) {
+      results.push(await migrateSchema(client, migration));
+      if (rolePrefix !== undefined) await applyGrants(client, rolePrefix, migration.schema, migration.grants);
+    }
     return results;
   } finally {
     // Closing the connection gives up the lock and the session's settings.

@@ -7,6 +7,8 @@ export interface PoolOptions {
   readonly max: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
+  /** The role that each session takes on; unset: that of the login. */
+  readonly role?: string | undefined;
   readonly log: { warn(fields: object, message: string): void };
 }
 
@@ -27,7 +29,7 @@ const sessionOptions = '-c plan_cache_mode=force_custom_plan -c jit=off';
  * A pool whose statements and connection attempts have deadlines, so that no caller hangs on a database that is away.
  * `bigint` values come as text (they may not fit a number), `timestamptz` as Date.
  */
-export function createPool({ url, max, applicationName, log }: PoolOptions): Pool {
+export function createPool({ url, max, applicationName, role, log }: PoolOptions): Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -36,7 +38,7 @@ export function createPool({ url, max, applicationName, log }: PoolOptions): Poo
     statement_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-    options: sessionOptions,
+    options: role === undefined ? sessionOptions : `${sessionOptions} -c role=${role}`,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
   });

@@ -13,7 +13,7 @@ describe('migrate', () => {
   beforeEach(async () => {
     database = await testDatabase([]);
     directory = mkdtempSync(join(tmpdir(), 'rms-migrations-'));
-    migration = { schema: 'thing', directory };
+    migration = { schema: 'thing', directory, grants: {} };
     write('0001-things.sql', 'create table thing.things (id text primary key);');
   });
   afterEach(async () => {

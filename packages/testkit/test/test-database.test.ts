@@ -15,7 +15,7 @@ describe('testDatabase', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  const make = () => testDatabase([{ schema: 'thing', directory }]);
+  const make = () => testDatabase([{ schema: 'thing', directory, grants: {} }]);
 
   test('many at once are migrated, and apart from one another', async () => {
     const databases = await Promise.all(Array.from({ length: 4 }, make));

@@ -1,4 +1,4 @@
-import { createPool, type Pool } from '@rms/db';
+import { createPool, type Pool, roleName } from '@rms/db';
 import { createRedisLimiter, type Limiter } from '@rms/limiter';
 import { createLogger, createMetrics, type Logger, type Metrics, requireSettings, type Settings } from '@rms/service';
 
@@ -23,7 +23,15 @@ export function createAuthContext(settings: Settings, overrides: Partial<AuthCon
 
 function createServicePool(settings: Settings, log: Logger): Pool {
   requireSettings(settings, 'DATABASE_URL');
-  return createPool({ url: settings.DATABASE_URL, max: settings.DATABASE_POOL_SIZE, applicationName: 'rms-auth', log });
+  const prefix = settings.DATABASE_ROLE_PREFIX;
+  const role = prefix && roleName(prefix, 'auth');
+  return createPool({
+    url: settings.DATABASE_URL,
+    max: settings.DATABASE_POOL_SIZE,
+    applicationName: 'rms-auth',
+    role,
+    log,
+  });
 }
 
 function createServiceLimiter(settings: Settings, log: Logger): Limiter {

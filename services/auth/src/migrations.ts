@@ -5,4 +5,5 @@ import type { Migration } from '@rms/db';
 export const migrations: Migration = {
   schema: 'auth',
   directory: fileURLToPath(new URL('../migrations/', import.meta.url)),
+  grants: { auth: 'select, insert, update, delete' },
 };

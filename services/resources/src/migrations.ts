@@ -5,4 +5,5 @@ import type { Migration } from '@rms/db';
 export const migrations: Migration = {
   schema: 'resources',
   directory: fileURLToPath(new URL('../migrations/', import.meta.url)),
+  grants: { resources: 'select, insert, update, delete' },
 };

@@ -1,5 +1,5 @@
 import { createKafkaBus, type EventBus } from '@rms/bus';
-import { createPool, type Pool } from '@rms/db';
+import { createPool, type Pool, roleName } from '@rms/db';
 import { createLogger, createMetrics, type Logger, type Metrics, requireSettings, type Settings } from '@rms/service';
 
 export interface WebhooksContext {
@@ -22,8 +22,9 @@ export function createWebhooksContext(settings: Settings, overrides: Partial<Web
 
 function createServicePool(settings: Settings, log: Logger): Pool {
   requireSettings(settings, 'DATABASE_URL');
-  const { DATABASE_URL: url, DATABASE_POOL_SIZE: max } = settings;
-  return createPool({ url, max, applicationName: 'rms-webhooks', log });
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE: max, DATABASE_ROLE_PREFIX: prefix } = settings;
+  const role = prefix && roleName(prefix, 'webhooks');
+  return createPool({ url, max, applicationName: 'rms-webhooks', role, log });
 }
 
 function createServiceBus(settings: Settings, log: Logger): EventBus {

@@ -5,4 +5,5 @@ import type { Migration } from '@rms/db';
 export const migrations: Migration = {
   schema: 'webhooks',
   directory: fileURLToPath(new URL('../migrations/', import.meta.url)),
+  grants: { webhooks: 'select, insert, update, delete' },
 };

@@ -1,5 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { migrations as audit } from '@rms/audit';
 import { createInProcessBus, type EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
@@ -9,7 +10,7 @@ import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient } from '@rms/rpc';
-import { createLogger } from '@rms/service';
+import { createLogger, createMetrics } from '@rms/service';
 import { testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
@@ -19,12 +20,13 @@ const topic = 'rms.resource-events.v1';
 
 /** The real service on a real database and the in-process bus; webhooks may call loopback. */
 export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
-  const database = await testDatabase([migrations]);
+  const database = await testDatabase([audit, migrations]);
   const pool = createPool({ url: database.url, max: 8, applicationName: 'webhooks', log });
   const bus: EventBus = createInProcessBus({ log });
   const config: WebhooksConfig = {
     host: '127.0.0.1',
     port: 0,
+    metricsAddress: undefined,
     secretKey: Buffer.alloc(32, 1),
     pageTokenKey: Buffer.alloc(32, 2),
     topic,
@@ -36,7 +38,7 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
     releaseLeases: false,
     ...overrides,
   };
-  const service = createWebhooks(config, { pool, bus, log });
+  const service = createWebhooks(config, { pool, bus, log, metrics: createMetrics('webhooks') });
   await service.start();
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);

@@ -26,7 +26,7 @@ export function batchVerifyKeys({ pool }: HandlerParts): Handlers<typeof KeysSer
           const { key, now, plan } = byHash.get(Buffer.from(keyHash).toString('hex')) ?? {};
           if (!key || !now || !plan) return { verdict: KeyVerdict.INVALID };
           const verdict = judgeKey(key, environments[i] as KeyEnvironment, now);
-          if (verdict === 'invalid') return { verdict: KeyVerdict.INVALID };
+          if (verdict === 'invalid') return { verdict: KeyVerdict.INVALID, exists: true };
           if (verdict === 'expired') return { verdict: KeyVerdict.EXPIRED };
           const end = endOfKey(key);
           return {

@@ -11,7 +11,7 @@ import { keyHashOf } from './authenticate.ts';
 import type { FailedAuthentications } from './failed-authentications.ts';
 import type { KeyUses } from './key-uses.ts';
 import { checkLimits, setLimitHeaders } from './limits.ts';
-import type { Caller, Principals } from './principals.ts';
+import { type Caller, KeyRefusal, type Principals } from './principals.ts';
 import { checkScope } from './scope.ts';
 
 export interface AdmissionParts {
@@ -65,16 +65,17 @@ export function createAdmission(parts: AdmissionParts): Admit {
       const keyHash = keyHashOf(request, environment);
       const known = principals.cached(keyHash);
       if (known) return { keyHash, caller: known };
-      failures.refuse(response.locals.client().address);
+      failures.admitLookUp(response.locals.client().address);
       return { keyHash, caller: await principals.ask(keyHash) };
     } catch (thrown) {
       throw await counted(toRmsError(thrown), response);
     }
   }
 
+  /** A key that exists and is not let in any more is nobody's guess. */
   async function counted(error: RmsError, response: ApiResponse): Promise<RmsError> {
     let refusal = error;
-    if (error.kind.httpStatus === 401) {
+    if (error.kind.httpStatus === 401 && !(error instanceof KeyRefusal && error.exists)) {
       await failures.count(response.locals.client().address).catch((tooMany: unknown) => {
         refusal = toRmsError(tooMany);
       });

@@ -4,36 +4,57 @@ import { LRUCache } from 'lru-cache';
 
 const addressesKept = 100_000;
 
+/** What an address that is over its limit may still ask auth about. */
+const lookUpsPerSecond = 10;
+
 /**
- * Limits failed authentications by address, so that keys cannot be guessed. An address that had too many is refused
- * before auth is asked; keys that this gateway knows to be valid pass all the same.
+ * Limits failed authentications by address, so that keys cannot be guessed. An address that had too many gets 429 for
+ * every further one, and auth is asked about few of the keys that it sends; those that are valid pass all the same.
  */
 export class FailedAuthentications {
   readonly #limiter: Pick<Limiter, 'countFailure'>;
-  /** Until when an address is refused, in milliseconds of performance.now(). */
-  readonly #refusedUntilMs = new LRUCache<string, number>({ max: addressesKept });
+  readonly #refused = new LRUCache<string, Refused>({ max: addressesKept });
 
   constructor(limiter: Pick<Limiter, 'countFailure'>) {
     this.#limiter = limiter;
   }
 
-  /** Throws `rate_limit_exceeded` for an address that had too many. */
-  refuse(address: string): void {
-    const untilMs = this.#refusedUntilMs.get(networkOf(address));
-    if (untilMs === undefined) return;
-    const leftMs = untilMs - performance.now();
-    if (leftMs > 0) throw tooMany(leftMs / 1000);
+  /** Before auth is asked about a key. Throws `rate_limit_exceeded`. */
+  admitLookUp(address: string): void {
+    const refused = this.#refusedNow(networkOf(address));
+    if (!refused) return;
+    const nowMs = performance.now();
+    if (nowMs - refused.lookUpsSinceMs >= 1000) {
+      refused.lookUpsSinceMs = nowMs;
+      refused.lookUps = 0;
+    }
+    refused.lookUps += 1;
+    if (refused.lookUps > lookUpsPerSecond) throw tooMany(1);
   }
 
   /** Counts one. Throws `rate_limit_exceeded` if it is one too many. */
   async count(address: string): Promise<void> {
-    this.refuse(address);
     const network = networkOf(address);
+    const refused = this.#refusedNow(network);
+    if (refused) throw tooMany((refused.untilMs - performance.now()) / 1000);
     const seconds = await this.#limiter.countFailure(network);
     if (seconds === 0) return;
-    this.#refusedUntilMs.set(network, performance.now() + seconds * 1000);
+    const untilMs = performance.now() + seconds * 1000;
+    this.#refused.set(network, { untilMs, lookUpsSinceMs: 0, lookUps: 0 });
     throw tooMany(seconds);
   }
+
+  #refusedNow(network: string): Refused | undefined {
+    const refused = this.#refused.get(network);
+    return refused && refused.untilMs > performance.now() ? refused : undefined;
+  }
+}
+
+/** An address that had too many. Times in milliseconds of performance.now(). */
+interface Refused {
+  readonly untilMs: number;
+  lookUpsSinceMs: number;
+  lookUps: number;
 }
 
 /** An IPv4 address, or the /64 of an IPv6 address: whoever has one address of that has them all. */

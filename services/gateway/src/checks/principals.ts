@@ -24,6 +24,17 @@ export interface Caller {
   readonly fresh: boolean;
 }
 
+/** Says that a key is not let in, and whether there is such a key at all. */
+export class KeyRefusal extends RmsError {
+  /** False: whoever sent it has made it up. */
+  readonly exists: boolean;
+
+  constructor(code: 'invalid_api_key' | 'api_key_expired', exists: boolean) {
+    super(code);
+    this.exists = exists;
+  }
+}
+
 const cacheSize = 10_000;
 /** Shorter than the time for which marks of key changes stand in Redis. */
 const cacheTtlMs = 30_000;
@@ -35,8 +46,8 @@ const gather = { maxWaitMs: 2_000 };
 export class Principals {
   readonly #environment: Environment;
   readonly #cache = new LRUCache<string, Caller>({ max: cacheSize, ttl: cacheTtlMs });
-  /** Keys that are none, or are revoked: neither ever becomes valid. */
-  readonly #invalid = new LRUCache<string, true>({ max: cacheSize, ttl: cacheTtlMs });
+  /** Keys that are none, or are revoked, and so never become valid; and whether each exists. */
+  readonly #invalid = new LRUCache<string, boolean>({ max: cacheSize, ttl: cacheTtlMs });
   readonly #limits: Limits;
   readonly #verify: (keyHash: Uint8Array) => Promise<VerifyKeyResult>;
   /** The latest look-up under way of each key. Only its answer is cached, and only if nothing made it void meanwhile. */
@@ -60,8 +71,10 @@ export class Principals {
   cached(keyHash: Buffer): Caller | undefined {
     const cacheKey = keyHash.toString('base64');
     const caller = this.#cache.get(cacheKey);
-    if (!caller && this.#invalid.has(cacheKey)) throw new RmsError('invalid_api_key');
-    return caller;
+    if (caller) return caller;
+    const exists = this.#invalid.get(cacheKey);
+    if (exists !== undefined) throw new KeyRefusal('invalid_api_key', exists);
+    return undefined;
   }
 
   /** Asks auth, whatever the cache holds. Throws `invalid_api_key` or `api_key_expired`. */
@@ -71,10 +84,10 @@ export class Principals {
     const lookUp = Symbol();
     this.#latest.set(cacheKey, lookUp);
     try {
-      const { verdict, principal, expireTime, allowedIps, version, limits } = await this.#verify(keyHash);
-      if (verdict === KeyVerdict.INVALID) this.#invalid.set(cacheKey, true);
-      if (verdict === KeyVerdict.EXPIRED) throw new RmsError('api_key_expired');
-      if (verdict !== KeyVerdict.VALID || !principal) throw new RmsError('invalid_api_key');
+      const { verdict, principal, expireTime, allowedIps, version, limits, exists } = await this.#verify(keyHash);
+      if (verdict === KeyVerdict.INVALID) this.#invalid.set(cacheKey, exists);
+      if (verdict === KeyVerdict.EXPIRED) throw new KeyRefusal('api_key_expired', true);
+      if (verdict !== KeyVerdict.VALID || !principal) throw new KeyRefusal('invalid_api_key', exists);
       const caller: Caller = {
         principal,
         allowedIps: parseCidrs(allowedIps),

@@ -65,7 +65,8 @@ export class FakeAuth {
       this.asked += requests.length;
       const results = requests.map(({ keyHash, environment }) => {
         const key = this.#keys.get(Buffer.from(keyHash).toString('hex'));
-        if (key?.verdict !== KeyVerdict.VALID) return { verdict: key?.verdict ?? KeyVerdict.INVALID };
+        if (key?.verdict !== KeyVerdict.VALID)
+          return { verdict: key?.verdict ?? KeyVerdict.INVALID, exists: key !== undefined };
         return {
           verdict: KeyVerdict.VALID,
           principal: { workspaceId: key.workspaceId, environment, keyId: key.keyId, scope: scopes[key.scope] },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { inTransaction } from '@rms/db';
+import { appendAudit } from '@rms/audit';
+import { inTransaction, type Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import { idTime, newId } from '@rms/ids';
 import {
@@ -12,6 +13,7 @@ import type { Handlers } from '@rms/rpc';
 import { defaultRetryPolicy } from '../delivery/retry-policy.ts';
 import { claimKey, type IdempotencyRef, readAnswer } from '../subscription/idempotency-queries.ts';
 import { checkEvents, makeSecret, type Tenant, type Webhook } from '../subscription/webhook.ts';
+import { webhookChange } from '../subscription/webhook-audit.ts';
 import { toTenant, toWebhookMessage } from '../subscription/webhook-message.ts';
 import { insertWebhook } from '../subscription/webhook-queries.ts';
 import { checkWebhookUrl } from '../subscription/webhook-url.ts';
@@ -22,14 +24,18 @@ class KeyTaken extends Error {}
 
 export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['createWebhook'] {
   const { pool, box, log } = parts;
-  return (request, { requestId }) =>
+  return (request, context) =>
     translated(async () => {
       const tenant = toTenant(request);
       const url = await checkRequest(parts, request);
       const { webhook, secret } = makeWebhook(parts, tenant, url, request.events);
       const answer = { webhook: toWebhookMessage(webhook), secret };
+      const insert = async (tx: Queryable) => {
+        await insertWebhook(tx, webhook);
+        await appendAudit(tx, context, [webhookChange('webhook.created', webhook)]);
+      };
       if (request.idempotencyKey === '') {
-        await insertWebhook(pool, webhook);
+        await inTransaction(pool, insert);
       } else {
         const ref = { ...tenant, key: request.idempotencyKey };
         const fingerprint = fingerprintOf(url, request.events);
@@ -37,7 +43,7 @@ export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
         const sealed = box.seal(bytes, ref.key);
         const taken = await inTransaction(pool, async (tx) => {
           if (!(await claimKey(tx, ref, fingerprint, sealed))) throw new KeyTaken();
-          await insertWebhook(tx, webhook);
+          await insert(tx);
           return false;
         }).catch((error: unknown) => {
           if (error instanceof KeyTaken) return true;
@@ -45,7 +51,7 @@ export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
         });
         if (taken) return replay(parts, ref, fingerprint);
       }
-      log.info({ request_id: requestId, webhook_id: webhook.id, ...scopeFields(tenant) }, 'webhook created');
+      log.info({ request_id: context.requestId, webhook_id: webhook.id, ...scopeFields(tenant) }, 'webhook created');
       return answer;
     });
 }

@@ -1,3 +1,4 @@
+import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
@@ -5,6 +6,7 @@ import type { UpdateWebhookRequest, WebhooksService } from '@rms/proto/rms/webho
 import type { Handlers } from '@rms/rpc';
 import { checkRetryPolicy } from '../delivery/retry-policy.ts';
 import { checkEvents, type Webhook } from '../subscription/webhook.ts';
+import { webhookChange } from '../subscription/webhook-audit.ts';
 import { fromRetryPolicyMessage, toScope, toWebhookMessage } from '../subscription/webhook-message.ts';
 import { failPending, lockWebhook, updateWebhook as writeWebhook } from '../subscription/webhook-queries.ts';
 import { checkWebhookUrl } from '../subscription/webhook-url.ts';
@@ -12,13 +14,14 @@ import { found, type HandlerParts, translated } from './parts.ts';
 
 /** Changes what is sent. A webhook that becomes disabled ends its pending deliveries as failed; they can be redelivered. */
 export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['updateWebhook'] {
-  return (request) =>
+  return (request, context) =>
     translated(async () => {
       const url = await checkRequest(parts, request);
       const updated = await inTransaction(parts.pool, async (tx) => {
         const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
         const changed = change(webhook, request, url);
         await writeWebhook(tx, changed);
+        await appendAudit(tx, context, [webhookChange('webhook.updated', changed)]);
         if (webhook.status === 'active' && changed.status === 'disabled') await failPending(tx, changed, changed.id);
         return changed;
       });

@@ -518,6 +518,13 @@ export declare type VerifyKeyResult = Message<"rms.auth.v1.VerifyKeyResult"> & {
    * @generated from field: rms.auth.v1.Limits limits = 6;
    */
   limits?: Limits | undefined;
+
+  /**
+   * Of an invalid one: there is such a key, and it is revoked or of the other environment. False: somebody guesses.
+   *
+   * @generated from field: bool exists = 7;
+   */
+  exists: boolean;
 };
 
 /**
