@@ -45,8 +45,23 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
     expect(refused.status).toBe(403);
     expect(refused.body).toEqual({ error: { code: 'ip_not_allowed', message: expect.any(String), status: 403 } });
     expect(api.lines).toContainEqual(
-      expect.objectContaining({ key_id: keyId, address: '198.51.100.7', told_by: '10.1.1.1' }),
+      expect.objectContaining({
+        level: 'warn',
+        request_id: refused.headers['x-request-id'],
+        key_id: keyId,
+        address: '198.51.100.7',
+        told_by: '10.1.1.1',
+        peer: '127.0.0.1',
+        taken_because: 'it is no trusted proxy',
+        forwarded_for: '192.0.2.1, 198.51.100.7, 10.1.1.1',
+      }),
     );
+    const long = await from(`${'x'.repeat(500)}, 198.51.100.8`);
+    expect(api.lines.find((line) => line.request_id === long.headers['x-request-id'])).toMatchObject({
+      address: '198.51.100.8',
+      told_by: '127.0.0.1',
+      forwarded_for: 'x'.repeat(200),
+    });
     expect((await from('198.51.100.7, 192.0.2.1, 10.1.1.1')).status).toBe(200);
     expect((await from('2001:DB8:0::1')).status).toBe(200);
     expect((await from('::ffff:192.0.2.9')).status).toBe(200);

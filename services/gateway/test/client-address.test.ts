@@ -3,37 +3,113 @@ import { readSettings } from '@rms/service';
 import { normalizeAddress, parseCidrs } from '../src/checks/cidr-list.ts';
 import { clientAddress } from '../src/checks/client-address.ts';
 import { readGatewayConfig } from '../src/config.ts';
+import { newLocals } from '../src/http/locals.ts';
 
 describe('The address of the client', () => {
   const trusted = parseCidrs(['10.0.0.0/8', '2001:db8:1::/48']);
-  test.each([
-    // peer, X-Forwarded-For, address, told by
-    ['203.0.113.1', undefined, '203.0.113.1', 'socket'],
-    ['203.0.113.1', '192.0.2.1', '203.0.113.1', 'socket'],
-    ['::ffff:203.0.113.1', undefined, '203.0.113.1', 'socket'],
-    ['10.0.0.1', undefined, '10.0.0.1', 'socket'],
-    ['10.0.0.1', '192.0.2.1', '192.0.2.1', '10.0.0.1'],
-    ['::ffff:10.0.0.1', '192.0.2.1', '192.0.2.1', '10.0.0.1'],
-    ['10.0.0.1', '198.51.100.1, 192.0.2.1', '192.0.2.1', '10.0.0.1'],
-    ['10.0.0.1', '192.0.2.1, 10.0.0.2', '192.0.2.1', '10.0.0.2'],
-    ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3', '10.0.0.2'],
-    ['10.0.0.1', '192.0.2.1,, 10.0.0.2', '10.0.0.2', '10.0.0.1'],
-    ['10.0.0.1', '192.0.2.1:4711', '10.0.0.1', 'socket'],
-    ['10.0.0.1', '0300.0.2.1', '10.0.0.1', 'socket'],
-    ['10.0.0.1', '192.0.2', '10.0.0.1', 'socket'],
-    ['10.0.0.1', '::ffff:192.0.2.1', '192.0.2.1', '10.0.0.1'],
-    ['10.0.0.1', '[2001:db8:2::1]', '2001:db8:2::1', '10.0.0.1'],
-    ['2001:db8:1::5', '2001:DB8:0002:0::1, 2001:db8:1::6', '2001:db8:2::1', '2001:db8:1::6'],
-    ['', '192.0.2.1', '', 'socket'],
-  ])('peer %s, X-Forwarded-For %s: %s', (remoteAddress, forwarded, address, toldBy) => {
+  const noProxy = 'it is no trusted proxy';
+  const noEntry = 'no further entry';
+  const noAddress = 'the next entry is no address';
+  const derive = (remoteAddress: string, forwarded?: string) => {
     const request = { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } };
-    expect(clientAddress(request as unknown as IncomingMessage, trusted)).toEqual({ address, toldBy });
+    return clientAddress(request as unknown as IncomingMessage, trusted);
+  };
+
+  test.each([
+    // peer, X-Forwarded-For, address, told by, why
+    ['203.0.113.1', undefined, '203.0.113.1', 'socket', noProxy],
+    ['203.0.113.1', '192.0.2.1', '203.0.113.1', 'socket', noProxy],
+    ['::ffff:203.0.113.1', undefined, '203.0.113.1', 'socket', noProxy],
+    ['10.0.0.1', undefined, '10.0.0.1', 'socket', noEntry],
+    ['10.0.0.1', '', '10.0.0.1', 'socket', noEntry],
+    ['10.0.0.1', '192.0.2.1', '192.0.2.1', '10.0.0.1', noProxy],
+    ['::ffff:10.0.0.1', '192.0.2.1', '192.0.2.1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '198.51.100.1, 192.0.2.1', '192.0.2.1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '192.0.2.1, 10.0.0.2', '192.0.2.1', '10.0.0.2', noProxy],
+    ['10.0.0.1', '192.0.2.1,10.0.0.3 ,\t10.0.0.2', '192.0.2.1', '10.0.0.3', noProxy],
+    ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3', '10.0.0.2', noEntry],
+    ['10.0.0.1', '192.0.2.1,, 10.0.0.2', '10.0.0.2', '10.0.0.1', noAddress],
+    ['10.0.0.1', ',10.0.0.2', '10.0.0.2', '10.0.0.1', noAddress],
+    ['10.0.0.1', '192.0.2.1, ', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '192.0.2.1, unknown', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '192.0.2.1, _hidden', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '192.0.2.1:4711', '192.0.2.1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '192.0.2.1:port', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '"192.0.2.1:4711"', '192.0.2.1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '"192.0.2.1', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '"', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '0300.0.2.1', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '192.0.2', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '192.0.2.256', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '192.0.2.1/32', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', `${' '.repeat(200)}192.0.2.1`, '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '::ffff:192.0.2.1', '192.0.2.1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '[::ffff:c000:201]:443', '192.0.2.1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '192.0.2.1, ::ffff:10.0.0.9', '192.0.2.1', '10.0.0.9', noProxy],
+    ['10.0.0.1', '[2001:db8:2::1]', '2001:db8:2::1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '"[2001:db8:2::1]:443"', '2001:db8:2::1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '[2001:db8:2::1]:', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', '[2001:db8:2::1', '10.0.0.1', 'socket', noAddress],
+    ['10.0.0.1', 'fe80::1%eth0', 'fe80::1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '2002:c000:201::1', '2002:c000:201::1', '10.0.0.1', noProxy],
+    ['10.0.0.1', '64:ff9b::192.0.2.1', '64:ff9b::c000:201', '10.0.0.1', noProxy],
+    ['2001:db8:1::5', '2001:DB8:0002:0::1, 2001:db8:1::6', '2001:db8:2::1', '2001:db8:1::6', noProxy],
+    ['fe80::1%eth0', '192.0.2.1', 'fe80::1', 'socket', noProxy],
+    ['', '192.0.2.1', '', 'socket', noProxy],
+  ])('peer %s, X-Forwarded-For %s: %s', (remoteAddress, forwarded, address, toldBy, reason) => {
+    expect(derive(remoteAddress, forwarded)).toMatchObject({ address, toldBy, reason });
+  });
+
+  test('the walk ends after 32 trusted hops, however long the header is', () => {
+    const hops = Array.from({ length: 2_000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
+    expect(derive('10.0.0.1', hops.join(','))).toEqual({
+      address: hops.at(-32),
+      toldBy: hops.at(-31),
+      peer: '10.0.0.1',
+      reason: 'too many trusted hops',
+    });
+    expect(derive('10.0.0.1', `192.0.2.1, ${hops.slice(0, 31).join(',')}`).address).toBe('192.0.2.1');
+    expect(derive('10.0.0.1', ','.repeat(16_000))).toMatchObject({ address: '10.0.0.1', reason: noAddress });
+  });
+
+  test('is worked out once a request, when it is asked for', () => {
+    let asked = 0;
+    const socket = {
+      get remoteAddress() {
+        asked += 1;
+        return '203.0.113.1';
+      },
+    };
+    const locals = newLocals({ socket, headers: {} } as unknown as IncomingMessage, trusted);
+    expect(asked).toBe(0);
+    expect(locals.client()).toBe(locals.client());
+    expect(asked).toBe(1);
   });
 
   test('an address has one spelling', () => {
     expect(normalizeAddress('::FFFF:c000:0201')).toBe('192.0.2.1');
     expect(normalizeAddress('2001:0db8::0')).toBe('2001:db8::');
-    for (const text of ['', 'localhost', '1', '0x7f.1', '1.2.3.4/32', 'fe80::1%eth0x y']) {
+    expect(normalizeAddress('0:0:0:0:0:ffff:192.0.2.1')).toBe('192.0.2.1');
+    expect(normalizeAddress('::')).toBe('::');
+    expect(normalizeAddress('fe80::1%eth0')).toBe('fe80::1');
+    expect(normalizeAddress('::192.0.2.1')).toBe('::c000:201');
+    for (const text of [
+      '',
+      'localhost',
+      '1',
+      '0x7f.1',
+      '01.2.3.4',
+      '1.2.3.4/32',
+      '[1.2.3.4]',
+      '1.2.3.4%eth0',
+      '::ffff:0300.0.2.1',
+      '::ffff:1.2.3',
+      '1::2::3',
+      ':::',
+      '12345::',
+      'fe80::1%',
+      'fe80::1%eth0x y',
+    ]) {
       expect([text, normalizeAddress(text)]).toEqual([text, undefined]);
     }
   });
@@ -48,10 +124,35 @@ describe('The address of the client', () => {
     }
   });
 
+  test('many networks, seams and overlaps are matched exactly', () => {
+    const cidrs = Array.from({ length: 200 }, (_, index) => [`10.${index}.0.0/17`, `2001:db8:${index}::/49`]).flat();
+    const list = parseCidrs([...cidrs, '10.7.0.0/16', '10.7.3.0/24', '300::/120', '255.255.255.255']);
+    for (const address of ['10.0.0.0', '10.199.127.255', '10.7.255.255', '2001:db8:99:7fff::', '255.255.255.255']) {
+      expect([address, list.has(address)]).toEqual([address, true]);
+    }
+    for (const address of ['9.255.255.255', '10.0.128.0', '10.200.0.0', '2001:db8:99:8000::', '255.255.255.254']) {
+      expect([address, list.has(address)]).toEqual([address, false]);
+    }
+  });
+
+  test('an allowlist may hold everything: that is the wish of its owner', () => {
+    expect(parseCidrs(['0.0.0.0/0']).has('203.0.113.1')).toBe(true);
+    expect(parseCidrs(['0.0.0.0/0']).has('2001:db8::1')).toBe(false);
+    expect(parseCidrs(['::/0']).has('2001:db8::1')).toBe(true);
+    expect(parseCidrs(['::ffff:0:0/96']).has('203.0.113.1')).toBe(true);
+  });
+
   test.each([
     '0.0.0.0/0',
     '::/0',
     '::ffff:0:0/96',
+    '0.0.0.0/1,128.0.0.0/1',
+    '0.0.0.0/1,128.0.0.0/2,192.0.0.0/3',
+    '::ffff:0:0/97,::ffff:128.0.0.0/97',
+    '::/1,8000::/1',
+    '2000::/3',
+    '2000::/4,3000::/4,10.0.0.0/8',
+    '::ffff:10.0.0.0/64',
     '10.0.0.0/8,0.0.0.0/00',
     '10.0.0.0/33',
     '10',

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Response } from 'express';
+import type { CidrList } from '../checks/cidr-list.ts';
+import { type ClientAddress, clientAddress } from '../checks/client-address.ts';
 import { requestIdOf } from '../checks/request-id.ts';
 
 /** What is known of a request while it is served. */
@@ -8,10 +10,21 @@ export type Locals = {
   readonly startedAtMs: number;
   /** Known once the caller is. */
   keyId: string | undefined;
+  /** Worked out when it is first asked for. */
+  client(): ClientAddress;
 };
 
 export type ApiResponse = Response<unknown, Locals>;
 
-export function newLocals(request: IncomingMessage): Locals {
-  return { requestId: requestIdOf(request), startedAtMs: performance.now(), keyId: undefined };
+export function newLocals(request: IncomingMessage, trustedProxies: CidrList): Locals {
+  let client: ClientAddress | undefined;
+  return {
+    requestId: requestIdOf(request),
+    startedAtMs: performance.now(),
+    keyId: undefined,
+    client() {
+      client ??= clientAddress(request, trustedProxies);
+      return client;
+    },
+  };
 }
