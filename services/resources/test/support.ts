@@ -8,7 +8,7 @@ import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb'
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { createClient, fromStatusMessage, type GrpcService, type RpcClient } from '@rms/rpc';
-import { createLogger } from '@rms/service';
+import { createLogger, createMetrics } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createResources } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
@@ -27,13 +27,19 @@ export async function startResources(instances = 1) {
     const config = {
       host: '127.0.0.1',
       port: 0,
+      metricsAddress: undefined,
       pageTokenKey: Buffer.alloc(32, 1),
       topic,
       partitions: 6,
       replication: 1,
     };
     // Nobody consumes this bus: what is appended stays where a test can read it.
-    const service = createResources(config, { pool, bus: createInProcessBus({ log }), log });
+    const service = createResources(config, {
+      pool,
+      bus: createInProcessBus({ log }),
+      log,
+      metrics: createMetrics('resources'),
+    });
     await service.start();
     const client = createClient(ResourcesService, { target: service.address, timeoutMs: 10_000 });
     started.push({ service, client });
