@@ -11,6 +11,7 @@ import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const readyLimitMs = 60_000;
 const pollMs = 50;
+const metricsOrder = ['gateway', 'auth', 'resources', 'webhooks'] as const;
 
 /**
  * Every service in a process of its own on this machine, on PostgreSQL, Redis and Kafka that are there already. None is
@@ -39,6 +40,14 @@ export function createSeparateServices(
     return run(name, { ...env, GRPC_HOST: host, GRPC_PORT: port }, () => isServing(address));
   };
 
+  /** METRICS_ADDRESS is that of the gateway; each further service has the next port. */
+  const metricsOf = (name: (typeof metricsOrder)[number]): NodeJS.ProcessEnv => {
+    const address = settings.METRICS_ADDRESS;
+    if (!address) return {};
+    const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+    return { METRICS_ADDRESS: `${host}:${address.port + metricsOrder.indexOf(name)}` };
+  };
+
   return {
     name: 'services',
     failed,
@@ -52,9 +61,11 @@ export function createSeparateServices(
         webhooks: settings.WEBHOOKS_ADDRESS,
         resources: settings.RESOURCES_ADDRESS,
       };
-      for (const [name, address] of Object.entries(addresses)) await runGrpc(name, address, env);
+      for (const name of ['auth', 'webhooks', 'resources'] as const) {
+        await runGrpc(name, addresses[name], { ...env, ...metricsOf(name) });
+      }
       const liveUrl = localUrl(settings.HOST, settings.PORT);
-      await run('gateway', env, () => answersReady(liveUrl));
+      await run('gateway', { ...env, ...metricsOf('gateway') }, () => answersReady(liveUrl));
       dataDir.writeServices(addresses);
       const keys = await bootstrap(addresses.auth);
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);

@@ -5,7 +5,7 @@ import { startEmbeddedPostgres } from '@rms/embedded-postgres';
 import { createGateway, createGatewayContext, readGatewayConfig } from '@rms/gateway';
 import { createMemoryLimiter } from '@rms/limiter';
 import { createResources, createResourcesContext, readResourcesConfig } from '@rms/resources';
-import type { Logger, Service, Settings } from '@rms/service';
+import { createMetrics, type Logger, type Service, type Settings, serveMetrics } from '@rms/service';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
@@ -35,7 +35,13 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
     await service.start();
     return service;
   };
-  const part = (name: string) => ({ log: createLog(name) });
+  const metrics = {
+    auth: createMetrics('auth'),
+    webhooks: createMetrics('webhooks'),
+    resources: createMetrics('resources'),
+    gateway: createMetrics('gateway'),
+  };
+  const part = (name: keyof typeof metrics) => ({ log: createLog(name), metrics: metrics[name] });
 
   const start = async () => {
     const dataDir = openDataDir(given.DATA_DIR);
@@ -44,6 +50,8 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       ENCRYPTION_KEY: encryptionKey(given.ENCRYPTION_KEY, dataDir.path),
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: 0,
+      // One address shows the metrics of all.
+      METRICS_ADDRESS: undefined,
     };
     // Before anything starts: a wrong setting is told of at once.
     const configs = readConfigs({ ...given, ...own });
@@ -54,6 +62,10 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
     const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
     const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus({ log: createLog('bus') }) } : {};
 
+    if (given.METRICS_ADDRESS) {
+      const server = await serveMetrics(given.METRICS_ADDRESS, Object.values(metrics));
+      stops.push(() => server.stop());
+    }
     const auth = await run(createAuth(configs.auth, createAuthContext(settings, { ...part('auth'), ...limits })));
     // Before resources: its consumer is there when the relay publishes the first event.
     const webhooks = await run(

@@ -1,7 +1,4 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { freePort } from '@rms/testkit';
+import { startBaseline } from './baseline/start.mjs';
 import { startDistributed } from './distributed.mjs';
 import { load } from './load.mjs';
 import { measure, median, sum } from './processes.mjs';
@@ -99,20 +96,4 @@ function report(samples) {
     );
   }
   return { about: `${connections} connections, CPU-seconds per 1,000 requests by process`, rows, goals };
-}
-
-async function startBaseline(databaseUrl) {
-  const port = await freePort();
-  const child = fork(join(import.meta.dirname, 'baseline', 'server.mjs'), {
-    env: { ...process.env, NODE_ENV: 'production', DATABASE_URL: databaseUrl, PORT: String(port) },
-  });
-  await once(child, 'message');
-  return {
-    url: `http://127.0.0.1:${port}`,
-    pid: child.pid,
-    async stop() {
-      child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
-    },
-  };
 }

@@ -1,8 +1,10 @@
 import type { RequestListener } from 'node:http';
+import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError, toRmsError } from '@rms/errors';
+import type { Logger } from '@rms/service';
 import express, { type Request } from 'express';
 import type { Backend } from './backend/backend.ts';
-import { type AdmissionParts, createAdmission } from './checks/admission.ts';
+import type { Admit } from './checks/admission.ts';
 import { readJsonBody } from './checks/body.ts';
 import { idempotencyKeyOf } from './checks/idempotency-key.ts';
 import { parseBody, parseQuery } from './checks/validate.ts';
@@ -18,20 +20,22 @@ import type { Endpoint } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
 
-export interface AppParts extends AdmissionParts {
+export interface AppParts {
+  readonly environment: KeyEnvironment;
   readonly config: GatewayConfig;
+  readonly admit: Admit;
   readonly backend: Backend;
   readonly probes: Probes;
+  readonly log: Logger;
 }
 
 /** The REST API of one environment: its listener decides which. */
 export function createApp(parts: AppParts): RequestListener {
-  const { environment, config, backend, probes, log } = parts;
+  const { environment, config, admit, backend, probes, log } = parts;
   const { trustedProxies } = config;
-  const admit = createAdmission(parts);
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
 
-  /** What a request to an endpoint passes after that. */
+  /** What every request to an endpoint passes, in this order. */
   async function serve(endpoint: Endpoint, request: Request, response: ApiResponse): Promise<void> {
     const { principal } = await admit(request, response, endpoint);
     const idempotencyKey = endpoint.idempotent ? idempotencyKeyOf(request) : '';

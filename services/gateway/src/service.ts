@@ -1,6 +1,7 @@
 import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
 import { createBackend } from './backend/backend.ts';
+import { createAdmission } from './checks/admission.ts';
 import { FailedAuthentications } from './checks/failed-authentications.ts';
 import { KeyUses } from './checks/key-uses.ts';
 import { Principals } from './checks/principals.ts';
@@ -68,18 +69,16 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       await limiter.start();
       keyUses.start();
       for (const environment of ['live', 'sandbox'] as const) {
-        const app = createApp({
+        const admit = createAdmission({
           environment,
-          config,
           principals: principals[environment],
           limiter,
           failures,
           keyUses,
           metrics: counts,
-          backend,
-          probes,
           log,
         });
+        const app = createApp({ environment, config, admit, backend, probes, log });
         listeners[environment] = await listen(config.host, ports[environment], app);
         log.info({ environment, address: addressOf(environment) }, 'serving');
       }

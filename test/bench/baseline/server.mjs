@@ -39,6 +39,11 @@ app.get('/v1/resources/:id', async (request, response) => {
   response.json({ data: { type: 'resource', ...rows[0] } });
 });
 
+app.get('/refused/:status', (request, response) => {
+  const status = Number(request.params.status);
+  response.status(status).json({ error: { code: 'refused', message: 'You may not.', status } });
+});
+
 const server = app.listen(Number(process.env.PORT), '127.0.0.1', () => process.send?.('ready'));
 process.on('SIGTERM', () => {
   server.close();
