@@ -12,7 +12,7 @@ import {
   marksTrustMs,
 } from './limiter.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
-import { confirmedKey, createRedisWatch } from './redis-watch.ts';
+import { confirmedKey, createRedisWatch, runIdOf } from './redis-watch.ts';
 import { withTimeout } from './timeout.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions {
@@ -76,12 +76,14 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       if (!watch.usable()) return withoutRedis(check);
       const limits = check.limits ?? options;
       const rate = rateOf(limits);
+      // Of before: trust that begins meanwhile may rest on a mark that the answer has not seen.
+      const trustedUntilMs = watch.marksTrustedUntilMs();
       try {
         const reply = await withTimeout(ask(check, rate, limits.monthlyQuota), checkTimeoutMs);
         const decision = toDecision(reply, rate, limits);
-        // Asked after the answer: a mark that it did not see may have been given up meanwhile.
-        if (decision.standing === 'current' && !watch.marksAreTrusted()) return { ...decision, standing: 'unknown' };
-        return decision;
+        // Compared after the answer: nobody waits for a mark that it did not see once trust has run out.
+        const isTrusted = performance.now() < trustedUntilMs;
+        return decision.standing === 'current' && !isTrusted ? { ...decision, standing: 'unknown' } : decision;
       } catch (error) {
         watch.failed(error);
         return withoutRedis(check);
@@ -109,13 +111,14 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       await withTimeout(Promise.all(marks), markTimeoutMs);
     },
     async confirmMarks(setAll) {
-      const startedAtMs = performance.now();
       // By the clock of Redis, before anything is read: a confirmation that arrives late says nothing that is not true.
-      const [seconds = 0, microseconds = 0] = await withTimeout(redis.time(), markTimeoutMs);
+      const [info, [seconds = 0, microseconds = 0]] = await withTimeout(
+        Promise.all([redis.info('server'), redis.time()]),
+        markTimeoutMs,
+      );
       await setAll();
       const untilMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + marksTrustMs;
-      await withTimeout(redis.set(confirmedKey, '1', 'PXAT', untilMs), markTimeoutMs);
-      watch.trustMarksUntil(startedAtMs + marksTrustMs);
+      await withTimeout(redis.set(confirmedKey, runIdOf(info), 'PXAT', untilMs), markTimeoutMs);
     },
     onMarksLost: watch.onMarksLost,
     healthy: () =>

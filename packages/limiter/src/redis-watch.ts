@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '@rms/service';
 import type { Redis } from 'ioredis';
+import { marksTrustMs } from './limiter.ts';
 import { withTimeout } from './timeout.ts';
 
 /** How often Redis is asked whether it is still the same one, and while it is away whether it is back. */
@@ -10,7 +11,10 @@ const probeTimeoutMs = 1_000;
 /** Limiters that were not heard of for so long don't count. */
 const memberTtlMs = 30_000;
 
-/** Stands as long as gateways may trust the marks; see Limiter.confirmMarks. */
+/**
+ * Stands as long as gateways may trust the marks; see Limiter.confirmMarks. It names the server that holds them: where
+ * another takes over with a copy of this key, it says nothing about the marks that were not copied.
+ */
 export const confirmedKey = 'rms:marks-confirmed';
 const epochKey = 'rms:epoch';
 const membersKey = 'rms:limiters';
@@ -20,10 +24,8 @@ export interface RedisWatch {
   usable(): boolean;
   /** A check has failed: Redis is left alone until a probe in the background finds that it answers. */
   failed(error: unknown): void;
-  /** Whether an auth instance vouches for the marks right now. */
-  marksAreTrusted(): boolean;
-  /** An auth instance vouches for them until then, in milliseconds of performance.now(). */
-  trustMarksUntil(atMs: number): void;
+  /** Until when an auth instance vouches for the marks, in milliseconds of performance.now(). */
+  marksTrustedUntilMs(): number;
   /** How many limiters checked lately, this one included. */
   members(): number;
   onMarksLost(listener: () => void): () => void;
@@ -37,7 +39,8 @@ export interface RedisWatch {
  *   away ──a probe answers──► usable ──a check fails, the connection breaks──► away
  *
  * Marks may be lost when the connection breaks (another server may answer next), when the server's run id changes, and
- * when the epoch key is gone (it restarted empty, or was flushed).
+ * when the epoch key is gone (it restarted empty, or was flushed). What was cached while nobody vouched for marks is not
+ * covered by marks either, so it goes when somebody vouches again.
  */
 export function createRedisWatch(redis: Redis, log: Logger, isMember: () => boolean): RedisWatch {
   const id = randomUUID();
@@ -73,16 +76,20 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   const ask = async () => {
     const nowMs = Date.now();
     const askedAtMs = performance.now();
-    const pipeline = redis.pipeline().set(epochKey, randomUUID(), 'NX').get(epochKey).info('server').pttl(confirmedKey);
+    const pipeline = redis.pipeline().set(epochKey, randomUUID(), 'NX').get(epochKey).info('server');
+    pipeline.get(confirmedKey).pttl(confirmedKey);
     if (isMember()) pipeline.zadd(membersKey, nowMs, id).pexpire(membersKey, memberTtlMs);
     pipeline.zremrangebyscore(membersKey, '-inf', nowMs - memberTtlMs).zcard(membersKey);
     const answers = (await withTimeout(pipeline.exec(), probeTimeoutMs)) ?? [];
     for (const [error] of answers) if (error) throw error;
-    const runId = /run_id:(\w+)/.exec(String(answers[2]?.[1]))?.[1] ?? '';
+    const runId = runIdOf(String(answers[2]?.[1]));
+    const isConfirmed = answers[3]?.[1] === runId;
+    // However the clock of Redis is set meanwhile, nothing is trusted for longer than this.
+    const trustMs = Math.min(Number(answers[4]?.[1]), marksTrustMs);
     return {
       runId,
       epoch: String(answers[1]?.[1]),
-      trustedUntilMs: askedAtMs + Math.max(0, Number(answers[3]?.[1])),
+      trustedUntilMs: isConfirmed ? askedAtMs + trustMs : 0,
       members: Number(answers.at(-1)?.[1]),
     };
   };
@@ -94,10 +101,11 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
       const changed = known !== undefined && (known.runId !== runId || known.epoch !== epoch);
       known = { runId, epoch };
       memberCount = Math.max(1, members);
+      const trustBegins = !isTrusted(trustedUntilMs) && isTrusted(trusted);
       trustedUntilMs = trusted;
       if (state === 'away') log.info('redis answers');
       state = 'usable';
-      if (changed) marksLost();
+      if (changed || trustBegins) marksLost();
     } catch (error) {
       away(error);
     }
@@ -111,10 +119,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   return {
     usable: () => state === 'usable' && redis.status === 'ready',
     failed: away,
-    marksAreTrusted: () => performance.now() < trustedUntilMs,
-    trustMarksUntil(atMs) {
-      trustedUntilMs = atMs;
-    },
+    marksTrustedUntilMs: () => trustedUntilMs,
     members: () => memberCount,
     onMarksLost(listener) {
       marksLostListeners.add(listener);
@@ -131,4 +136,13 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
       redis.disconnect();
     },
   };
+}
+
+/** Of what INFO answers: a server has another one after each start. */
+export function runIdOf(info: string): string {
+  return /run_id:(\w+)/.exec(info)?.[1] ?? '';
+}
+
+function isTrusted(untilMs: number): boolean {
+  return performance.now() < untilMs;
 }

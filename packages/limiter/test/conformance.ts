@@ -3,11 +3,16 @@ import type { LimitCheck, Limiter, LimiterOptions } from '../src/limiter.ts';
 
 export interface LimiterUnderTest {
   readonly limiter: Limiter;
-  /** Lets time pass for the rate limit of a workspace's keys. */
-  pass(seconds: number, workspaceId: string): Promise<void>;
+  /** Lets time pass for the rate limit of a workspace's keys, and for the failed authentications of an address. */
+  pass(seconds: number, of: { workspaceId: string; address: string }): Promise<void>;
 }
 
-const none: LimiterOptions = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0 };
+const none: LimiterOptions = {
+  rateLimitRequests: 0,
+  rateLimitWindowSeconds: 60,
+  monthlyQuota: 0,
+  authFailureLimit: 0,
+};
 
 /** What every Limiter promises. */
 export function describeLimiter(name: string, create: (options: LimiterOptions) => Promise<LimiterUnderTest>): void {
@@ -15,12 +20,15 @@ export function describeLimiter(name: string, create: (options: LimiterOptions) 
     let limiter: Limiter;
     let pass: (seconds: number) => Promise<void>;
     let check: LimitCheck;
+    let address: string;
 
     const open = async (options: Partial<LimiterOptions>) => {
       const made = await create({ ...none, ...options });
       limiter = made.limiter;
-      check = { workspaceId: `ws_${randomUUID()}`, environment: 'live', keyId: `key_${randomUUID()}` };
-      pass = (seconds) => made.pass(seconds, check.workspaceId);
+      const workspaceId = `ws_${randomUUID()}`;
+      check = { workspaceId, environment: 'live', keyId: `key_${randomUUID()}`, keyVersion: 1 };
+      address = `address-${randomUUID()}`;
+      pass = (seconds) => made.pass(seconds, { workspaceId, address });
     };
     afterEach(() => limiter.stop());
     const outcomes = async (count: number, of: LimitCheck = check) => {
@@ -102,7 +110,7 @@ export function describeLimiter(name: string, create: (options: LimiterOptions) 
     test('0 switches a limit off', async () => {
       await open({});
       const decision = await limiter.check(check);
-      expect(decision).toEqual({ outcome: 'allowed', rate: undefined, quota: undefined });
+      expect(decision).toEqual({ outcome: 'allowed', standing: 'current', rate: undefined, quota: undefined });
       expect(count(await outcomes(200), 'allowed')).toBe(200);
     });
 
@@ -111,12 +119,100 @@ export function describeLimiter(name: string, create: (options: LimiterOptions) 
       expect(count(await outcomes(20), 'allowed')).toBe(7);
     });
 
-    test('a revoked key is refused from the next check on, and only that key', async () => {
+    test('limits that a check brings hold in place of those of the installation', async () => {
+      await open({ rateLimitRequests: 1, rateLimitWindowSeconds: 3_600, monthlyQuota: 1 });
+      const limits = { rateLimitRequests: 3, rateLimitWindowSeconds: 300, monthlyQuota: 100 };
+      expect(await limiter.check({ ...check, limits })).toMatchObject({
+        rate: { limit: 3, remaining: 2, resetSeconds: 100 },
+        quota: { limit: 100, remaining: 99 },
+      });
+      expect(await outcomes(3, { ...check, limits })).toEqual(['allowed', 'allowed', 'rate_limited']);
+      const own = { ...check, keyId: 'key_other', workspaceId: `ws_${randomUUID()}` };
+      expect(await outcomes(2, own)).toEqual(['allowed', 'rate_limited']);
+      const off = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0 };
+      expect(count(await outcomes(20, { ...own, limits: off }), 'allowed')).toBe(20);
+    });
+
+    const standings = (of: LimitCheck, ...versions: number[]) =>
+      Promise.all(versions.map(async (keyVersion) => (await limiter.check({ ...of, keyVersion })).standing));
+
+    test('a changed key is found changed from the next check on by who knows an earlier version, and only that key', async () => {
       await open({ rateLimitRequests: 100, monthlyQuota: 100 });
+      expect(await standings(check, 1)).toEqual(['current']);
+      await limiter.mark([{ ...check, version: 3 }]);
+      expect(await standings(check, 1, 2, 3, 4)).toEqual(['changed', 'changed', 'current', 'current']);
+      expect(await standings({ ...check, keyId: 'key_other' }, 1)).toEqual(['current']);
+      await limiter.mark([{ ...check, version: 4 }]);
+      expect(await standings(check, 3, 4)).toEqual(['changed', 'current']);
+    });
+
+    test('a mark of an earlier version does not replace that of a later one', async () => {
+      await open({});
+      await limiter.mark([{ ...check, version: 5 }]);
+      await limiter.mark([{ ...check, version: 2 }]);
+      expect(await standings(check, 4, 5)).toEqual(['changed', 'current']);
+    });
+
+    test('versions are compared as numbers', async () => {
+      await open({});
+      await limiter.mark([{ ...check, version: 10 }]);
+      expect(await standings(check, 9, 10, 11)).toEqual(['changed', 'current', 'current']);
+    });
+
+    test('a request that is refused for a limit says as well that the key has changed', async () => {
+      await open({ rateLimitRequests: 1, rateLimitWindowSeconds: 3_600, monthlyQuota: 2 });
+      await limiter.mark([{ ...check, version: 2 }]);
+      const both = async (of: LimitCheck) => {
+        const { outcome, standing } = await limiter.check(of);
+        return [outcome, standing];
+      };
+      const other = { ...check, keyId: 'key_other' };
+      expect(await both(check)).toEqual(['allowed', 'changed']);
+      expect(await both(check)).toEqual(['rate_limited', 'changed']);
+      expect(await both(other)).toEqual(['allowed', 'current']);
+      await limiter.mark([{ ...check, keyId: 'key_third', version: 2 }]);
+      expect(await both({ ...check, keyId: 'key_third' })).toEqual(['quota_exceeded', 'changed']);
+    });
+
+    test('marks are vouched for only if all of them could be set', async () => {
+      await open({});
+      await limiter.confirmMarks(() => limiter.mark([{ ...check, version: 2 }]));
+      expect(await standings(check, 1, 2)).toEqual(['changed', 'current']);
+      const failure = new Error('a mark could not be set');
+      await expect(limiter.confirmMarks(() => Promise.reject(failure))).rejects.toThrow(failure);
+    });
+
+    test('failed authentications of an address have a rate of their own', async () => {
+      await open({ authFailureLimit: 3, rateLimitRequests: 1 });
+      const waits = [];
+      for (let i = 0; i < 4; i += 1) waits.push(await limiter.countFailure(address));
+      expect(waits).toEqual([0, 0, 0, 20]);
+      expect(await limiter.countFailure(`${address}-other`)).toBe(0);
       expect(await outcomes(1)).toEqual(['allowed']);
-      await limiter.markRevoked([check]);
-      expect(await outcomes(3)).toEqual(['revoked', 'revoked', 'revoked']);
-      expect(await outcomes(1, { ...check, keyId: 'key_other' })).toEqual(['allowed']);
+    });
+
+    test('failures at once: exactly so many as the limit says are let through', async () => {
+      await open({ authFailureLimit: 10 });
+      const waits = await Promise.all(Array.from({ length: 40 }, () => limiter.countFailure(address)));
+      expect(waits.filter((seconds) => seconds === 0)).toHaveLength(10);
+    });
+
+    test('an address that has waited as long as it was told may fail once more, and a second earlier it may not', async () => {
+      await open({ authFailureLimit: 2 });
+      expect([await limiter.countFailure(address), await limiter.countFailure(address)]).toEqual([0, 0]);
+      const seconds = await limiter.countFailure(address);
+      expect(seconds).toBe(30);
+      await pass(seconds - 2);
+      expect(await limiter.countFailure(address)).toBeGreaterThan(0);
+      await pass(2);
+      expect(await limiter.countFailure(address)).toBe(0);
+      expect(await limiter.countFailure(address)).toBeGreaterThan(0);
+    });
+
+    test('with a limit of 0 an address may fail as often as it likes', async () => {
+      await open({});
+      const waits = await Promise.all(Array.from({ length: 200 }, () => limiter.countFailure(address)));
+      expect(new Set(waits)).toEqual(new Set([0]));
     });
   });
 }

@@ -17,9 +17,10 @@ test('the quota starts anew with the month, in UTC', async () => {
     rateLimitRequests: 0,
     rateLimitWindowSeconds: 60,
     monthlyQuota: 1,
+    authFailureLimit: 0,
     now: () => nowMs,
   });
-  const check = { workspaceId: 'ws_1', environment: 'live', keyId: 'key_1' } as const;
+  const check = { workspaceId: 'ws_1', environment: 'live', keyId: 'key_1', keyVersion: 1 } as const;
   expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed' });
   expect(await limiter.check(check)).toMatchObject({ outcome: 'quota_exceeded', retryAfterSeconds: 30 });
   nowMs += 30_000;

@@ -1,189 +1,188 @@
-import { createLogger } from '@rms/service';
-import { describeWith, type RedisServer, startRedis, testServer, waitUntil } from '@rms/testkit';
+import { createMetrics } from '@rms/service';
+import { describeWith, testServer, waitUntil } from '@rms/testkit';
 import { Redis } from 'ioredis';
-import type { LimitCheck, Limiter, LimiterOptions } from '../src/limiter.ts';
+import type { LimitDecision, Limiter } from '../src/limiter.ts';
 import { createRedisLimiter } from '../src/redis-limiter.ts';
 import { describeLimiter } from './conformance.ts';
-
-const log = createLogger({ name: 'limiter', level: 'silent' });
+import { check, log, openRedisBench, type RedisBench } from './redis-support.ts';
 
 describeWith('redis', 'on Redis', () => {
   let raw: Redis;
-  beforeAll(() => {
+  let auth: Limiter;
+  beforeAll(async () => {
     raw = new Redis(testServer('redis'));
+    const none = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0, authFailureLimit: 0 };
+    auth = createRedisLimiter({ url: testServer('redis'), log, ...none });
+    await auth.start();
   });
-  afterAll(() => raw.quit());
+  afterAll(async () => {
+    await auth.stop();
+    await raw.quit();
+  });
 
   describeLimiter('in Redis', async (options) => {
     const limiter = createRedisLimiter({ url: testServer('redis'), log, ...options });
+    await auth.confirmMarks(async () => {});
     await limiter.start();
     return {
       limiter,
       /** Moves what is stored into the past. */
-      async pass(seconds, workspaceId) {
-        for (const key of await raw.keys(`rms:{${workspaceId}}:rate:*`)) {
-          const arrivalUs = Number(await raw.get(key)) - seconds * 1e6;
-          await raw.set(key, String(arrivalUs), 'KEEPTTL');
+      async pass(seconds, { workspaceId, address }) {
+        for (const key of [...(await raw.keys(`rms:{${workspaceId}}:rate:*`)), `rms:failures:${address}`]) {
+          const arrivalUs = await raw.get(key);
+          if (arrivalUs !== null) await raw.set(key, String(Number(arrivalUs) - seconds * 1e6), 'KEEPTTL');
         }
       },
     };
   });
 });
 
-describeWith('redis', 'the Redis limiter', () => {
-  let server: RedisServer;
-  const limiters: Limiter[] = [];
-  const check: LimitCheck = { workspaceId: 'ws_1', environment: 'live', keyId: 'key_1' };
-  const limits: LimiterOptions = { rateLimitRequests: 20, rateLimitWindowSeconds: 3_600, monthlyQuota: 1_000 };
-
-  const open = async (options: Partial<LimiterOptions> = {}) => {
-    const limiter = createRedisLimiter({ url: server.url, log, ...limits, ...options });
-    limiters.push(limiter);
-    await limiter.start();
-    return limiter;
-  };
-  const raw = async <T>(ask: (redis: Redis) => Promise<T>): Promise<T> => {
-    const redis = new Redis(server.url);
-    try {
-      return await ask(redis);
-    } finally {
-      redis.disconnect();
-    }
-  };
+describeWith('redis-server', 'the Redis limiter', () => {
+  let bench: RedisBench;
   const outcomeOf = async (limiter: Limiter, of = check) => (await limiter.check(of)).outcome;
-  const becomes = (limiter: Limiter, outcome: string) =>
-    waitUntil(async () => (await outcomeOf(limiter, { ...check, keyId: `key_${Math.random()}` })) === outcome, {
-      what: `a check to be ${outcome}`,
-    });
+  const checksAtOnce = (limiter: Limiter, count: number, of = check): Promise<LimitDecision[]> =>
+    Promise.all(Array.from({ length: count }, () => limiter.check(of)));
+  const countOf = (all: readonly LimitDecision[], outcome: string) =>
+    all.filter((decision) => decision.outcome === outcome).length;
   /** Whether it answers by itself, before anything can have come from the network. */
-  const answersAtOnce = (limiter: Limiter) =>
-    Promise.race([
-      limiter.check(check).then(() => true),
-      new Promise<boolean>((resolve) => setImmediate(() => resolve(false))),
-    ]);
+  const answersAtOnce = (answer: Promise<unknown>) =>
+    Promise.race([answer.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
 
   beforeEach(async () => {
-    server = await startRedis();
+    bench = await openRedisBench();
   });
-  afterEach(async () => {
-    await Promise.all(limiters.splice(0).map((limiter) => limiter.stop()));
-    await server.stop();
-  });
+  afterEach(() => bench.stop());
 
   test('gateways share the limits', async () => {
-    const [one, two] = await Promise.all([open(), open()]);
+    const [one, two] = await Promise.all([bench.open(), bench.open()]);
     const all = await Promise.all(Array.from({ length: 50 }, (_, i) => outcomeOf(i % 2 === 0 ? one : two)));
     expect(all.filter((outcome) => outcome === 'allowed')).toHaveLength(20);
+    const waits = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? one : two).countFailure('192.0.2.1')),
+    );
+    expect(waits.filter((seconds) => seconds === 0)).toHaveLength(20);
   });
 
-  test('a check is one command and one round trip; checks made at once share the trip', async () => {
-    const limiter = await open({ rateLimitRequests: 10_000 });
-    await limiter.check(check);
-    const measure = async (work: () => Promise<unknown>) => {
-      const read = () =>
-        raw(async (redis) => {
-          const stats = await redis.info('all');
-          const calls = [...stats.matchAll(/cmdstat_(eval|evalsha):calls=(\d+)/g)];
-          const reads = Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
-          return { commands: calls.reduce((sum, [, , number]) => sum + Number(number), 0), reads };
-        });
-      const before = await read();
-      await work();
-      const after = await read();
-      return { commands: after.commands - before.commands, reads: after.reads - before.reads };
-    };
-    // What asking and the limiter's own watch read in the meantime.
-    const slack = 15;
+  const measure = async (work: () => Promise<unknown>) => {
+    const read = () =>
+      bench.raw(async (redis) => {
+        const stats = await redis.info('all');
+        const calls = [...stats.matchAll(/cmdstat_(eval|evalsha):calls=(\d+)/g)];
+        const reads = Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
+        return { commands: calls.reduce((sum, [, , number]) => sum + Number(number), 0), reads };
+      });
+    const before = await read();
+    await work();
+    const after = await read();
+    return { commands: after.commands - before.commands, reads: after.reads - before.reads };
+  };
+
+  test.each<[string, (limiter: Limiter) => Promise<unknown>]>([
+    ['a check', (limiter) => limiter.check(check)],
+    ['counting a failed authentication', (limiter) => limiter.countFailure('192.0.2.1')],
+  ])('%s is one command and one round trip; those of one moment share the trip', async (_, call) => {
+    const limiter = await bench.open({ rateLimitRequests: 10_000, authFailureLimit: 10_000 });
+    await call(limiter);
+    // What asking and the limiters' own watches read in the meantime.
+    const slack = 25;
     const oneByOne = await measure(async () => {
-      for (let i = 0; i < 100; i += 1) await limiter.check(check);
+      for (let i = 0; i < 100; i += 1) await call(limiter);
     });
     expect(oneByOne.commands).toBe(100);
     expect(oneByOne.reads).toBeLessThanOrEqual(100 + slack);
-    const atOnce = await measure(() => Promise.all(Array.from({ length: 100 }, () => limiter.check(check))));
+    const atOnce = await measure(() => Promise.all(Array.from({ length: 100 }, () => call(limiter))));
     expect(atOnce.commands).toBe(100);
     expect(atOnce.reads).toBeLessThanOrEqual(1 + slack);
   });
 
   test('keys of a workspace are in one slot, and none stays for ever', async () => {
-    const limiter = await open();
+    const limiter = await bench.openTrusting();
     await limiter.check(check);
-    await limiter.markRevoked([{ ...check, keyId: 'key_2' }]);
-    await raw(async (redis) => {
-      const keys = await redis.keys('rms:{*');
-      expect(keys).toHaveLength(3);
-      for (const key of keys) {
-        expect(key.startsWith('rms:{ws_1}:')).toBe(true);
+    await limiter.countFailure('192.0.2.1');
+    await bench.auth.mark([{ ...check, keyId: 'key_2', version: 2 }]);
+    await bench.raw(async (redis) => {
+      const ofWorkspaces = await redis.keys('rms:{*');
+      expect(ofWorkspaces).toHaveLength(3);
+      for (const key of ofWorkspaces) expect(key.startsWith('rms:{ws_1}:')).toBe(true);
+      for (const key of [...ofWorkspaces, 'rms:failures:192.0.2.1', 'rms:marks-confirmed']) {
         expect(await redis.pttl(key)).toBeGreaterThan(0);
       }
     });
   });
 
+  test('a Redis that has forgotten the scripts is taught them', async () => {
+    const limiter = await bench.openTrusting();
+    await limiter.check(check);
+    await limiter.countFailure('192.0.2.1');
+    await bench.auth.mark([{ ...check, keyId: 'key_2', version: 2 }]);
+    await bench.raw((redis) => redis.script('FLUSH'));
+    expect(await limiter.check(check)).toMatchObject({
+      outcome: 'allowed',
+      standing: 'current',
+      rate: { remaining: 18 },
+    });
+    expect(await limiter.countFailure('192.0.2.1')).toBe(0);
+    await bench.auth.mark([{ ...check, version: 2 }]);
+    expect(await bench.standingOf(limiter)).toBe('changed');
+  });
+
   test('while Redis is frozen the limits are kept locally and no request waits for it; then it is asked again', async () => {
-    const limiter = await open();
-    expect(await outcomeOf(limiter)).toBe('allowed');
-    server.pause();
-    expect(await outcomeOf(limiter)).toBe('unknown');
-    expect(await answersAtOnce(limiter)).toBe(true);
-    const rest = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(limiter)));
-    expect(rest.filter((outcome) => outcome === 'unknown')).toHaveLength(18);
-    expect(rest.filter((outcome) => outcome === 'rate_limited')).toHaveLength(32);
-    server.resume();
-    await becomes(limiter, 'allowed');
+    const limiter = await bench.openTrusting();
+    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', standing: 'current' });
+    bench.server.pause();
+    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', standing: 'unknown' });
+    expect(await answersAtOnce(limiter.check(check))).toBe(true);
+    expect(await answersAtOnce(limiter.countFailure('192.0.2.1'))).toBe(true);
+    const rest = await checksAtOnce(limiter, 50);
+    expect([countOf(rest, 'allowed'), countOf(rest, 'rate_limited')]).toEqual([18, 32]);
+    expect(new Set(rest.map(({ standing }) => standing))).toEqual(new Set(['unknown']));
+    const waits = await Promise.all(Array.from({ length: 50 }, () => limiter.countFailure('192.0.2.1')));
+    expect(waits.filter((seconds) => seconds === 0)).toHaveLength(19);
+    bench.server.resume();
+    await bench.becomesTrusting(limiter);
   });
 
-  test('a revocation that cannot be confirmed is rejected', async () => {
-    const limiter = await open();
-    server.pause();
-    await expect(limiter.markRevoked([check])).rejects.toThrow();
-    server.resume();
-    await server.kill();
-    await expect(limiter.markRevoked([check])).rejects.toThrow();
+  test('limits that a check brings are kept locally as well; the quota is not counted then', async () => {
+    const limiter = await bench.open();
+    await bench.server.kill();
+    const limits = { rateLimitRequests: 5, rateLimitWindowSeconds: 3_600, monthlyQuota: 1 };
+    const all = await checksAtOnce(limiter, 30, { ...check, limits });
+    expect([countOf(all, 'allowed'), countOf(all, 'rate_limited')]).toEqual([5, 25]);
+    const off = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 1 };
+    expect(countOf(await checksAtOnce(limiter, 30, { ...check, limits: off }), 'allowed')).toBe(30);
   });
 
-  test('when Redis was killed and has come back empty, listeners hear that marks were lost', async () => {
-    const limiter = await open();
-    await limiter.markRevoked([check]);
-    let lost = 0;
-    limiter.onMarksLost(() => {
-      lost += 1;
-    });
-    await server.kill();
-    await waitUntil(async () => (await outcomeOf(limiter)) === 'unknown', { what: 'the outage' });
-    expect(await limiter.healthy()).toBe(false);
-    const whenLost = lost;
-    await server.restart();
-    await becomes(limiter, 'allowed');
-    expect(lost).toBeGreaterThan(whenLost);
-    expect(await limiter.healthy()).toBe(true);
-  });
-
-  test('when Redis was flushed, listeners hear that marks were lost', async () => {
-    const limiter = await open();
-    let lost = false;
-    const end = limiter.onMarksLost(() => {
-      lost = true;
-    });
-    await raw((redis) => redis.flushall());
-    await waitUntil(() => lost, { what: 'the loss to be noticed' });
-    end();
+  test('a gauge says whether limits are kept locally', async () => {
+    const metrics = createMetrics('gateway');
+    const limiter = await bench.open({ metrics });
+    const degraded = async () => (await metrics.getSingleMetric('rms_limiter_degraded')?.get())?.values[0]?.value;
+    await limiter.check(check);
+    expect(await degraded()).toBe(0);
+    await bench.server.kill();
+    await limiter.check(check);
+    expect(await degraded()).toBe(1);
+    await bench.server.restart();
+    await waitUntil(async () => (await degraded()) === 0, { what: 'Redis to be asked again' });
   });
 
   test('a Redis that is away at the start is used once it is there', async () => {
-    await server.kill();
-    const limiter = await open();
-    expect(await outcomeOf(limiter)).toBe('unknown');
-    await server.restart();
-    await becomes(limiter, 'allowed');
+    await bench.server.kill();
+    const limiter = await bench.open();
+    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', standing: 'unknown' });
+    expect(await limiter.healthy()).toBe(false);
+    await bench.server.restart();
+    await bench.becomesTrusting(limiter);
+    expect(await limiter.healthy()).toBe(true);
   });
 
   test('without Redis each of two gateways grants half of the rate', async () => {
-    const gateways = await Promise.all([open(), open()]);
-    for (const gateway of gateways) await gateway.check(check);
-    await raw((redis) =>
+    const [one, two] = await Promise.all([bench.open(), bench.open()]);
+    for (const gateway of [one, two]) await gateway.check(check);
+    await bench.raw((redis) =>
       waitUntil(async () => (await redis.zcard('rms:limiters')) === 2, { what: 'both gateways to be known' }),
     );
     // Both have been told once the later one has asked again.
-    await raw(async (redis) => {
+    await bench.raw(async (redis) => {
       const members = await redis.zrange('rms:limiters', '0', '-1');
       const scores = () => Promise.all(members.map((member) => redis.zscore('rms:limiters', member)));
       const first = await scores();
@@ -191,10 +190,10 @@ describeWith('redis', 'the Redis limiter', () => {
         what: 'both gateways to have looked again',
       });
     });
-    await server.kill();
-    await becomes(gateways[0] as Limiter, 'unknown');
-    const fresh = { ...check, keyId: 'key_fresh' };
-    const all = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(gateways[0] as Limiter, fresh)));
-    expect(all.filter((outcome) => outcome === 'unknown')).toHaveLength(10);
+    await bench.server.kill();
+    await bench.becomes(one, 'unknown');
+    expect(countOf(await checksAtOnce(one, 50, { ...check, keyId: 'key_fresh' }), 'allowed')).toBe(10);
+    const waits = await Promise.all(Array.from({ length: 50 }, () => one.countFailure('192.0.2.1')));
+    expect(waits.filter((seconds) => seconds === 0)).toHaveLength(10);
   });
 });
