@@ -1,6 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { ConsumedRecord, EventBus } from '@rms/bus';
-import type { Pool } from '@rms/db';
+import { inTransaction, type Pool } from '@rms/db';
 import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
@@ -29,7 +29,7 @@ export function createFanOut({ pool, bus, topic, group, engine, log }: FanOutPar
       const events = unique(batches.flat());
       for (let i = 0; i < events.length; i += eventsAtOnce) {
         const room = engine.room();
-        const jobs = await fanOut(pool, events.slice(i, i + eventsAtOnce), room);
+        const jobs = await inTransaction(pool, (tx) => fanOut(tx, events.slice(i, i + eventsAtOnce), room));
         engine.deliver(jobs);
         // There may be more of them than there was room for.
         if (jobs.length >= room) engine.wake();
