@@ -177,7 +177,8 @@ select workspace_id, environment, max(position) from webhooks.events group by wo
 
 create function pg_temp.attempts_of(delivery webhooks.old_deliveries) returns jsonb language sql as $$
   select coalesce(jsonb_agg(jsonb_build_object(
-           'number', number, 'at', started_at, 'status_code', status_code, 'error', error, 'duration_ms', duration_ms
+           'number', number, 'at', started_at, 'status_code', status_code, 'error', error, 'duration_ms', duration_ms,
+           'response_bytes', translate(encode(response_body, 'base64'), E'\n', '')
          ) order by number), '[]')
     from webhooks.attempts as a
    where a.workspace_id = delivery.workspace_id and a.environment = delivery.environment

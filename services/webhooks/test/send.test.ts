@@ -13,6 +13,7 @@ import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 import { makeSecret } from '../src/subscription/webhook.ts';
 
 const secret = makeSecret();
+const secrets = { current: toSigningSecret(secret), previous: undefined };
 const body = Buffer.from('{"name":"Grüße, 世界 🌍","n":1.0}');
 const names: Record<string, string[]> = { 'hooks.example': ['127.0.0.1'], 'other.example': ['127.0.0.1'] };
 
@@ -32,7 +33,7 @@ function outgoing(url: string) {
 describe('an attempt', () => {
   let receiver: Receiver;
   const agent = agentWith();
-  const attempt = (url = receiver.url) => send(agent, toSigningSecret(secret), outgoing(url));
+  const attempt = (url = receiver.url) => send(agent, secrets, outgoing(url));
   beforeEach(async () => {
     receiver = await startReceiver();
   });
@@ -143,7 +144,7 @@ describe('TLS', () => {
   });
   const attempt = async (host: string, ca?: string) => {
     const agent = agentWith(ca);
-    const answer = await send(agent, toSigningSecret(secret), outgoing(`https://${host}:${port}/`));
+    const answer = await send(agent, secrets, outgoing(`https://${host}:${port}/`));
     await agent.destroy();
     return answer;
   };

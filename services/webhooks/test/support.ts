@@ -8,19 +8,26 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient } from '@rms/rpc';
 import { createLogger, createMetrics } from '@rms/service';
-import { testDatabase, waitUntil } from '@rms/testkit';
+import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const topic = 'rms.resource-events.v1';
+const underWay = [DeliveryStatus.PENDING, DeliveryStatus.RETRYING];
 
-/** The real service on a real database and the in-process bus; webhooks may call loopback. */
-export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
-  const database = await testDatabase([audit, migrations]);
+export type Webhooks = Awaited<ReturnType<typeof startWebhooks>>;
+
+/**
+ * The real service on a real database and the in-process bus; webhooks may call loopback.
+ * @param shared the database of another instance, which goes on owning it
+ */
+export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}, shared?: TestDatabase) {
+  const database = shared ?? (await testDatabase([audit, migrations]));
   const pool = createPool({ url: database.url, max: 8, applicationName: 'webhooks', log });
   const bus: EventBus = createInProcessBus({ log });
   const config: WebhooksConfig = {
@@ -46,6 +53,7 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);
   const deliveries = createClient(DeliveriesService, target);
+  const feed = createClient(EventsService, target);
 
   /** Publishes events as the relay does; resolves when they are stored. */
   const publish = async (...events: ReturnType<typeof newEvent>[]) => {
@@ -58,12 +66,12 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
   };
   const list = (tenant: Tenant, filter: object = {}) =>
     deliveries.listDeliveries({ ...tenant, pageSize: 1_000, ...filter }).then((page) => page.deliveries);
-  /** Waits until nothing of a tenant is pending, and returns the log. */
+  /** Waits until so many deliveries of a tenant are there and have all ended, and returns the log. */
   const settled = (tenant: Tenant, count: number) =>
     waitUntil(
       async () => {
         const all = await list(tenant);
-        const done = all.length >= count && all.every(({ status }) => status !== DeliveryStatus.PENDING);
+        const done = all.length >= count && all.every(({ status }) => !underWay.includes(status));
         return done ? all : undefined;
       },
       { what: `${count} settled deliveries` },
@@ -74,14 +82,16 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
     bus,
     webhooks,
     deliveries,
+    feed,
     publish,
     list,
     settled,
     async stop() {
       webhooks.close();
       deliveries.close();
+      feed.close();
       await service.stop();
-      await database.drop();
+      if (!shared) await database.drop();
     },
   };
 }

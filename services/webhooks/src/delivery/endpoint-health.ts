@@ -6,6 +6,8 @@ import type { DeliveryJob } from './job.ts';
 import type { Settlement } from './settle.ts';
 
 const webhooksKept = 10_000;
+/** Another instance, or an owner who enables the webhook, may have written otherwise: then it is written again. */
+const knownForMs = 60_000;
 
 /** Remembers since when endpoints fail, and disables those that are gone or have failed for long. */
 export interface EndpointHealth {
@@ -16,8 +18,8 @@ export interface EndpointHealth {
 /** @param disableAfterHours of failures only; 0: never */
 export function createEndpointHealth(parts: { pool: Pool; log: Logger; disableAfterHours: number }): EndpointHealth {
   const { pool, log, disableAfterHours } = parts;
-  /** Whether a webhook is known to fail, as this instance has written it last: only changes are written. */
-  const failing = new LRUCache<string, boolean>({ max: webhooksKept });
+  /** Whether a webhook is known to fail, as this instance has written it lately: only changes are written. */
+  const failing = new LRUCache<string, boolean>({ max: webhooksKept, ttl: knownForMs });
 
   const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
     const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };

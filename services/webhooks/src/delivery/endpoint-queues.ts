@@ -57,6 +57,8 @@ export class EndpointQueues {
   /** Queues whose webhook could go on, and whose workspace could not. */
   readonly #held = new Set<string>();
   readonly #workspaces = new Map<string, { jobs: number; inFlight: number }>();
+  /** Webhooks of which nothing is here because their workspace has its share of the room, by their workspace. */
+  readonly #refused = new Map<string, Set<string>>();
   /** Webhooks whose circuit has opened. */
   readonly #open = new Set<string>();
   /** What endpoints have earned, kept while nothing of theirs is under way. */
@@ -81,7 +83,10 @@ export class EndpointQueues {
     }
     if (this.#isFull(queue)) {
       queue.overflowed = true;
-      if (queue.inFlight === 0 && queue.waiting.length === 0) this.#rest(job.webhookId, queue);
+      if (queue.inFlight === 0 && queue.waiting.length === 0) {
+        if (this.#workspaceJobs(queue) >= this.#shareOfWorkspace) this.#refuse(job);
+        this.#rest(job.webhookId, queue);
+      }
       return 'full';
     }
     queue.waiting.push(job);
@@ -106,8 +111,11 @@ export class EndpointQueues {
     const giveBack = opened ? queue.waiting.splice(0) : [];
     for (const waiting of giveBack) this.#count(waiting, -1, 0);
     const start = [...this.#take(job.webhookId, queue), ...this.#takeHeld()];
-    const roomAgain = queue.overflowed && queue.waiting.length <= (queue.limit * waitingPerSlot) / 4;
-    if (roomAgain) queue.overflowed = false;
+    const workspaceHasRoom =
+      this.#workspaceJobs(queue) <= this.#shareOfWorkspace / 2 && this.#refused.delete(queue.workspaceId);
+    const queueHasRoom = queue.overflowed && queue.waiting.length <= (queue.limit * waitingPerSlot) / 4;
+    if (queueHasRoom) queue.overflowed = false;
+    const roomAgain = queueHasRoom || workspaceHasRoom;
     if (queue.inFlight === 0 && queue.waiting.length === 0) this.#rest(job.webhookId, queue);
     return { start, giveBack, roomAgain };
   }
@@ -120,6 +128,7 @@ export class EndpointQueues {
       queue.overflowed = true;
       ids.push(id);
     }
+    for (const refused of this.#refused.values()) ids.push(...refused);
     for (const id of this.#open) if (this.#isOpen(id)) ids.push(id);
     return ids;
   }
@@ -157,6 +166,18 @@ export class EndpointQueues {
     return this.#limits.inFlightOfWorkspace - (this.#workspaces.get(workspaceId)?.inFlight ?? 0);
   }
 
+  get #shareOfWorkspace(): number {
+    return this.#limits.jobs * shareOfWorkspace;
+  }
+
+  #workspaceJobs({ workspaceId }: Pick<EndpointQueue, 'workspaceId'>): number {
+    return this.#workspaces.get(workspaceId)?.jobs ?? 0;
+  }
+
+  #refuse({ workspaceId, webhookId }: DeliveryJob): void {
+    this.#refused.set(workspaceId, (this.#refused.get(workspaceId) ?? new Set()).add(webhookId));
+  }
+
   #take(webhookId: string, queue: EndpointQueue): DeliveryJob[] {
     const slots = Math.min(this.#slots(queue), this.#workspaceSlots(queue));
     const start = queue.waiting.splice(0, Math.max(0, slots));
@@ -181,7 +202,7 @@ export class EndpointQueues {
 
   #isFull({ workspaceId, limit, waiting, circuit }: EndpointQueue): boolean {
     if (circuit.state(this.#now()) !== 'closed') return true;
-    if ((this.#workspaces.get(workspaceId)?.jobs ?? 0) >= this.#limits.jobs * shareOfWorkspace) return true;
+    if (this.#workspaceJobs({ workspaceId }) >= this.#shareOfWorkspace) return true;
     const room = this.#limits.jobs - this.size;
     return waiting.length >= Math.min(limit * waitingPerSlot, room * shareOfRoom);
   }

@@ -79,6 +79,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       await recordSurely({ job, result, settlement });
       await health.note(job, settlement);
       if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
+      // Whatever is next in its lane is due now.
+      else if (job.ordered) sleeper.wake();
       return { durationMs: result.durationMs, health: healthOf(result) };
     } catch (err) {
       // The lease ends by itself, and the delivery is attempted again.
@@ -127,7 +129,14 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     const probeAtMs = queues.nextProbeAtMs();
     if (probeAtMs !== undefined) sleeper.wakeAt(Date.now() + Math.max(0, probeAtMs - performance.now()));
     await sleeper.sleep(pollMs, signal);
+  };
+
+  let lanesFreedAtMs = Number.NEGATIVE_INFINITY;
+  /** However much there is to lease, and however often it is woken. */
+  const freeLanesNowAndThen = async () => {
+    if (performance.now() - lanesFreedAtMs < pollMs) return;
     await freeLanes(pool);
+    lanesFreedAtMs = performance.now();
   };
 
   return {
@@ -139,6 +148,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       stopping = false;
       if (parts.releaseLeases) await releaseLeases(pool);
       while (!signal.aborted) {
+        await freeLanesNowAndThen();
         const limit = Math.min(claimBatch, room());
         const { jobs, leased } = limit > 0 ? await lease(limit) : { jobs: [], leased: 0 };
         deliver(jobs);

@@ -1,10 +1,12 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { ConsumedRecord, EventBus } from '@rms/bus';
 import { inTransaction, type Pool } from '@rms/db';
+import { idTime, isId } from '@rms/ids';
 import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
 import type { DeliveryEngine } from '../delivery/engine.ts';
+import { hasPartition } from '../log/partition-queries.ts';
 import { fanOut } from './fan-out-queries.ts';
 
 export interface FanOutParts {
@@ -59,8 +61,12 @@ export function createFanOut({ pool, bus, topic, group, engine, log }: FanOutPar
 function decode(record: ConsumedRecord, log: Logger): ResourceEvent | undefined {
   try {
     const event = fromBinary(ResourceEventSchema, record.value);
-    if (event.id !== '' && event.workspaceId !== '' && event.body.length > 0) return event;
-    throw new Error('it names no event');
+    if (!isId('evt', event.id) || event.workspaceId === '' || event.body.length === 0) {
+      throw new Error('it names no event');
+    }
+    // It could not be stored, now or later.
+    if (!hasPartition(idTime(event.id), Date.now())) throw new Error('it is too old, or of the future');
+    return event;
   } catch (err) {
     const { partition, offset, headers } = record;
     log.error(

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import type { Environment, WebhookStatus } from '../subscription/webhook.ts';
 import type { WebhookScope } from '../subscription/webhook-queries.ts';
 import type { LoggedAttempt } from './attempt.ts';
@@ -40,16 +40,22 @@ const common = `workspace_id as "workspaceId", environment, id, event_id as "eve
             webhook_id as "webhookId", resource_id as "resourceId", request_id as "requestId", origin,
             created_at as "createdAt", attempts`;
 
-/** Deliveries, newest first, each with all its attempts. */
-export async function readDeliveries(
-  db: Queryable,
-  scope: WebhookScope,
-  filter: LogFilter,
-  limit: number,
-): Promise<LogPage> {
+/**
+ * Deliveries, newest first, each with all its attempts. All is read from one snapshot: a delivery that goes from the queue
+ * into the log, or back, is there once.
+ */
+export function readDeliveries(pool: Pool, scope: WebhookScope, filter: LogFilter, limit: number): Promise<LogPage> {
+  return inTransaction(pool, async (tx) => {
+    await tx.query('set transaction isolation level repeatable read, read only');
+    return readPage(tx, scope, filter, limit);
+  });
+}
+
+async function readPage(tx: Queryable, scope: WebhookScope, filter: LogFilter, limit: number): Promise<LogPage> {
   const byEvent = filter.requestId !== undefined || filter.eventId !== undefined || filter.resourceId !== undefined;
   const read = byEvent ? readByEvents : readRange;
-  const parts = await Promise.all(sourcesOf(filter).map((source) => read(db, source, scope, filter, limit)));
+  const parts: LogPage[] = [];
+  for (const source of sourcesOf(filter)) parts.push(await read(tx, source, scope, filter, limit));
   // Below the lowest id that all sources have been read to, nothing is known.
   const readTo =
     parts
@@ -77,7 +83,7 @@ async function readRange(
   conditions.addOthers(filter, source);
   const { indexed, others, values } = conditions;
   const readLimit = others.length > 0 ? readAtMost : limit + 1;
-  const { rows } = await db.query<LoggedDelivery & { lowest: string | null; read: string }>(
+  const { rows } = await db.query<LoggedDelivery>(
     `with passed as materialized (
        select d.* from unnest($2::text[]) as scope (environment)
         cross join lateral (
@@ -186,7 +192,7 @@ export const backIntoQueue = (origin: string) => `
 
 /**
  * Makes one delivery due now, with a full set of retries. An attempt that is under way is logged, and decides nothing any
- * more: its lease is not the last one.
+ * more unless it arrives: its lease is not the last one.
  */
 export async function redeliver(tx: Queryable, scope: WebhookScope, id: string): Promise<void> {
   const values = [scope.workspaceId, scope.environments, id];
