@@ -133,16 +133,16 @@ export async function releaseLeases(db: Queryable): Promise<void> {
 }
 
 /**
- * Lets the first delivery of each lane go that has nothing in front of it any more. The end of a delivery frees the next
- * one itself; this finds those that came while it ended.
+ * Lets the first delivery of each lane go of which nothing is under way any more. The end of a delivery frees the next one
+ * itself; this finds those that came while it ended.
  */
 export async function freeLanes(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(`
     update webhooks.deliveries as d set due_at = now()
      where d.due_at is null
        and not exists (
-             select from webhooks.deliveries as earlier
-              where earlier.ordered and earlier.webhook_id = d.webhook_id and earlier.resource_id = d.resource_id
-                and earlier.sequence < d.sequence)`);
+             select from webhooks.deliveries as other
+              where other.ordered and other.webhook_id = d.webhook_id and other.resource_id = d.resource_id
+                and (other.due_at is not null or (other.sequence, other.id) < (d.sequence, d.id)))`);
   return rowCount ?? 0;
 }

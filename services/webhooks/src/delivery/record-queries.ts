@@ -15,7 +15,7 @@ export interface Recording {
 const kept =
   'workspace_id, environment, id, event_id, webhook_id, event_type, resource_id, request_id, origin, lease, created_at';
 
-/** Of the lanes of deliveries that end, as `ended`: the first of those that wait behind them. */
+/** Of the lanes of deliveries that end, as `ended`: the first of those that wait. */
 const freed = `
         update webhooks.deliveries as d set due_at = now()
           from (
@@ -23,9 +23,9 @@ const freed = `
                    from ended as e
                    join webhooks.deliveries as next
                      on next.ordered and next.webhook_id = e.webhook_id and next.resource_id = e.resource_id
-                    and next.sequence > e.sequence
+                    and next.due_at is null
                   where e.ordered
-                  order by next.webhook_id, next.resource_id, next.sequence
+                  order by next.webhook_id, next.resource_id, next.sequence, next.id
                ) as next
          where d.workspace_id = next.workspace_id and d.environment = next.environment and d.id = next.id
            and d.due_at is null`;
