@@ -77,7 +77,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       fanOut,
       engine,
       createReplayer({ pool, engine }),
-      createNoticeRelay({ pool, bus, topic: config.noticeTopic }),
+      createNoticeRelay({ pool, bus, topic: config.noticeTopic, log }),
       createHousekeeping({ pool, log, eraseOnDelete: config.eraseOnDelete, retentionDays: config.retentionDays }),
     ],
     ready: async () => {

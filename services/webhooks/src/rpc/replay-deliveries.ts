@@ -9,7 +9,7 @@ import { fromDeliveryStatus } from '../log/delivery-message.ts';
 import type { LoggedStatus } from '../log/log-filter.ts';
 import type { Replay, ReplayFilter } from '../replay/replay.ts';
 import { toReplayMessage } from '../replay/replay-message.ts';
-import { countReplayable, insertReplay, replayNext } from '../replay/replay-queries.ts';
+import { countReplayable, findReplay, insertReplay, replayNext } from '../replay/replay-queries.ts';
 import { toScope } from '../subscription/webhook-message.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
 import { checkCallable, found, type HandlerParts, translated } from './parts.ts';
@@ -49,15 +49,16 @@ export function replayDeliveries({
         createdBy: actorOf(context),
         createdAt: new Date(),
       };
-      await inTransaction(pool, async (tx) => {
+      const begun = await inTransaction(pool, async (tx) => {
         await insertReplay(tx, replay);
         await replayNext(tx, replay, perSecond);
         const details = { replay_id: replay.id, since: filter.since, until: filter.until, count };
         const change = { workspaceId, environment, action: 'deliveries.replayed', targetId: filter.webhookId, details };
         await appendAudit(tx, context, [change]);
+        return findReplay(tx, workspaceId, replay.id);
       });
       engine.wake();
-      return { ...estimate, replay: toReplayMessage(replay) };
+      return { ...estimate, replay: toReplayMessage(found(begun, 'replay', replay.id)) };
     });
 }
 
