@@ -164,7 +164,10 @@ begin
 end
 $$;
 
-select webhooks.make_partitions(least(current_date - 1, (select min(created_at)::date from webhooks.old_events)), current_date + 7);
+-- A day more than there seem to be: it is the time in an event's id that counts, a moment before its creation.
+select webhooks.make_partitions(
+  least((now() at time zone 'UTC')::date, (select (min(created_at) at time zone 'UTC')::date from webhooks.old_events)) - 1,
+  (now() at time zone 'UTC')::date + 7);
 
 insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent,
                              body, created_at)

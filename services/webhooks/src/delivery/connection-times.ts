@@ -8,6 +8,8 @@ export type ConnectTimes = Pick<Timings, 'dns' | 'connect' | 'tls'>;
 const none: ConnectTimes = { dns: 0, connect: 0, tls: 0 };
 /** Of connections whose first request has not been sent yet. */
 const unclaimed = new WeakMap<Socket, ConnectTimes>();
+/** What connections broke by: the first error of each, of which later ones are a consequence. */
+const broken = new WeakMap<Socket, Error>();
 const watched = new WeakMap<object, Watch>();
 let beginning: Watch | undefined;
 
@@ -17,11 +19,14 @@ export interface Watch {
   /** Spent on the connection for this request; zero if it was open already. */
   times: ConnectTimes;
   address: string | undefined;
+  /** What its connection broke by; undefined: it did not, or there was none. */
+  brokenBy(): Error | undefined;
 }
 
-/** Notes what a connection took; the first request that goes out by it counts it as its own. */
+/** Notes what a connection took, which the first request that goes out by it counts as its own; and what it breaks by. */
 export function noteConnected(socket: Socket, times: ConnectTimes): void {
   unclaimed.set(socket, times);
+  socket.once('error', (error) => broken.set(socket, error));
 }
 
 /** Measures a connection that is being made, from now on. */
@@ -58,7 +63,7 @@ export function rounded(ms: number): number {
 
 /** Begins a request of undici, in `begin`, and tells which connection it goes out by. */
 export function watchRequest<T>(begin: () => T): { watch: Watch; begun: T } {
-  const watch: Watch = { sentAtMs: undefined, times: none, address: undefined };
+  const watch: Watch = { sentAtMs: undefined, times: none, address: undefined, brokenBy: () => undefined };
   beginning = watch;
   try {
     return { watch, begun: begin() };
@@ -77,6 +82,7 @@ diagnostics.subscribe('undici:client:sendHeaders', (message) => {
   if (!watch) return;
   watch.sentAtMs = performance.now();
   watch.address = socket.remoteAddress;
+  watch.brokenBy = () => broken.get(socket);
   watch.times = unclaimed.get(socket) ?? none;
   unclaimed.delete(socket);
 });

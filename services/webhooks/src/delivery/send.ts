@@ -69,7 +69,7 @@ export async function send(
       retryAfterMs: parseRetryAfter(asked, Date.now()),
     });
   } catch (error) {
-    return result({ statusCode: 0, error: describe(error) });
+    return result({ statusCode: 0, error: describe(error, watch.brokenBy()) });
   } finally {
     clearTimeout(timer);
   }
@@ -103,9 +103,14 @@ async function readStart(body: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A short class and text, which the delivery log shows. */
-function describe(error: unknown): string {
-  const { name, code = '', message } = error as { name: string; code?: string; message: string };
+/**
+ * A short class and text, which the delivery log shows.
+ * @param cause a connection that ends in the middle is all that the error tells: an endpoint that wants no certificate of
+ * ours says so once it is made, and ends it
+ */
+function describe(error: unknown, cause?: Error): string {
+  const ended = (error as { code?: string }).code === 'UND_ERR_SOCKET';
+  const { name, code = '', message } = ((ended && cause) || error) as { name: string; code?: string; message: string };
   if (name === 'AbortError') return 'timeout: no complete answer within 10 s';
   if (code === 'BLOCKED_ADDRESS') return `blocked: ${message}`;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect: timed out';
