@@ -1,5 +1,6 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver } from '@rms/testkit';
+import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from './support.ts';
 
 describe('an event that comes again', () => {
@@ -58,6 +59,13 @@ describe('an event that comes again', () => {
     await rms.settled(tenant, 1);
     await rms.publish(failed);
     await rms.settled(tenant, 2);
+    await waitUntil(
+      async () => {
+        const { webhooks } = await rms.webhooks.listWebhooks({ ...tenant, pageSize: 1 });
+        return webhooks[0]?.status === WebhookStatus.DISABLED;
+      },
+      { what: 'the webhook to be disabled' },
+    );
     await rms.publish(skipped);
     await rms.settled(tenant, 3);
     await second.publish(skipped, failed, delivered);

@@ -113,8 +113,14 @@ describe('deliveries', () => {
     await rms.publish(newEvent(tenant));
     const [delivery] = await rms.settled(tenant, 1);
     expect(delivery).toMatchObject({ status: DeliveryStatus.FAILED, attempts: [{ statusCode: 410 }] });
-    const { webhook } = await rms.webhooks.getWebhook({ ...tenant, id });
-    expect(webhook).toMatchObject({ status: WebhookStatus.DISABLED, disableReason: 'gone' });
+    const disabled = await waitUntil(
+      async () => {
+        const { webhook } = await rms.webhooks.getWebhook({ ...tenant, id });
+        return webhook?.status === WebhookStatus.DISABLED && webhook;
+      },
+      { what: 'the webhook to be disabled' },
+    );
+    expect(disabled.disableReason).toBe('gone');
     await rms.publish(newEvent(tenant));
     const [skipped, failed] = await rms.list(tenant);
     expect(skipped).toMatchObject({ status: DeliveryStatus.SKIPPED, attempts: [] });

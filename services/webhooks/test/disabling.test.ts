@@ -47,6 +47,10 @@ describe('a webhook that is disabled by itself', () => {
     return id;
   };
   const webhookOf = async (tenant: Tenant, id: string) => (await rms.webhooks.getWebhook({ ...tenant, id })).webhook;
+  const untilDisabled = (tenant: Tenant, id: string) =>
+    waitUntil(async () => (await webhookOf(tenant, id))?.status === WebhookStatus.DISABLED, {
+      what: 'it to be disabled',
+    });
   const failingSince = async (id: string) => {
     const { rows } = await rms.database.pool.query<{ since: Date | null }>(
       'select failing_since as since from webhooks.webhooks where id = $1',
@@ -74,7 +78,8 @@ describe('a webhook that is disabled by itself', () => {
     await rms.publish(newEvent(tenant));
     const log = await rms.settled(tenant, 3);
     expect(log.map(({ status }) => status)).toEqual(log.map(() => DeliveryStatus.FAILED));
-    expect(await webhookOf(tenant, id)).toMatchObject({ status: WebhookStatus.DISABLED, disableReason: 'gone' });
+    await untilDisabled(tenant, id);
+    expect(await webhookOf(tenant, id)).toMatchObject({ disableReason: 'gone' });
     await waitUntil(() => noticesOf(tenant).length > 0, { what: 'the notice' });
     expect(noticesOf(tenant)[0]).toMatchObject({
       id: expect.stringMatching(/^ntc_/),
@@ -88,41 +93,48 @@ describe('a webhook that is disabled by itself', () => {
     expect(new Set(noticesOf(tenant).map((notice) => notice.id)).size).toBe(1);
   });
 
-  test('since all has failed for hours; not before, and not for what has arrived since', async () => {
+  /** One more event, whose delivery fails for good. */
+  const fails = async (tenant: Tenant) => {
+    receiver.respondWith(500);
+    const before = (await rms.list(tenant)).length;
+    await rms.publish(newEvent(tenant));
+    await rms.settled(tenant, before + 1);
+  };
+
+  test('since all has failed for hours: its owner is told, and it begins anew once it is enabled', async () => {
     const tenant = newTenant();
     const id = await subscribe(tenant, 0);
-    const fails = async () => {
-      receiver.respondWith(500);
-      const before = (await rms.list(tenant)).length;
-      await rms.publish(newEvent(tenant));
-      await rms.settled(tenant, before + 1);
-    };
-    await fails();
-    await waitUntil(() => failingSince(id), { what: 'the failure to be noted' });
-    await failedFor(id, 1);
-    await fails();
-    expect(await webhookOf(tenant, id)).toMatchObject({ status: WebhookStatus.ACTIVE });
-
-    receiver.respondWith(200);
-    await failedFor(id, 3);
-    await rms.publish(newEvent(tenant));
-    await rms.settled(tenant, 3);
-    await waitUntil(async () => (await failingSince(id)) === null, { what: 'the success to be noted' });
-    await fails();
-    expect(await webhookOf(tenant, id)).toMatchObject({ status: WebhookStatus.ACTIVE });
-
+    await fails(tenant);
     await waitUntil(() => failingSince(id), { what: 'the failure to be noted' });
     await failedFor(id, 3);
-    await fails();
-    await waitUntil(async () => (await webhookOf(tenant, id))?.status === WebhookStatus.DISABLED, { what: 'the end' });
+    await fails(tenant);
+    await untilDisabled(tenant, id);
     expect(await webhookOf(tenant, id)).toMatchObject({ disableReason: 'failing' });
     await waitUntil(() => noticesOf(tenant).length > 0, { what: 'the notice' });
     expect(noticesOf(tenant)[0]).toMatchObject({ subjectId: id, reason: 'failing' });
 
-    await rms.publish(newEvent(tenant));
-    expect((await rms.list(tenant, { status: DeliveryStatus.SKIPPED })).length).toBe(1);
+    const skipped = newEvent(tenant);
+    await rms.publish(skipped);
+    expect(await rms.list(tenant, { eventId: skipped.id })).toMatchObject([{ status: DeliveryStatus.SKIPPED }]);
     await rms.webhooks.updateWebhook({ ...tenant, id, status: WebhookStatus.ACTIVE });
     expect(await failingSince(id)).toBeNull();
+  });
+
+  test('not before those hours are over, and not if something has arrived since', async () => {
+    const tenant = newTenant();
+    const id = await subscribe(tenant, 0);
+    await failedFor(id, 1);
+    await fails(tenant);
+    expect(await webhookOf(tenant, id)).toMatchObject({ status: WebhookStatus.ACTIVE });
+
+    const other = newTenant();
+    const otherId = await subscribe(other, 0);
+    await failedFor(otherId, 3);
+    receiver.respondWith(200);
+    await rms.publish(newEvent(other));
+    await waitUntil(async () => (await failingSince(otherId)) === null, { what: 'the success to be noted' });
+    await fails(other);
+    expect(await webhookOf(other, otherId)).toMatchObject({ status: WebhookStatus.ACTIVE });
   });
 
   test('a failure that comes from where the webhook led before does not disable it', async () => {

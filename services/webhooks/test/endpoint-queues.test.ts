@@ -192,4 +192,19 @@ describe('a workspace', () => {
     expect(taken).toHaveLength(50);
     expect(queues.offer(jobOf('z', 'ws_2'))).toBe('start');
   });
+
+  test('that has its share is passed over with all that it was refused, until half of it is free again', () => {
+    const queues = new EndpointQueues({ inFlight: 32, inFlightOfWorkspace: 4, jobs: 16 });
+    const taken = Array.from({ length: 8 }, (_, i) => jobOf(`a${i}`));
+    const answers = taken.map((job) => queues.offer(job));
+    expect(answers).toEqual(['start', 'start', 'start', 'start', 'queued', 'queued', 'queued', 'queued']);
+    expect(queues.offer(jobOf('late'))).toBe('full');
+    expect(queues.full()).toContain('late');
+    expect(queues.full()).not.toContain('z');
+    const roomAgain = taken.map((job) => queues.finished(job, quick).roomAgain);
+    expect(roomAgain.filter(Boolean)).toHaveLength(1);
+    expect(roomAgain.indexOf(true)).toBe(3);
+    expect(queues.full()).toEqual([]);
+    expect(queues.offer(jobOf('late'))).toBe('start');
+  });
 });

@@ -15,11 +15,23 @@ export interface EndpointHealth {
   note(job: DeliveryJob, settlement: Settlement): Promise<void>;
 }
 
-/** @param disableAfterHours of failures only; 0: never */
-export function createEndpointHealth(parts: { pool: Pool; log: Logger; disableAfterHours: number }): EndpointHealth {
-  const { pool, log, disableAfterHours } = parts;
+export interface EndpointHealthParts {
+  readonly pool: Pool;
+  readonly log: Logger;
+  /** Of failures only; 0: never. */
+  readonly disableAfterHours: number;
+  /** A clock; default: performance.now(). */
+  readonly now?: () => number;
+}
+
+export function createEndpointHealth({ pool, log, disableAfterHours, now }: EndpointHealthParts): EndpointHealth {
   /** Whether a webhook is known to fail, as this instance has written it lately: only changes are written. */
-  const failing = new LRUCache<string, boolean>({ max: webhooksKept, ttl: knownForMs });
+  const failing = new LRUCache<string, boolean>({
+    max: webhooksKept,
+    ttl: knownForMs,
+    ttlResolution: 0,
+    ...(now ? { perf: { now } } : {}),
+  });
 
   const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
     const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
