@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { securityHeaders } from '../src/http/security-headers.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { parseAnswer, sendBytes } from './support/wire.ts';
 
@@ -41,6 +42,8 @@ describe('What is no HTTP request', () => {
     expect([answer.status, answer.body.error.code, answer.body.error.status]).toEqual([status, code, status]);
     expect(answer.headers['x-request-id']).toMatch(/^req_[0-9a-z]{26}$/);
     expect(answer.headers.connection).toBe('close');
+    const security = securityHeaders.map(([name, value]) => [name.toLowerCase(), value]);
+    expect(answer.headers).toMatchObject(Object.fromEntries(security));
     expect(Number(answer.headers['content-length'])).toBe(Buffer.byteLength(answer.text));
   });
 
