@@ -19,6 +19,10 @@ describe('page tokens', () => {
     );
   });
 
+  test.each(['a', 'A.', '.', '-_', '=', ' ', '%00', '\ud800'])('a token of 64 KiB of "%s" is refused', (part) => {
+    expect(() => readPageToken(key, 'a list', part.repeat(65_536 / part.length))).toThrow(RmsError);
+  });
+
   test('a token is refused for another listing, with another key, or changed in any character', () => {
     const token = makePageToken(key, 'a list', { direction: 'after', keys: ['x'], page: 2 });
     const refused = (read: () => unknown) => expect(read).toThrow(RmsError);

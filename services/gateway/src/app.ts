@@ -82,6 +82,8 @@ export function createApp(parts: AppParts): RequestListener {
     const fail = (thrown: unknown) => {
       const error = toRmsError(thrown);
       const { requestId } = response.locals;
+      // The client has gone, and with it the calls that were made for its answer.
+      if (response.destroyed && error.code !== 'internal_error') return;
       if (error.kind.httpStatus >= 500) log.error({ err: error, code: error.code, request_id: requestId }, 'failed');
       if (response.headersSent) response.destroy();
       else sendAnswer(response, errorAnswer(error));

@@ -22,6 +22,11 @@ export function refuseMalformed(server: Server, connections: Pick<Connections, '
       socket.destroy();
       return;
     }
+    // The last answer of this connection has been given: what came after its request is nobody's.
+    if (answering?.writableFinished && !answering.shouldKeepAlive) {
+      socket.end(() => socket.destroy());
+      return;
+    }
     const code = codes[error.code ?? ''] ?? 'invalid_request';
     const details = code === 'invalid_request' ? [{ field: 'request', message: 'is not well-formed HTTP/1.1' }] : [];
     const requestId = answering?.writableFinished ? undefined : answering?.getHeader('X-Request-ID');
