@@ -8,6 +8,7 @@ import { keysListCommand } from './commands/keys-list.ts';
 import { keysRevokeCommand } from './commands/keys-revoke.ts';
 import { keysRollCommand } from './commands/keys-roll.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { secretsRotateCommand } from './commands/secrets-rotate.ts';
 import { traceCommand } from './commands/trace.ts';
 import { webhooksDisableCommand, webhooksEnableCommand } from './commands/webhooks-enable.ts';
 import { webhooksListCommand } from './commands/webhooks-list.ts';
@@ -37,6 +38,7 @@ export function createProgram(): Command {
     deliveriesRedeliverCommand,
     deliveriesReplayCommand,
   ]);
+  group(program, 'secrets', 'what is encrypted at rest', [secretsRotateCommand]);
   group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand]);
   for (const make of [traceCommand, migrateCommand, configCommand]) program.addCommand(withJson(program, make()));
   return program;

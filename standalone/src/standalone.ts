@@ -5,6 +5,7 @@ import { startEmbeddedPostgres } from '@rms/embedded-postgres';
 import { createGateway, createGatewayContext, readGatewayConfig } from '@rms/gateway';
 import { createMemoryLimiter } from '@rms/limiter';
 import { createResources, createResourcesContext, readResourcesConfig } from '@rms/resources';
+import { createRpcSecurity } from '@rms/rpc';
 import { createMetrics, type Logger, type Service, type Settings, serveMetrics } from '@rms/service';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { announcement, localUrl } from './announce.ts';
@@ -93,7 +94,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
         dataDir: dataDir.path,
         postgres: given.DATABASE_URL === '' ? 'embedded' : 'external',
         // Last, when all else has worked: the keys are shown once.
-        keys: await bootstrap(auth.address),
+        keys: await bootstrap(auth.address, createRpcSecurity(settings, log)),
       }),
     );
   };

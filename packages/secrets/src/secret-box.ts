@@ -21,11 +21,12 @@ const tagBytes = 16;
 
 /**
  * AES-256-GCM (NIST SP 800-38D) with a fresh random nonce each time.
- * Layout: key id (4) | nonce (12) | tag (16) | ciphertext. The key id names the key to use when keys are rotated.
+ * Layout: key id (4) | nonce (12) | tag (16) | ciphertext. The key id names the key to open it with: what `previous` keys
+ * have sealed opens as well.
  */
-export function createSecretBox(key: Buffer): SecretBox {
-  if (key.length !== 32) throw new SecretBoxError(`a key has 32 bytes, this one ${key.length}`);
-  const keyId = createHash('sha256').update('rms key id').update(key).digest().subarray(0, keyIdBytes);
+export function createSecretBox(key: Buffer, previous: readonly Buffer[] = []): SecretBox {
+  const keys = new Map([...previous, key].map((one) => [keyIdOf(one).toString('hex'), one]));
+  const keyId = keyIdOf(key);
   return {
     keyId: keyId.toString('hex'),
     seal(plain, context) {
@@ -37,10 +38,12 @@ export function createSecretBox(key: Buffer): SecretBox {
     open(sealed, context) {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
       if (bytes.length < keyIdBytes + ivBytes + tagBytes) throw new SecretBoxError('what is sealed is too short');
-      if (!bytes.subarray(0, keyIdBytes).equals(keyId)) throw new SecretBoxError('it was sealed with another key');
+      const sealedBy = bytes.toString('hex', 0, keyIdBytes);
+      const opener = keys.get(sealedBy);
+      if (!opener) throw new SecretBoxError(`it was sealed with another key (${sealedBy})`);
       const iv = bytes.subarray(keyIdBytes, keyIdBytes + ivBytes);
       const tag = bytes.subarray(keyIdBytes + ivBytes, keyIdBytes + ivBytes + tagBytes);
-      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes });
+      const decipher = createDecipheriv('aes-256-gcm', opener, iv, { authTagLength: tagBytes });
       decipher.setAAD(Buffer.from(context)).setAuthTag(tag);
       try {
         return Buffer.concat([decipher.update(bytes.subarray(keyIdBytes + ivBytes + tagBytes)), decipher.final()]);
@@ -49,4 +52,9 @@ export function createSecretBox(key: Buffer): SecretBox {
       }
     },
   };
+}
+
+function keyIdOf(key: Buffer): Buffer {
+  if (key.length !== 32) throw new SecretBoxError(`a key has 32 bytes, this one ${key.length}`);
+  return createHash('sha256').update('rms key id').update(key).digest().subarray(0, keyIdBytes);
 }

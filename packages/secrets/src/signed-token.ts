@@ -11,14 +11,13 @@ export function signToken(key: Buffer, payload: string, binding: string): string
   return Buffer.concat([macOf(key, bytes, binding), bytes]).toString('base64url');
 }
 
-/** The payload, or undefined if the token is broken, forged, or bound to something else. */
-export function openToken(key: Buffer, token: string, binding: string): string | undefined {
+/** The payload, or undefined if the token is broken, bound to something else, or made with none of the keys. */
+export function openToken(keys: readonly Buffer[], token: string, binding: string): string | undefined {
   const bytes = Buffer.from(token, 'base64url');
   if (bytes.length < macBytes || bytes.toString('base64url') !== token) return undefined;
   const payload = bytes.subarray(macBytes);
-  return timingSafeEqual(bytes.subarray(0, macBytes), macOf(key, payload, binding))
-    ? payload.toString('utf8')
-    : undefined;
+  const mac = bytes.subarray(0, macBytes);
+  return keys.some((key) => timingSafeEqual(mac, macOf(key, payload, binding))) ? payload.toString('utf8') : undefined;
 }
 
 function macOf(key: Buffer, payload: Buffer, binding: string): Buffer {

@@ -1,4 +1,5 @@
 export { abortableDelay } from './delay.ts';
+export { describeError } from './describe-error.ts';
 export { createLogger, gatheringStdout, type Logger } from './logger.ts';
 export {
   Counter,

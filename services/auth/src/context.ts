@@ -1,5 +1,6 @@
 import { createPool, type Pool, roleName } from '@rms/db';
 import { createRedisLimiter, type Limiter } from '@rms/limiter';
+import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import { createLogger, createMetrics, type Logger, type Metrics, requireSettings, type Settings } from '@rms/service';
 
 export interface AuthContext {
@@ -8,6 +9,8 @@ export interface AuthContext {
   readonly limiter: Pick<Limiter, 'mark' | 'confirmMarks' | 'start' | 'stop'>;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** How callers are known. */
+  readonly security: RpcSecurity;
 }
 
 /** The real parts; a test or standalone passes its own for some of them. */
@@ -16,6 +19,7 @@ export function createAuthContext(settings: Settings, overrides: Partial<AuthCon
   return {
     log,
     metrics: overrides.metrics ?? createMetrics('auth'),
+    security: overrides.security ?? createRpcSecurity(settings, log),
     pool: overrides.pool ?? createServicePool(settings, log),
     limiter: overrides.limiter ?? createServiceLimiter(settings, log),
   };

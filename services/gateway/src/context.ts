@@ -4,7 +4,7 @@ import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { createClient, type RpcClient } from '@rms/rpc';
+import { createClient, createRpcSecurity, type RpcClient } from '@rms/rpc';
 import {
   createLogger,
   createMetrics,
@@ -36,8 +36,9 @@ const healthTimeoutMs = 700;
 export function createGatewayContext(settings: Settings, overrides: Partial<GatewayContext> = {}): GatewayContext {
   const log =
     overrides.log ?? createLogger({ name: 'gateway', level: settings.LOG_LEVEL, destination: gatheringStdout() });
-  const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs });
-  const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs });
+  const security = createRpcSecurity(settings, log);
+  const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security });
+  const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs, security });
   const metrics = overrides.metrics ?? createMetrics('gateway');
   return {
     log,

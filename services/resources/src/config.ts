@@ -1,4 +1,4 @@
-import { deriveKey, readMasterKey } from '@rms/secrets';
+import { deriveKeys, type KeyRing, readKeyRing } from '@rms/secrets';
 import { type MetricsAddress, requireSettings, type Settings, SettingsError } from '@rms/service';
 
 export interface ResourcesConfig {
@@ -7,8 +7,8 @@ export interface ResourcesConfig {
   readonly port: number;
   /** Undefined: metrics are not shown. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** Authenticates page tokens; 32 bytes, the same at every instance. */
-  readonly pageTokenKey: Buffer;
+  /** Authenticate page tokens; the same at every instance. */
+  readonly pageTokenKeys: KeyRing;
   readonly topic: string;
   readonly partitions: number;
   readonly replication: number;
@@ -20,16 +20,16 @@ export function readResourcesConfig(settings: Settings): ResourcesConfig {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
-    pageTokenKey: deriveKey(masterKey(settings), 'resources page tokens'),
+    pageTokenKeys: deriveKeys(keyRing(settings), 'resources page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
     partitions: settings.EVENT_PARTITIONS,
     replication: settings.EVENT_REPLICATION,
   };
 }
 
-function masterKey({ ENCRYPTION_KEY }: Settings): Buffer {
+function keyRing(settings: Settings): KeyRing {
   try {
-    return readMasterKey(ENCRYPTION_KEY);
+    return readKeyRing(settings);
   } catch (error) {
     throw new SettingsError((error as Error).message);
   }

@@ -1,5 +1,6 @@
 import { createKafkaBus, type EventBus } from '@rms/bus';
 import { createPool, type Pool, roleName } from '@rms/db';
+import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import { createLogger, createMetrics, type Logger, type Metrics, requireSettings, type Settings } from '@rms/service';
 
 export interface ResourcesContext {
@@ -7,6 +8,8 @@ export interface ResourcesContext {
   readonly bus: EventBus;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** How callers are known. */
+  readonly security: RpcSecurity;
 }
 
 /** The real parts; a test or standalone passes its own for some of them. */
@@ -18,6 +21,7 @@ export function createResourcesContext(
   return {
     log,
     metrics: overrides.metrics ?? createMetrics('resources'),
+    security: overrides.security ?? createRpcSecurity(settings, log),
     pool: overrides.pool ?? createServicePool(settings, log),
     bus: overrides.bus ?? createServiceBus(settings, log),
   };

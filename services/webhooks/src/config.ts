@@ -1,4 +1,4 @@
-import { deriveKey, readMasterKey } from '@rms/secrets';
+import { deriveKeys, type KeyRing, readKeyRing } from '@rms/secrets';
 import { type MetricsAddress, requireSettings, type Settings, SettingsError } from '@rms/service';
 import { parseCidr } from './egress/addresses.ts';
 
@@ -8,10 +8,10 @@ export interface WebhooksConfig {
   readonly port: number;
   /** Undefined: metrics are not shown. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** Seals secrets; 32 bytes. */
-  readonly secretKey: Buffer;
-  /** Authenticates page tokens; 32 bytes. */
-  readonly pageTokenKey: Buffer;
+  /** Seal secrets. */
+  readonly secretKeys: KeyRing;
+  /** Authenticate page tokens. */
+  readonly pageTokenKeys: KeyRing;
   readonly topic: string;
   /** The consumer group that all instances share. */
   readonly group: string;
@@ -32,14 +32,14 @@ export interface EgressConfig {
 
 export function readWebhooksConfig(settings: Settings): WebhooksConfig {
   requireSettings(settings, 'ENCRYPTION_KEY');
-  const master = orSettingsError('', () => readMasterKey(settings.ENCRYPTION_KEY));
+  const keys = orSettingsError('', () => readKeyRing(settings));
   for (const cidr of settings.WEBHOOK_ALLOW_CIDRS) orSettingsError('WEBHOOK_ALLOW_CIDRS: ', () => parseCidr(cidr));
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
-    secretKey: deriveKey(master, 'webhook secrets'),
-    pageTokenKey: deriveKey(master, 'webhooks page tokens'),
+    secretKeys: deriveKeys(keys, 'webhook secrets'),
+    pageTokenKeys: deriveKeys(keys, 'webhooks page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
     group: `${settings.KAFKA_PREFIX}-webhooks`,
     partitions: settings.EVENT_PARTITIONS,

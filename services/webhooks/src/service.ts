@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
+import { callers } from './callers.ts';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
@@ -20,6 +22,7 @@ import { listDeliveries } from './rpc/list-deliveries.ts';
 import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
+import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { replayDeliveries } from './rpc/replay-deliveries.ts';
 import { rotateSecret } from './rpc/rotate-secret.ts';
 import { testWebhook } from './rpc/test-webhook.ts';
@@ -29,8 +32,8 @@ import { disableGone } from './subscription/webhook-queries.ts';
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, bus, log } = context;
-  const { topic, group, partitions, replication, egress, pageTokenKey } = config;
-  const box = createSecretBox(config.secretKey);
+  const { topic, group, partitions, replication, egress, pageTokenKeys } = config;
+  const box = createSecretBox(config.secretKeys.current, config.secretKeys.previous);
   const secrets = createSecretCache(box);
   const permitted = createAddressGuard(egress.allowCidrs);
   const resolve = createResolve();
@@ -50,7 +53,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     },
   });
   const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
-  const parts: HandlerParts = { pool, box, secrets, agent, egress, permitted, resolve, engine, pageTokenKey, log };
+  const parts: HandlerParts = { pool, box, secrets, agent, egress, permitted, resolve, engine, pageTokenKeys, log };
 
   return createGrpcService({
     name: 'webhooks',
@@ -58,6 +61,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     port: config.port,
     log,
     metrics: context.metrics,
+    security: context.security,
+    callers,
     metricsAddress: config.metricsAddress,
     services: [
       rpcService(WebhooksService, {
@@ -69,6 +74,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         rotateSecret: rotateSecret(parts),
         testWebhook: testWebhook(parts),
       }),
+      rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
       rpcService(DeliveriesService, {
         listDeliveries: listDeliveries(parts),
         getDelivery: getDelivery(parts),
