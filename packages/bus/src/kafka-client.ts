@@ -1,21 +1,33 @@
-import type { Logger } from '@rms/service';
-import { Kafka, type LogEntry, logLevel } from 'kafkajs';
+import type { Logger, TlsOptions } from '@rms/service';
+import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 
 export interface KafkaBusOptions {
   /** "host:port" each. */
   readonly brokers: readonly string[];
   readonly clientId: string;
+  /** Undefined: plaintext. */
+  readonly tls?: TlsOptions | undefined;
+  /** Undefined: nobody in particular. */
+  readonly sasl?: KafkaLogin | undefined;
   readonly log: Logger;
+}
+
+export interface KafkaLogin {
+  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+  readonly username: string;
+  readonly password: string;
 }
 
 /** Must be longer than any wait that a request asks of the broker. */
 const requestTimeoutMs = 10_000;
 
 /** kafkajs with short timeouts, its own voice turned down, and the retries that ride out a broker's restart. */
-export function createKafkaClient({ brokers, clientId, log }: KafkaBusOptions): Kafka {
+export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBusOptions): Kafka {
   return new Kafka({
     clientId,
     brokers: [...brokers],
+    ...(tls ? { ssl: { ...tls, rejectUnauthorized: true } } : {}),
+    ...(sasl ? { sasl: sasl as SASLOptions } : {}),
     connectionTimeout: 2_000,
     requestTimeout: requestTimeoutMs,
     retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 5 },

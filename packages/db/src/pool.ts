@@ -1,5 +1,7 @@
+import { readTlsFiles, requireSettings, type Settings, type TlsOptions } from '@rms/service';
 import pg from 'pg';
 import type { Pool } from './queryable.ts';
+import { roleName, type ServiceRole } from './roles.ts';
 
 export interface PoolOptions {
   readonly url: string;
@@ -9,6 +11,11 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** The role that each session takes on; unset: that of the login. */
   readonly role?: string | undefined;
+  /**
+   * TLS, with the server's certificate and name verified, whatever the URL says. Unset: as the URL says; `sslmode` there
+   * means TLS and full verification, unless it is `disable` or `no-verify`.
+   */
+  readonly tls?: TlsOptions | undefined;
   readonly log: { warn(fields: object, message: string): void };
 }
 
@@ -29,9 +36,11 @@ const sessionOptions = '-c plan_cache_mode=force_custom_plan -c jit=off';
  * A pool whose statements and connection attempts have deadlines, so that no caller hangs on a database that is away.
  * `bigint` values come as text (they may not fit a number), `timestamptz` as Date.
  */
-export function createPool({ url, max, applicationName, role, log }: PoolOptions): Pool {
+export function createPool({ url, max, applicationName, role, tls, log }: PoolOptions): Pool {
   const pool = new pg.Pool({
-    connectionString: url,
+    // What the URL says of TLS would win over `ssl`.
+    connectionString: tls ? withoutTls(url) : url,
+    ...(tls ? { ssl: { ...tls, rejectUnauthorized: true } } : {}),
     max,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -50,4 +59,28 @@ export function createPool({ url, max, applicationName, role, log }: PoolOptions
   // One that breaks while it is in use tells its query, and then says so again as an event that would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/** The pool of a service, or of a command without a role of its own, as the settings say. Throws SettingsError. */
+export function openPool(
+  settings: Settings,
+  options: { name: string; role?: ServiceRole; max?: number; log: PoolOptions['log'] },
+): Pool {
+  requireSettings(settings, 'DATABASE_URL');
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE, DATABASE_ROLE_PREFIX: prefix } = settings;
+  const { name, role, max = DATABASE_POOL_SIZE, log } = options;
+  return createPool({
+    url,
+    max,
+    applicationName: `rms-${name}`,
+    role: prefix && role && roleName(prefix, role),
+    tls: readTlsFiles(settings, 'DATABASE'),
+    log,
+  });
+}
+
+function withoutTls(url: string): string {
+  const parsed = new URL(url);
+  for (const name of [...parsed.searchParams.keys()]) if (name.startsWith('ssl')) parsed.searchParams.delete(name);
+  return parsed.href;
 }

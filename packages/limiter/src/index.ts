@@ -10,4 +10,4 @@ export {
   type Standing,
 } from './limiter.ts';
 export { createMemoryLimiter } from './memory-limiter.ts';
-export { createRedisLimiter, type RedisLimiterOptions } from './redis-limiter.ts';
+export { createRedisLimiter, openLimiter, type RedisLimiterOptions } from './redis-limiter.ts';

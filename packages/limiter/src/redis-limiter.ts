@@ -1,4 +1,13 @@
-import { Gauge, type Logger, type Metrics } from '@rms/service';
+import {
+  Gauge,
+  type Logger,
+  type Metrics,
+  readTlsFiles,
+  requireSettings,
+  type Settings,
+  SettingsError,
+  type TlsOptions,
+} from '@rms/service';
 import { Redis } from 'ioredis';
 import { checkScript, failureScript, markScript } from './check-script.ts';
 import { failureRateOf, monthOf, type Rate, rateOf, rateState, wholeSeconds } from './gcra.ts';
@@ -17,9 +26,30 @@ import { withTimeout } from './timeout.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions {
   readonly url: string;
+  /** For rediss://; unset: the public authorities, no certificate of ours. */
+  readonly tls?: TlsOptions | undefined;
   readonly log: Logger;
   /** Gets the gauge that says whether limits are kept locally. */
   readonly metrics?: Metrics;
+}
+
+/** The limiter of a service as the settings say. Throws SettingsError. */
+export function openLimiter(settings: Settings, log: Logger, metrics?: Metrics): Limiter {
+  requireSettings(settings, 'REDIS_URL');
+  const tls = readTlsFiles(settings, 'REDIS');
+  if (tls && !settings.REDIS_URL.startsWith('rediss:')) {
+    throw new SettingsError('REDIS_URL must begin with rediss:// where certificates for Redis are set');
+  }
+  return createRedisLimiter({
+    url: settings.REDIS_URL,
+    tls,
+    log,
+    rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+    rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+    monthlyQuota: settings.MONTHLY_QUOTA,
+    authFailureLimit: settings.AUTH_FAILURE_LIMIT,
+    ...(metrics ? { metrics } : {}),
+  });
 }
 
 /** A check that takes longer is answered without Redis. */
@@ -46,7 +76,7 @@ type Scripted = Redis & {
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   const { url, log } = options;
   const failureRate = failureRateOf(options);
-  const redis = connectLater(url);
+  const redis = connectLater(url, options.tls);
   let hasChecked = false;
   const watch = createRedisWatch(redis, log, () => hasChecked);
   const local = createLocalShare(options, watch.members);
@@ -149,8 +179,10 @@ function toDecision(reply: CheckReply, rate: Rate | undefined, { monthlyQuota }:
 }
 
 /** Nothing waits in a queue for a Redis that is away. */
-function connectLater(url: string): Scripted {
+function connectLater(url: string, tls: TlsOptions | undefined): Scripted {
   const redis = new Redis(url, {
+    // Beside what rediss:// asks for: the certificate and the name of the server are verified.
+    ...(url.startsWith('rediss:') ? { tls: { minVersion: 'TLSv1.2' as const, ...tls } } : {}),
     lazyConnect: true,
     enableAutoPipelining: true,
     enableOfflineQueue: false,
