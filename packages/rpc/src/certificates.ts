@@ -61,11 +61,12 @@ export function watchCertificates(
       timer = undefined;
     }
   };
+  // In the next turn, as grpc-js expects: it takes up what is told once it is done with adding.
   return {
     addCaCertificateListener(listener) {
       caListeners.add(listener);
       watch();
-      listener({ caCertificate: loaded.ca });
+      process.nextTick(listener, { caCertificate: loaded.ca });
     },
     removeCaCertificateListener(listener) {
       caListeners.delete(listener);
@@ -74,7 +75,7 @@ export function watchCertificates(
     addIdentityCertificateListener(listener) {
       identityListeners.add(listener);
       watch();
-      listener(identity());
+      process.nextTick(listener, identity());
     },
     removeIdentityCertificateListener(listener) {
       identityListeners.delete(listener);

@@ -73,16 +73,18 @@ function plaintext(anywhere: boolean, log: SecurityLog): RpcSecurity {
       return ServerCredentials.createInsecure();
     },
     channelCredentials(target) {
-      check(target, isLoopbackHost(hostOf(target)));
+      check(target, hostsOf(target).every(isLoopbackHost));
       return grpcCredentials.createInsecure();
     },
   };
 }
 
-/** "dns:///auth:9101", "[::1]:9101", "127.0.0.1:9101". */
-function hostOf(target: string): string {
-  const authority = target.replace(/^[a-z0-9]+:\/*/i, (scheme) => (/^dns:|^ipv[46]:/i.test(scheme) ? '' : scheme));
-  return /^\[(.*)\]/.exec(authority)?.[1] ?? authority.replace(/:\d+$/, '');
+/** Of "dns:///auth:9101", "[::1]:9101", "127.0.0.1:9101", "ipv4:127.0.0.1:1,127.0.0.1:2". */
+function hostsOf(target: string): string[] {
+  return target
+    .replace(/^(?:dns|ipv[46]):\/*/i, '')
+    .split(',')
+    .map((authority) => /^\[(.*)\]/.exec(authority)?.[1] ?? authority.replace(/:\d+$/, ''));
 }
 
 function isLoopbackHost(host: string): boolean {

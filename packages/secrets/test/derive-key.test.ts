@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { deriveKey, readMasterKey } from '../src/index.ts';
+import { deriveKey, readKeyRing } from '../src/index.ts';
 
 describe('deriveKey', () => {
   const master = randomBytes(32);
@@ -13,13 +13,23 @@ describe('deriveKey', () => {
   });
 });
 
-describe('readMasterKey', () => {
+describe('readKeyRing', () => {
   const key = randomBytes(32);
+  const current = (ENCRYPTION_KEY: string) => readKeyRing({ ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: [] }).current;
+
+  test('reads earlier keys, and says which setting is wrong', () => {
+    const text = key.toString('base64');
+    const ring = readKeyRing({ ENCRYPTION_KEY: text, ENCRYPTION_KEY_PREVIOUS: [text, text] });
+    expect(ring).toEqual({ current: key, previous: [key, key] });
+    expect(() => readKeyRing({ ENCRYPTION_KEY: text, ENCRYPTION_KEY_PREVIOUS: ['x'] })).toThrow(
+      /^ENCRYPTION_KEY_PREVIOUS must be 32 bytes in base64$/,
+    );
+  });
 
   test('reads base64 and base64url', () => {
-    expect(readMasterKey(key.toString('base64'))).toEqual(key);
-    expect(readMasterKey(key.toString('base64url'))).toEqual(key);
-    expect(readMasterKey(`${key.toString('base64')}\n`)).toEqual(key);
+    expect(current(key.toString('base64'))).toEqual(key);
+    expect(current(key.toString('base64url'))).toEqual(key);
+    expect(current(`${key.toString('base64')}\n`)).toEqual(key);
   });
 
   test.each([
@@ -33,6 +43,6 @@ describe('readMasterKey', () => {
       `${key.toString('base64').slice(0, 20)}*${key.toString('base64').slice(20)}`,
     ],
   ])('refuses %s, and does not repeat it', (_, text) => {
-    expect(() => readMasterKey(text)).toThrow(/^ENCRYPTION_KEY must be 32 bytes in base64$/);
+    expect(() => current(text)).toThrow(/^ENCRYPTION_KEY must be 32 bytes in base64$/);
   });
 });

@@ -31,7 +31,16 @@ describe('createSecretBox', () => {
     expect(createSecretBox(Buffer.from(key)).open(sealed, 'wh_1').toString()).toBe('secret');
     const other = createSecretBox(randomBytes(32));
     expect(other.keyId).not.toBe(box.keyId);
-    expect(() => other.open(sealed, 'wh_1')).toThrow(new SecretBoxError('it was sealed with another key'));
+    const reason = `it was sealed with another key (${box.keyId})`;
+    expect(() => other.open(sealed, 'wh_1')).toThrow(new SecretBoxError(reason));
+  });
+
+  test('a box opens what earlier keys have sealed, and seals with the present one', () => {
+    const later = createSecretBox(randomBytes(32), [randomBytes(32), key]);
+    expect(later.open(box.seal('secret', 'wh_1'), 'wh_1').toString()).toBe('secret');
+    const sealed = later.seal('secret', 'wh_1');
+    expect(sealed.toString('hex', 0, 4)).toBe(later.keyId);
+    expect(() => box.open(sealed, 'wh_1')).toThrow(SecretBoxError);
   });
 
   test('does not open for another owner', () => {

@@ -8,7 +8,7 @@ import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { createClient } from '@rms/rpc';
+import { createClient, loopbackOnly } from '@rms/rpc';
 import { createLogger, createMetrics } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createAuth } from '../src/index.ts';
@@ -63,7 +63,7 @@ export async function startAuth(options: { databaseServer?: string; database?: T
   const limiter = createTestLimiter();
   const metrics = createMetrics('auth');
   const config = { host: '127.0.0.1', port: 0, metricsAddress: undefined };
-  const service = createAuth(config, { pool, limiter, log, metrics });
+  const service = createAuth(config, { pool, limiter, log, metrics, security: loopbackOnly });
   await service.start();
   const target = { target: service.address, timeoutMs: 20_000 };
   const keys = createClient(KeysService, target);

@@ -7,7 +7,7 @@ import { CallContextSchema, Environment, Scope } from '@rms/proto/rms/common/v1/
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
-import { createClient, fromStatusMessage, type GrpcService, type RpcClient } from '@rms/rpc';
+import { createClient, fromStatusMessage, type GrpcService, loopbackOnly, type RpcClient } from '@rms/rpc';
 import { createLogger, createMetrics } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createResources } from '../src/index.ts';
@@ -39,6 +39,7 @@ export async function startResources(instances = 1) {
       bus: createInProcessBus({ log }),
       log,
       metrics: createMetrics('resources'),
+      security: loopbackOnly,
     });
     await service.start();
     const client = createClient(ResourcesService, { target: service.address, timeoutMs: 10_000 });

@@ -9,7 +9,7 @@ import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb'
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { createClient } from '@rms/rpc';
+import { createClient, loopbackOnly } from '@rms/rpc';
 import { createLogger, createMetrics } from '@rms/service';
 import { testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
@@ -38,7 +38,13 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
     releaseLeases: false,
     ...overrides,
   };
-  const service = createWebhooks(config, { pool, bus, log, metrics: createMetrics('webhooks') });
+  const service = createWebhooks(config, {
+    pool,
+    bus,
+    log,
+    metrics: createMetrics('webhooks'),
+    security: loopbackOnly,
+  });
   await service.start();
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);
