@@ -31,7 +31,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
         batchGetResources: batchGetResources(parts),
         batchUpdateResources: batchUpdateResources(change),
         batchDeleteResources: batchDeleteResources(change),
-        listResources: listResources({ pool, pageTokenKey: config.pageTokenKey }),
+        listResources: listResources({ pool, pageTokenKeys: config.pageTokenKeys }),
       }),
     ],
     workers: [relay, createHousekeeping({ pool, log })],

@@ -28,7 +28,7 @@ export async function startResources(instances = 1) {
       host: '127.0.0.1',
       port: 0,
       metricsAddress: undefined,
-      pageTokenKey: Buffer.alloc(32, 1),
+      pageTokenKeys: [Buffer.alloc(32, 1)] as const,
       topic,
       partitions: 6,
       replication: 1,

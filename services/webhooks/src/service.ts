@@ -29,8 +29,9 @@ import { disableGone } from './subscription/webhook-queries.ts';
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, bus, log } = context;
-  const { topic, group, partitions, replication, egress, pageTokenKey } = config;
-  const box = createSecretBox(config.secretKey);
+  const { topic, group, partitions, replication, egress, pageTokenKeys } = config;
+  const [secretKey, ...previousKeys] = config.secretKeys;
+  const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
   const permitted = createAddressGuard(egress.allowCidrs);
   const resolve = createResolve();
@@ -50,7 +51,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     },
   });
   const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
-  const parts: HandlerParts = { pool, box, secrets, agent, egress, permitted, resolve, engine, pageTokenKey, log };
+  const parts: HandlerParts = { pool, box, secrets, agent, egress, permitted, resolve, engine, pageTokenKeys, log };
 
   return createGrpcService({
     name: 'webhooks',

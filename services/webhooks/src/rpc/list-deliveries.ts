@@ -11,7 +11,7 @@ const pageSizeLimit = 1_000;
 /** The delivery log, newest first. */
 export function listDeliveries({
   pool,
-  pageTokenKey,
+  pageTokenKeys,
 }: HandlerParts): Handlers<typeof DeliveriesService>['listDeliveries'] {
   return (request) =>
     translated(async () => {
@@ -26,14 +26,14 @@ export function listDeliveries({
         status,
       };
       const binding = ['deliveries', scope.workspaceId, ...scope.environments, JSON.stringify(filter)].join('\n');
-      const start = readPageToken(pageTokenKey, binding, pageToken);
+      const start = readPageToken(pageTokenKeys, binding, pageToken);
       const rows = await readDeliveries(pool, scope, { ...filter, before: start?.keys[0] }, pageSize + 1);
       const items = rows.slice(0, pageSize);
       const last = rows.length > pageSize ? items.at(-1) : undefined;
       const page = (start?.page ?? 1) + 1;
       return {
         deliveries: items.map(toDeliveryMessage),
-        nextPageToken: last ? makePageToken(pageTokenKey, binding, { direction: 'after', keys: [last.id], page }) : '',
+        nextPageToken: last ? makePageToken(pageTokenKeys, binding, { direction: 'after', keys: [last.id], page }) : '',
       };
     });
 }
