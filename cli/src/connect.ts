@@ -1,18 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, type RpcClient } from '@rms/rpc';
 import { readSettings } from '@rms/service';
+import { operatorContext } from './operator.ts';
 
 /** The services, as a command calls them. */
 export interface Services {
   readonly workspaces: RpcClient<typeof WorkspacesService>;
   readonly keys: RpcClient<typeof KeysService>;
+  readonly plans: RpcClient<typeof PlansService>;
+  readonly audit: RpcClient<typeof AuditService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
+  readonly secrets: RpcClient<typeof SecretsService>;
 }
 
 const timeoutMs = 15_000;
@@ -20,11 +27,15 @@ const timeoutMs = 15_000;
 /** Runs `work` with clients of the services, and closes them. */
 export async function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
   const { auth, webhooks } = addresses();
+  const context = operatorContext();
   const services: Services = {
-    workspaces: createClient(WorkspacesService, { target: auth, timeoutMs }),
-    keys: createClient(KeysService, { target: auth, timeoutMs }),
-    webhooks: createClient(WebhooksService, { target: webhooks, timeoutMs }),
-    deliveries: createClient(DeliveriesService, { target: webhooks, timeoutMs }),
+    workspaces: createClient(WorkspacesService, { target: auth, timeoutMs, context }),
+    keys: createClient(KeysService, { target: auth, timeoutMs, context }),
+    plans: createClient(PlansService, { target: auth, timeoutMs, context }),
+    audit: createClient(AuditService, { target: auth, timeoutMs, context }),
+    webhooks: createClient(WebhooksService, { target: webhooks, timeoutMs, context }),
+    deliveries: createClient(DeliveriesService, { target: webhooks, timeoutMs, context }),
+    secrets: createClient(SecretsService, { target: webhooks, timeoutMs }),
   };
   try {
     return await work(services);

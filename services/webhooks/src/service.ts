@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
@@ -20,10 +21,12 @@ import { listDeliveries } from './rpc/list-deliveries.ts';
 import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
+import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { replayDeliveries } from './rpc/replay-deliveries.ts';
 import { rotateSecret } from './rpc/rotate-secret.ts';
 import { testWebhook } from './rpc/test-webhook.ts';
 import { updateWebhook } from './rpc/update-webhook.ts';
+import { createKeyCheck } from './sealed/key-check.ts';
 import { disableGone } from './subscription/webhook-queries.ts';
 
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
@@ -50,6 +53,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       await disableGone(pool, job, job.webhookId, job.url);
     },
   });
+  const checkKeys = createKeyCheck({ pool, box, log });
   const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
   const parts: HandlerParts = { pool, box, secrets, agent, egress, permitted, resolve, engine, pageTokenKeys, log };
 
@@ -76,10 +80,12 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         redeliverDelivery: redeliverDelivery(parts),
         replayDeliveries: replayDeliveries(parts),
       }),
+      rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
     ],
     workers: [fanOut, engine, createHousekeeping({ pool, log, eraseOnDelete: config.eraseOnDelete })],
     ready: async () => {
       await pool.query('select 1');
+      await checkKeys();
     },
     open: () => bus.start([{ topic, partitions, replication }]),
     async close() {
