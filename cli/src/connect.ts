@@ -35,7 +35,7 @@ export async function withServices<T>(work: (services: Services) => Promise<T>):
     audit: createClient(AuditService, { target: auth, timeoutMs, context }),
     webhooks: createClient(WebhooksService, { target: webhooks, timeoutMs, context }),
     deliveries: createClient(DeliveriesService, { target: webhooks, timeoutMs, context }),
-    secrets: createClient(SecretsService, { target: webhooks, timeoutMs }),
+    secrets: createClient(SecretsService, { target: webhooks, timeoutMs, context }),
   };
   try {
     return await work(services);
