@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { newId } from '@rms/ids';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
@@ -11,12 +9,13 @@ import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, createRpcSecurity, type RpcClient } from '@rms/rpc';
 import { createLogger, readSettings, type Settings } from '@rms/service';
+import { operatorContext } from './operator.ts';
 
 /** The services, as a command calls them. */
 export interface Services {
   readonly workspaces: RpcClient<typeof WorkspacesService>;
-  readonly plans: RpcClient<typeof PlansService>;
   readonly keys: RpcClient<typeof KeysService>;
+  readonly plans: RpcClient<typeof PlansService>;
   readonly audit: RpcClient<typeof AuditService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
@@ -30,11 +29,11 @@ export async function withServices<T>(work: (services: Services) => Promise<T>):
   const settings = readSettings(process.env);
   const { auth, webhooks } = addresses(settings);
   const log = createLogger({ name: 'rms', level: 'error', destination: process.stderr });
-  const common = { timeoutMs, security: createRpcSecurity(settings, log), context: ownContext() };
+  const common = { timeoutMs, context: operatorContext(), security: createRpcSecurity(settings, log) };
   const services: Services = {
     workspaces: createClient(WorkspacesService, { target: auth, ...common }),
-    plans: createClient(PlansService, { target: auth, ...common }),
     keys: createClient(KeysService, { target: auth, ...common }),
+    plans: createClient(PlansService, { target: auth, ...common }),
     audit: createClient(AuditService, { target: auth, ...common }),
     webhooks: createClient(WebhooksService, { target: webhooks, ...common }),
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
@@ -45,12 +44,6 @@ export async function withServices<T>(work: (services: Services) => Promise<T>):
   } finally {
     for (const client of Object.values(services)) client.close();
   }
-}
-
-/** A person at a terminal, as the audit log names them. */
-function ownContext() {
-  const name = `${userInfo().username}@${hostname()}`.replaceAll(/[^\w.@-]/g, '_').slice(0, 200);
-  return { requestId: newId('req'), actor: `operator:${name}` };
 }
 
 /** What the environment names; else what a service that runs on this machine has written into DATA_DIR; else the defaults. */

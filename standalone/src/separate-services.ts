@@ -5,7 +5,7 @@ import { type Logger, requireSettings, type Service, type Settings } from '@rms/
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { openDataDir } from './data-dir.ts';
-import { encryptionKey } from './encryption-key.ts';
+import { encryptionKeys } from './encryption-key.ts';
 import { migrateAll } from './migrate-all.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
@@ -56,7 +56,8 @@ export function createSeparateServices(
       const dataDir = openDataDir(settings.DATA_DIR);
       stops.push(() => dataDir.release());
       await migrateAll(settings, log);
-      const env = { ENCRYPTION_KEY: encryptionKey(settings.ENCRYPTION_KEY, dataDir.path) };
+      const { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS } = encryptionKeys(settings, dataDir.path);
+      const env = { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: ENCRYPTION_KEY_PREVIOUS.join(',') };
       const addresses = {
         auth: settings.AUTH_ADDRESS,
         webhooks: settings.WEBHOOKS_ADDRESS,

@@ -11,7 +11,7 @@ import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { openDataDir } from './data-dir.ts';
-import { encryptionKey } from './encryption-key.ts';
+import { encryptionKeys } from './encryption-key.ts';
 import { keepSecret } from './keep-secret.ts';
 import { migrateAll } from './migrate-all.ts';
 
@@ -48,7 +48,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
     const dataDir = openDataDir(given.DATA_DIR);
     stops.push(() => dataDir.release());
     const own = {
-      ENCRYPTION_KEY: encryptionKey(given.ENCRYPTION_KEY, dataDir.path),
+      ...encryptionKeys(given, dataDir.path),
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: 0,
       // One address shows the metrics of all.

@@ -1,34 +1,44 @@
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
-import { print } from '../print.ts';
+import { print, table } from '../print.ts';
+import { nextStep, type Reencrypted, reencrypt } from '../reencrypt.ts';
 
-const limitMs = 24 * 3_600_000;
+const help = `
+Changing ENCRYPTION_KEY, without an interruption:
+  1. Make a key: node -p 'crypto.randomBytes(32).toString("base64")'
+  2. Only with several instances: put the new key into ENCRYPTION_KEY_PREVIOUS everywhere, so that each opens what others
+     seal with it.
+  3. Make it ENCRYPTION_KEY, put the key before it into ENCRYPTION_KEY_PREVIOUS, and start all instances again.
+  4. rms secrets rotate
+  5. Once it says so, remove ENCRYPTION_KEY_PREVIOUS and start again. Cursors of lists from before step 3 end with this.
 
-const how = `
-How to change ENCRYPTION_KEY:
-  1. Put the present key into ENCRYPTION_KEY_PREVIOUS and a new one (32 random bytes in base64) into ENCRYPTION_KEY, and
-     restart the services. What the old key has encrypted can still be read. Under npm start the present key is the one
-     in DATA_DIR/encryption.key.
-  2. Run this command.
-  3. Take ENCRYPTION_KEY_PREVIOUS away again.`;
+With npm start and no ENCRYPTION_KEY, the key is the file encryption.key in DATA_DIR:
+  3. Stop it, then: mv -n .data/encryption.key .data/encryption.key.previous
+     npm start makes a new key.
+  5. Once it says so, remove .data/encryption.key.previous.
+
+It may run at any time, several times, and again after it broke off. Webhooks keep their secrets.`;
 
 export function secretsRotateCommand(): Command {
   return new Command('rotate')
-    .description('encrypt what earlier encryption keys have encrypted with the present one')
-    .addHelpText('after', how)
+    .description('seal all that earlier encryption keys have sealed with the current ENCRYPTION_KEY')
+    .addHelpText('after', help)
     .action((options: { json?: boolean }) =>
       withServices(async (services) => {
-        let [reencrypted, unreadable] = [0, 0];
-        for await (const progress of services.secrets.reencryptSecrets({}, { timeoutMs: limitMs })) {
-          reencrypted = Number(progress.reencrypted);
-          unreadable = Number(progress.unreadable);
-        }
-        if (unreadable > 0) process.exitCode = 1;
-        print(options, { reencrypted, unreadable }, () =>
-          unreadable > 0
-            ? `${reencrypted} encrypted anew; ${unreadable} cannot be read with any key that is set: is one missing in ENCRYPTION_KEY_PREVIOUS?`
-            : `${reencrypted} encrypted anew; ENCRYPTION_KEY_PREVIOUS is not needed any more`,
-        );
+        // Each service that seals anything.
+        const sealing = { webhooks: services.secrets };
+        const data: Reencrypted[] = [];
+        for (const [name, client] of Object.entries(sealing)) data.push(await reencrypt(name, client));
+        const done = data.every(({ left }) => left === 0);
+        print(options, { done, data }, () => [overview(data), '', nextStep(data)].join('\n'));
+        if (!done) process.exitCode = 1;
       }),
     );
+}
+
+function overview(data: readonly Reencrypted[]): string {
+  return table(
+    ['SERVICE', 'SEALED ANEW', 'ALREADY CURRENT', 'UNREADABLE'],
+    data.map((one) => [one.service, `${one.resealed}`, `${one.already_current}`, `${one.unreadable}`]),
+  );
 }

@@ -15,6 +15,7 @@ export { runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {
   describeSettings,
+  orSettingsError,
   readSettings,
   requireSettings,
   type SettingName,

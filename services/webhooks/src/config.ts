@@ -1,5 +1,5 @@
-import { deriveKeys, type KeyRing, readKeyRing } from '@rms/secrets';
-import { type MetricsAddress, requireSettings, type Settings, SettingsError } from '@rms/service';
+import { type Keys, readKeyRing } from '@rms/secrets';
+import { type MetricsAddress, orSettingsError, requireSettings, type Settings } from '@rms/service';
 import { parseCidr } from './egress/addresses.ts';
 
 export interface WebhooksConfig {
@@ -8,10 +8,10 @@ export interface WebhooksConfig {
   readonly port: number;
   /** Undefined: metrics are not shown. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** Seal secrets. */
-  readonly secretKeys: KeyRing;
+  /** Seal and open secrets. */
+  readonly secretKeys: Keys;
   /** Authenticate page tokens. */
-  readonly pageTokenKeys: KeyRing;
+  readonly pageTokenKeys: Keys;
   readonly topic: string;
   /** The consumer group that all instances share. */
   readonly group: string;
@@ -32,14 +32,14 @@ export interface EgressConfig {
 
 export function readWebhooksConfig(settings: Settings): WebhooksConfig {
   requireSettings(settings, 'ENCRYPTION_KEY');
-  const keys = orSettingsError('', () => readKeyRing(settings));
-  for (const cidr of settings.WEBHOOK_ALLOW_CIDRS) orSettingsError('WEBHOOK_ALLOW_CIDRS: ', () => parseCidr(cidr));
+  const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
+  for (const cidr of settings.WEBHOOK_ALLOW_CIDRS) orSettingsError(() => parseCidr(cidr), 'WEBHOOK_ALLOW_CIDRS: ');
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
-    secretKeys: deriveKeys(keys, 'webhook secrets'),
-    pageTokenKeys: deriveKeys(keys, 'webhooks page tokens'),
+    secretKeys: ring.derive('webhook secrets'),
+    pageTokenKeys: ring.derive('webhooks page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
     group: `${settings.KAFKA_PREFIX}-webhooks`,
     partitions: settings.EVENT_PARTITIONS,
@@ -48,12 +48,4 @@ export function readWebhooksConfig(settings: Settings): WebhooksConfig {
     eraseOnDelete: settings.ERASE_ON_DELETE,
     releaseLeases: false,
   };
-}
-
-function orSettingsError<T>(prefix: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new SettingsError(`${prefix}${(error as Error).message}`);
-  }
 }

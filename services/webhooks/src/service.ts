@@ -27,13 +27,15 @@ import { replayDeliveries } from './rpc/replay-deliveries.ts';
 import { rotateSecret } from './rpc/rotate-secret.ts';
 import { testWebhook } from './rpc/test-webhook.ts';
 import { updateWebhook } from './rpc/update-webhook.ts';
+import { createKeyCheck } from './sealed/key-check.ts';
 import { disableGone } from './subscription/webhook-queries.ts';
 
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, bus, log } = context;
   const { topic, group, partitions, replication, egress, pageTokenKeys } = config;
-  const box = createSecretBox(config.secretKeys.current, config.secretKeys.previous);
+  const [secretKey, ...previousKeys] = config.secretKeys;
+  const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
   const permitted = createAddressGuard(egress.allowCidrs);
   const resolve = createResolve();
@@ -52,6 +54,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       await disableGone(pool, job, job.webhookId, job.url);
     },
   });
+  const checkKeys = createKeyCheck({ pool, box, log });
   const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
   const parts: HandlerParts = { pool, box, secrets, agent, egress, permitted, resolve, engine, pageTokenKeys, log };
 
@@ -74,17 +77,18 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         rotateSecret: rotateSecret(parts),
         testWebhook: testWebhook(parts),
       }),
-      rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
       rpcService(DeliveriesService, {
         listDeliveries: listDeliveries(parts),
         getDelivery: getDelivery(parts),
         redeliverDelivery: redeliverDelivery(parts),
         replayDeliveries: replayDeliveries(parts),
       }),
+      rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
     ],
     workers: [fanOut, engine, createHousekeeping({ pool, log, eraseOnDelete: config.eraseOnDelete })],
     ready: async () => {
       await pool.query('select 1');
+      await checkKeys();
     },
     open: () => bus.start([{ topic, partitions, replication }]),
     async close() {

@@ -4,31 +4,42 @@ import { migrations as audit } from '@rms/audit';
 import { createInProcessBus, type EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
+import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
-import { createLogger, createMetrics } from '@rms/service';
-import { testDatabase, waitUntil } from '@rms/testkit';
+import { createLogger, createMetrics, type Logger } from '@rms/service';
+import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
-const log = createLogger({ name: 'test', level: 'silent' });
+const silent = createLogger({ name: 'test', level: 'silent' });
 const topic = 'rms.resource-events.v1';
 
-/** The real service on a real database and the in-process bus; webhooks may call loopback. */
-export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
-  const database = await testDatabase([audit, migrations]);
+/** A database for instances that share it. */
+export const webhooksDatabase = () => testDatabase([audit, migrations]);
+
+/**
+ * The real service on a real database and the in-process bus; webhooks may call loopback. On a database of its own, which
+ * goes with it, unless it is given one.
+ */
+export async function startWebhooks(
+  overrides: Partial<WebhooksConfig> = {},
+  { given, log = silent }: { given?: TestDatabase; log?: Logger } = {},
+) {
+  const database = given ?? (await webhooksDatabase());
   const pool = createPool({ url: database.url, max: 8, applicationName: 'webhooks', log });
   const bus: EventBus = createInProcessBus({ log });
   const config: WebhooksConfig = {
     host: '127.0.0.1',
     port: 0,
     metricsAddress: undefined,
-    secretKeys: { current: Buffer.alloc(32, 1), previous: [] },
-    pageTokenKeys: { current: Buffer.alloc(32, 2), previous: [] },
+    secretKeys: [Buffer.alloc(32, 1)],
+    pageTokenKeys: [Buffer.alloc(32, 2)],
     topic,
     group: 'rms-webhooks',
     partitions: 3,
@@ -49,6 +60,8 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);
   const deliveries = createClient(DeliveriesService, target);
+  const secrets = createClient(SecretsService, target);
+  const health = createClient(Health, target);
 
   /** Publishes events as the relay does; resolves when they are stored. */
   const publish = async (...events: ReturnType<typeof newEvent>[]) => {
@@ -77,14 +90,18 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}) {
     bus,
     webhooks,
     deliveries,
+    secrets,
+    health,
     publish,
     list,
     settled,
     async stop() {
       webhooks.close();
       deliveries.close();
+      secrets.close();
+      health.close();
       await service.stop();
-      await database.drop();
+      if (!given) await database.drop();
     },
   };
 }

@@ -3,7 +3,7 @@ import { RmsError } from '@rms/errors';
 import { cutPage, readPageToken, tokensOf } from '@rms/paging';
 import type { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { KeyRing } from '@rms/secrets';
+import type { Keys } from '@rms/secrets';
 import { readPage } from '../resource/list-queries.ts';
 import { bindingOf, type Listing, parseSort, sortKeysOf } from '../resource/listing.ts';
 import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
@@ -13,7 +13,7 @@ const pageSizeLimit = 100;
 /** One page, with tokens for the next and the previous one (specification, "List resources"). */
 export function listResources(parts: {
   pool: Pool;
-  pageTokenKeys: KeyRing;
+  pageTokenKeys: Keys;
 }): Handlers<typeof ResourcesService>['listResources'] {
   const { pool, pageTokenKeys } = parts;
   return async ({ context, status, pageSize, pageToken, orderBy }) => {

@@ -9,6 +9,7 @@ import { type DeliveryJob, leaseMs, startWithinMs } from './job.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
 import { settle } from './settle.ts';
+import { createSigners } from './unsignable.ts';
 import { createWakeableSleep } from './wakeable-sleep.ts';
 
 export interface DeliveryParts {
@@ -43,6 +44,7 @@ const recordAgainMs = 500;
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const { pool, agent, secrets, log, onGone } = parts;
   const queues = new EndpointQueues({ inFlight: perEndpointInFlight, jobs: jobsLimit });
+  const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
   const sleeper = createWakeableSleep();
   let stopping = false;
@@ -67,11 +69,28 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     }
   };
 
+  const release = (jobs: readonly DeliveryJob[]) =>
+    giveBack(pool, jobs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for the end of their lease'));
+
+  /** To whichever instance has the key; this one passes over their webhook for a while. */
+  const releaseUnsigned = coalesce(
+    async (jobs: DeliveryJob[]) => {
+      await release(jobs);
+      return jobs.map(() => undefined);
+    },
+    { maxBatch: 500, maxInFlight: 1 },
+  );
+
   const attempt = async (job: DeliveryJob) => {
     // Its lease could end while the attempt is under way: left for whoever claims it next.
     if (stopping || performance.now() - job.leasedAtMs > startWithinMs) return 0;
     try {
-      const result = await send(agent, secrets.open(job), job);
+      const secret = signerOf(job);
+      if (!secret) {
+        await releaseUnsigned(job);
+        return 0;
+      }
+      const result = await send(agent, secret, job);
       const settlement = settle(job, result);
       await recordSurely({ job, result, settlement });
       if (settlement.gone) await onGone(job);
@@ -94,9 +113,6 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     underWay.add(done);
   };
 
-  const release = (jobs: readonly DeliveryJob[]) =>
-    giveBack(pool, jobs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for the end of their lease'));
-
   const deliver = (jobs: readonly DeliveryJob[]) => {
     const untaken: DeliveryJob[] = [];
     for (const job of jobs) {
@@ -109,7 +125,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   const room = () => (queues.bytes < bytesLimit ? Math.max(0, jobsLimit - queues.size) : 0);
 
-  const lease = (limit: number) => inTransaction(pool, (tx) => leaseDue(tx, limit, queues.full()));
+  const lease = (limit: number) =>
+    inTransaction(pool, (tx) => leaseDue(tx, limit, [...queues.full(), ...unsignable()]));
 
   return {
     name: 'delivery',

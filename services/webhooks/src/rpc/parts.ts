@@ -1,6 +1,6 @@
 import { type Pool, translatePgError } from '@rms/db';
 import { RmsError } from '@rms/errors';
-import type { KeyRing, SecretBox } from '@rms/secrets';
+import type { Keys, SecretBox } from '@rms/secrets';
 import type { Logger } from '@rms/service';
 import type { Agent } from 'undici';
 import type { EgressConfig } from '../config.ts';
@@ -19,7 +19,7 @@ export interface HandlerParts {
   readonly permitted: (address: string) => boolean;
   readonly resolve: Resolve;
   readonly engine: Pick<DeliveryEngine, 'wake'>;
-  readonly pageTokenKeys: KeyRing;
+  readonly pageTokenKeys: Keys;
   readonly log: Logger;
 }
 

@@ -1,55 +1,41 @@
-import { translatePgError } from '@rms/db';
+import { makePageToken, readPageToken } from '@rms/paging';
 import type { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { type SecretBox, SecretBoxError } from '@rms/secrets';
-import {
-  readSealedByOthers,
-  replaceSealed,
-  type SealedCursor,
-  type SealedRow,
-  sealedColumns,
-} from '../secrets/sealed-queries.ts';
-import type { HandlerParts } from './parts.ts';
+import { reencryptBatch } from '../sealed/reencrypt.ts';
+import { countByKey, sealedStores } from '../sealed/sealed-queries.ts';
+import { type HandlerParts, translated } from './parts.ts';
 
-const batch = 500;
-const start: SealedCursor = ['', '', ''];
+const binding = 'reencrypt secrets';
 
-/** Walks over all that is sealed, a short statement at a time; whoever stops reading stops it. */
+/** One batch of a walk through all that is sealed. The walk itself leaves nothing behind: its place is in the token. */
 export function reencryptSecrets({
   pool,
   box,
+  pageTokenKeys,
   log,
 }: HandlerParts): Handlers<typeof SecretsService>['reencryptSecrets'] {
-  return async function* (_request, { signal }) {
-    let reencrypted = 0;
-    let unreadable = 0;
-    try {
-      for (const column of sealedColumns) {
-        let after = start;
-        for (;;) {
-          const rows = await readSealedByOthers(pool, column, box.keyId, after, batch);
-          const changes = rows.flatMap((row) => reseal(box, row) ?? []);
-          if (changes.length > 0) reencrypted += await replaceSealed(pool, column, changes);
-          unreadable += rows.length - changes.length;
-          yield { reencrypted: BigInt(reencrypted), unreadable: BigInt(unreadable) };
-          const last = rows.at(-1);
-          if (!last || rows.length < batch || signal.aborted) break;
-          after = [last.workspaceId, last.environment, last.context];
-        }
+  return ({ pageToken }, { requestId }) =>
+    translated(async () => {
+      const start = readPageToken(pageTokenKeys, binding, pageToken);
+      const [index = '0', workspaceId = '', environment = '', id = ''] = start?.keys ?? [];
+      const at = Number(index);
+      const store = sealedStores[at] as (typeof sealedStores)[number];
+      const { resealed, unreadable, next } = await reencryptBatch(pool, box, store, { workspaceId, environment, id });
+      if (resealed + unreadable.length > 0) {
+        const fields = { request_id: requestId, store: store.name, resealed, unreadable: unreadable.length };
+        log.info(fields, 'sealed anew with the current key');
       }
-    } catch (error) {
-      throw translatePgError(error);
-    }
-    log.info({ reencrypted, unreadable, key_id: box.keyId }, 'secrets are encrypted anew');
-  };
-}
-
-/** Undefined if no key opens it. */
-function reseal(box: SecretBox, row: SealedRow): { row: SealedRow; sealed: Buffer } | undefined {
-  try {
-    return { row, sealed: box.seal(box.open(row.sealed, row.context), row.context) };
-  } catch (error) {
-    if (error instanceof SecretBoxError) return undefined;
-    throw error;
-  }
+      const keys = next ? [index, next.workspaceId, next.environment, next.id] : [String(at + 1)];
+      const isLast = !next && at + 1 === sealedStores.length;
+      const page = (start?.page ?? 1) + 1;
+      const sealed = isLast ? await countByKey(pool) : [];
+      return {
+        resealed,
+        unreadable: unreadable.length,
+        unreadableWebhooks:
+          store.name === 'webhooks' ? unreadable.map((row) => ({ workspaceId: row.workspaceId, id: row.id })) : [],
+        nextPageToken: isLast ? '' : makePageToken(pageTokenKeys, binding, { direction: 'after', keys, page }),
+        sealed: sealed.map(({ keyId, count }) => ({ keyId, current: keyId === box.keyId, count: BigInt(count) })),
+      };
+    });
 }

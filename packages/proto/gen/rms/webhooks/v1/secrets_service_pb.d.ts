@@ -14,6 +14,12 @@ export declare const file_rms_webhooks_v1_secrets_service: GenFile;
  * @generated from message rms.webhooks.v1.ReencryptSecretsRequest
  */
 export declare type ReencryptSecretsRequest = Message<"rms.webhooks.v1.ReencryptSecretsRequest"> & {
+  /**
+   * Empty: from the beginning.
+   *
+   * @generated from field: string page_token = 1;
+   */
+  pageToken: string;
 };
 
 /**
@@ -23,22 +29,98 @@ export declare type ReencryptSecretsRequest = Message<"rms.webhooks.v1.Reencrypt
 export declare const ReencryptSecretsRequestSchema: GenMessage<ReencryptSecretsRequest>;
 
 /**
+ * What is sealed with one key.
+ *
+ * @generated from message rms.webhooks.v1.SealedByKey
+ */
+export declare type SealedByKey = Message<"rms.webhooks.v1.SealedByKey"> & {
+  /**
+   * As it stands in front of what the key has sealed: 4 bytes, hex.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * It is the current key.
+   *
+   * @generated from field: bool current = 2;
+   */
+  current: boolean;
+
+  /**
+   * @generated from field: int64 count = 3;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.SealedByKey.
+ * Use `create(SealedByKeySchema)` to create a new message.
+ */
+export declare const SealedByKeySchema: GenMessage<SealedByKey>;
+
+/**
+ * A webhook whose secret no configured key opens.
+ *
+ * @generated from message rms.webhooks.v1.UnreadableWebhook
+ */
+export declare type UnreadableWebhook = Message<"rms.webhooks.v1.UnreadableWebhook"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.UnreadableWebhook.
+ * Use `create(UnreadableWebhookSchema)` to create a new message.
+ */
+export declare const UnreadableWebhookSchema: GenMessage<UnreadableWebhook>;
+
+/**
  * @generated from message rms.webhooks.v1.ReencryptSecretsResponse
  */
 export declare type ReencryptSecretsResponse = Message<"rms.webhooks.v1.ReencryptSecretsResponse"> & {
   /**
-   * Encrypted anew so far.
+   * What this call has sealed anew.
    *
-   * @generated from field: int64 reencrypted = 1;
+   * @generated from field: int32 resealed = 1;
    */
-  reencrypted: bigint;
+  resealed: number;
 
   /**
-   * Found so far that no key that is set can open.
+   * What it met that no configured key opens.
    *
-   * @generated from field: int64 unreadable = 2;
+   * @generated from field: int32 unreadable = 2;
    */
-  unreadable: bigint;
+  unreadable: number;
+
+  /**
+   * The webhooks among those; the others are answers kept for an Idempotency-Key, which end within 24 hours.
+   *
+   * @generated from field: repeated rms.webhooks.v1.UnreadableWebhook unreadable_webhooks = 3;
+   */
+  unreadableWebhooks: UnreadableWebhook[];
+
+  /**
+   * Empty: this was the last batch.
+   *
+   * @generated from field: string next_page_token = 4;
+   */
+  nextPageToken: string;
+
+  /**
+   * Only with the last batch: everything that is sealed now, by key.
+   *
+   * @generated from field: repeated rms.webhooks.v1.SealedByKey sealed = 5;
+   */
+  sealed: SealedByKey[];
 };
 
 /**
@@ -48,19 +130,19 @@ export declare type ReencryptSecretsResponse = Message<"rms.webhooks.v1.Reencryp
 export declare const ReencryptSecretsResponseSchema: GenMessage<ReencryptSecretsResponse>;
 
 /**
- * What is encrypted at rest in this service. For operators.
+ * What this service has sealed at rest; for operators who change ENCRYPTION_KEY.
  *
  * @generated from service rms.webhooks.v1.SecretsService
  */
 export declare const SecretsService: GenService<{
   /**
-   * Encrypts everything that was encrypted with an earlier ENCRYPTION_KEY anew with the present one. Says how far it is
-   * after each step; safe to repeat, to break off, and to run while requests go on.
+   * Seals a batch of what a previous key has sealed with the current key. Secrets stay what they are: nobody who holds one
+   * notices. Call it with each next_page_token until that is empty; a walk that broke off can begin anew at no cost.
    *
    * @generated from rpc rms.webhooks.v1.SecretsService.ReencryptSecrets
    */
   reencryptSecrets: {
-    methodKind: "server_streaming";
+    methodKind: "unary";
     input: typeof ReencryptSecretsRequestSchema;
     output: typeof ReencryptSecretsResponseSchema;
   },

@@ -8,7 +8,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
  * Describes the file rms/webhooks/v1/secrets_service.proto.
  */
 export const file_rms_webhooks_v1_secrets_service = /*@__PURE__*/
-  fileDesc("CiVybXMvd2ViaG9va3MvdjEvc2VjcmV0c19zZXJ2aWNlLnByb3RvEg9ybXMud2ViaG9va3MudjEiGQoXUmVlbmNyeXB0U2VjcmV0c1JlcXVlc3QiQwoYUmVlbmNyeXB0U2VjcmV0c1Jlc3BvbnNlEhMKC3JlZW5jcnlwdGVkGAEgASgDEhIKCnVucmVhZGFibGUYAiABKAMyewoOU2VjcmV0c1NlcnZpY2USaQoQUmVlbmNyeXB0U2VjcmV0cxIoLnJtcy53ZWJob29rcy52MS5SZWVuY3J5cHRTZWNyZXRzUmVxdWVzdBopLnJtcy53ZWJob29rcy52MS5SZWVuY3J5cHRTZWNyZXRzUmVzcG9uc2UwAWIGcHJvdG8z");
+  fileDesc("CiVybXMvd2ViaG9va3MvdjEvc2VjcmV0c19zZXJ2aWNlLnByb3RvEg9ybXMud2ViaG9va3MudjEiLQoXUmVlbmNyeXB0U2VjcmV0c1JlcXVlc3QSEgoKcGFnZV90b2tlbhgBIAEoCSI9CgtTZWFsZWRCeUtleRIOCgZrZXlfaWQYASABKAkSDwoHY3VycmVudBgCIAEoCBINCgVjb3VudBgDIAEoAyI1ChFVbnJlYWRhYmxlV2ViaG9vaxIUCgx3b3Jrc3BhY2VfaWQYASABKAkSCgoCaWQYAiABKAkiyAEKGFJlZW5jcnlwdFNlY3JldHNSZXNwb25zZRIQCghyZXNlYWxlZBgBIAEoBRISCgp1bnJlYWRhYmxlGAIgASgFEj8KE3VucmVhZGFibGVfd2ViaG9va3MYAyADKAsyIi5ybXMud2ViaG9va3MudjEuVW5yZWFkYWJsZVdlYmhvb2sSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJEiwKBnNlYWxlZBgFIAMoCzIcLnJtcy53ZWJob29rcy52MS5TZWFsZWRCeUtleTJ5Cg5TZWNyZXRzU2VydmljZRJnChBSZWVuY3J5cHRTZWNyZXRzEigucm1zLndlYmhvb2tzLnYxLlJlZW5jcnlwdFNlY3JldHNSZXF1ZXN0Gikucm1zLndlYmhvb2tzLnYxLlJlZW5jcnlwdFNlY3JldHNSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * Describes the message rms.webhooks.v1.ReencryptSecretsRequest.
@@ -18,14 +18,28 @@ export const ReencryptSecretsRequestSchema = /*@__PURE__*/
   messageDesc(file_rms_webhooks_v1_secrets_service, 0);
 
 /**
+ * Describes the message rms.webhooks.v1.SealedByKey.
+ * Use `create(SealedByKeySchema)` to create a new message.
+ */
+export const SealedByKeySchema = /*@__PURE__*/
+  messageDesc(file_rms_webhooks_v1_secrets_service, 1);
+
+/**
+ * Describes the message rms.webhooks.v1.UnreadableWebhook.
+ * Use `create(UnreadableWebhookSchema)` to create a new message.
+ */
+export const UnreadableWebhookSchema = /*@__PURE__*/
+  messageDesc(file_rms_webhooks_v1_secrets_service, 2);
+
+/**
  * Describes the message rms.webhooks.v1.ReencryptSecretsResponse.
  * Use `create(ReencryptSecretsResponseSchema)` to create a new message.
  */
 export const ReencryptSecretsResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_webhooks_v1_secrets_service, 1);
+  messageDesc(file_rms_webhooks_v1_secrets_service, 3);
 
 /**
- * What is encrypted at rest in this service. For operators.
+ * What this service has sealed at rest; for operators who change ENCRYPTION_KEY.
  *
  * @generated from service rms.webhooks.v1.SecretsService
  */
