@@ -120,7 +120,12 @@ describe('rms plans and rms audit', () => {
     await services.json('plans', 'set', 'audited', '--quota', '3');
     const { data } = await services.json('audit', '--installation', '--target', 'audited');
     expect(data).toMatchObject([
-      { action: 'plan.set', target_id: 'audited', environment: null, details: { monthlyQuota: 3 } },
+      {
+        action: 'plan.set',
+        target_id: 'audited',
+        environment: null,
+        details: { rate_limit_requests: null, rate_limit_window_seconds: null, monthly_quota: 3 },
+      },
     ]);
   });
 });

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { createClient } from '@rms/rpc';
+import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
+import { readSettings } from '@rms/service';
+import { makeCertificates } from '../certificates.ts';
 import { testServer } from '../describe-with.ts';
 import { freePort } from '../free-port.ts';
 import { type Program, startProgram } from '../servers/program.ts';
@@ -35,6 +37,8 @@ export interface Network {
   readonly services: Readonly<Record<NetworkServiceName, Program>>;
   /** The settings that all services share. */
   readonly env: Readonly<Record<string, string>>;
+  /** The gRPC settings of a caller of that name: its certificate, if there is mutual TLS. */
+  identity(name: string): Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
@@ -49,6 +53,8 @@ export interface NetworkOptions {
   readonly kafkaBrokers?: string;
   /** How many gateways; default: one. */
   readonly gateways?: number;
+  /** Services know one another by certificates. */
+  readonly mutualTls?: boolean;
 }
 
 /**
@@ -63,6 +69,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     kafkaBrokers = further.KAFKA_BROKERS,
     gateways: gatewayCount = 1,
     serviceEnv = {},
+    mutualTls = false,
   } = options;
   const folder = temporaryFolder('network');
   const [authPort, webhooksPort, resourcesPort, authMetricsPort] = [
@@ -74,6 +81,8 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   const gateways: Awaited<ReturnType<typeof placeGateway>>[] = [];
   for (let i = 0; i < gatewayCount; i += 1) gateways.push(await placeGateway());
   const [first] = gateways as [(typeof gateways)[number]];
+  const identity = mutualTls ? identities(join(folder.path, 'certificates')) : () => ({});
+  const security = createRpcSecurity(readSettings(identity('rms')), silent);
   const database = await testDatabase([], databaseUrl);
   const programs: Partial<Record<NetworkServiceName, Program>> = {};
   const furtherGateways: Program[] = [];
@@ -102,7 +111,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       RESOURCES_ADDRESS: `127.0.0.1:${resourcesPort}`,
       DATA_DIR: folder.path,
     };
-    const rms = rmsCommand(programEnv(env));
+    const rms = rmsCommand(programEnv({ ...env, ...identity('rms') }));
     await rms('migrate');
 
     const launch = (name: NetworkServiceName, log: string, settings: object, ready: () => Promise<boolean>) =>
@@ -110,13 +119,13 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
         name: log,
         command: process.execPath,
         args: ['--enable-source-maps', join(root, 'services', name, 'dist', 'main.js')],
-        env: programEnv({ ...env, ...serviceEnv[name], ...settings }),
+        env: programEnv({ ...env, ...identity(name), ...serviceEnv[name], ...settings }),
         outputFile: join(folder.path, `${log}.log`),
         ready,
       });
     const startGrpc = async (name: NetworkServiceName, port: number, settings: object = {}) => {
       const own = { GRPC_HOST: '127.0.0.1', GRPC_PORT: `${port}`, ...settings };
-      programs[name] = await launch(name, name, own, () => isServing(`127.0.0.1:${port}`));
+      programs[name] = await launch(name, name, own, () => isServing(`127.0.0.1:${port}`, security));
     };
     const started = await Promise.allSettled([
       startGrpc('auth', authPort, { METRICS_ADDRESS: `127.0.0.1:${authMetricsPort}` }),
@@ -131,13 +140,14 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     ]);
     for (const result of started) if (result.status === 'rejected') throw result.reason;
 
-    await makeFirstWorkspace(env.AUTH_ADDRESS);
+    await makeFirstWorkspace(env.AUTH_ADDRESS, security);
     return {
       liveUrl: first.liveUrl,
       sandboxUrl: first.sandboxUrl,
       gateways,
       authMetricsUrl: `http://127.0.0.1:${authMetricsPort}/metrics`,
       rms,
+      identity,
       services: programs as Record<NetworkServiceName, Program>,
       env,
       stop,
@@ -146,6 +156,23 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     await stop();
     throw error;
   }
+}
+
+const silent = { info() {}, warn() {}, error() {} };
+
+/** Certificates of one authority, each made when it is first asked for. */
+function identities(folder: string) {
+  const authority = makeCertificates(folder);
+  const made = new Map<string, Record<string, string>>();
+  return (name: string): Record<string, string> => {
+    let identity = made.get(name);
+    if (!identity) {
+      const { certFile, keyFile } = authority.issue(name);
+      identity = { GRPC_CERT_FILE: certFile, GRPC_KEY_FILE: keyFile, GRPC_CA_FILE: authority.caFile };
+      made.set(name, identity);
+    }
+    return identity;
+  };
 }
 
 /** Where a gateway listens, and the settings that say so. */
@@ -160,8 +187,8 @@ async function placeGateway() {
 }
 
 /** As npm start does, so that the rms command has a workspace to work on. */
-async function makeFirstWorkspace(authAddress: string): Promise<void> {
-  const workspaces = createClient(WorkspacesService, { target: authAddress, timeoutMs: 10_000 });
+async function makeFirstWorkspace(authAddress: string, security: RpcSecurity): Promise<void> {
+  const workspaces = createClient(WorkspacesService, { target: authAddress, timeoutMs: 10_000, security });
   try {
     await workspaces.bootstrapWorkspace({ name: 'default' });
   } finally {

@@ -44,9 +44,12 @@ export const updateWebhookBody = z
   .strictObject({ url: url.optional(), events: events.optional(), status: status.optional() })
   .meta({ id: 'UpdateWebhook', example: { status: 'disabled' } });
 
+/** As it was taken: an installation for development may allow http. */
+const shownUrl = z.string().meta({ format: 'uri', examples: ['https://example.com/hooks'] });
+
 const fields = {
   id: z.string().meta({ pattern: '^wh_[0-9a-z]+$', examples: ['wh_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
-  url,
+  url: shownUrl,
   events,
   status,
 };
