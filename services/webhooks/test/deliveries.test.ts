@@ -112,8 +112,15 @@ describe('deliveries', () => {
     await rms.publish(newEvent(tenant));
     const [delivery] = await rms.settled(tenant, 1);
     expect(delivery).toMatchObject({ status: DeliveryStatus.FAILED, attempts: [{ statusCode: 410 }] });
-    const { webhook } = await rms.webhooks.getWebhook({ ...tenant, id });
-    expect(webhook).toMatchObject({ status: WebhookStatus.DISABLED, disableReason: 'gone' });
+    // Just after the attempt is in the log.
+    const webhook = await waitUntil(
+      async () => {
+        const { webhook } = await rms.webhooks.getWebhook({ ...tenant, id });
+        return webhook?.status === WebhookStatus.DISABLED && webhook;
+      },
+      { what: 'the webhook to be disabled' },
+    );
+    expect(webhook).toMatchObject({ disableReason: 'gone' });
     await rms.publish(newEvent(tenant));
     expect(await rms.list(tenant)).toHaveLength(1);
   });

@@ -4,12 +4,12 @@ import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service
 import { createClient, createRpcSecurity } from '@rms/rpc';
 import { readSettings } from '@rms/service';
 import { describeWith, type Network, type Receiver, startNetwork, startReceiver } from '@rms/testkit';
-import { openSettings } from './suites/all.ts';
-import { expectStatus } from './support/api-client.ts';
-import type { One, Resource } from './support/api-types.ts';
-import { readContract } from './support/openapi-contract.ts';
-import { newAccount } from './support/shape.ts';
-import { subscribe } from './support/subscriber.ts';
+import { openSettings } from '../api/suites/all.ts';
+import { expectStatus } from '../api/support/api-client.ts';
+import type { One, Resource } from '../api/support/api-types.ts';
+import { readContract } from '../api/support/openapi-contract.ts';
+import { newAccount } from '../api/support/shape.ts';
+import { subscribe } from '../api/support/subscriber.ts';
 
 const silent = { info() {}, warn() {}, error() {} };
 
