@@ -22,4 +22,5 @@ export {
   SettingsError,
   settingNames,
 } from './settings.ts';
+export { clientTls, readTlsFiles, type TlsFiles } from './tls-files.ts';
 export { type Supervisor, superviseWorkers, type Worker } from './worker.ts';
