@@ -8,7 +8,7 @@ import { migrations as webhooks } from '@rms/webhooks/migrations';
 
 /** Brings the schemas of all services up to date in the database of DATABASE_URL, and their roles. */
 export async function migrateAll(settings: Settings, log: Logger): Promise<MigrationResult[]> {
-  const pool = openPool(settings, { name: 'migrate', max: 1, log });
+  const pool = openPool(settings, { name: 'rms-migrate', max: 1, log });
   try {
     return await migrate(pool, [audit, auth, outbox, resources, webhooks], {
       rolePrefix: settings.DATABASE_ROLE_PREFIX,

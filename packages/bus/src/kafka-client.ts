@@ -1,18 +1,17 @@
-import type { Logger, TlsOptions } from '@rms/service';
+import { clientTls, type Logger, type TlsFiles } from '@rms/service';
 import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 
 export interface KafkaBusOptions {
   /** "host:port" each. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /** Undefined: plaintext. */
-  readonly tls?: TlsOptions | undefined;
-  /** Undefined: nobody in particular. */
-  readonly sasl?: KafkaLogin | undefined;
+  /** Given: connections are TLS, and each broker proves that it is its host. Without a CA the public ones count. */
+  readonly tls?: TlsFiles | undefined;
+  readonly sasl?: KafkaSasl | undefined;
   readonly log: Logger;
 }
 
-export interface KafkaLogin {
+export interface KafkaSasl {
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
   readonly username: string;
   readonly password: string;
@@ -26,8 +25,8 @@ export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBu
   return new Kafka({
     clientId,
     brokers: [...brokers],
-    ...(tls ? { ssl: { ...tls, rejectUnauthorized: true } } : {}),
-    ...(sasl ? { sasl: sasl as SASLOptions } : {}),
+    ...(tls && { ssl: clientTls(tls) }),
+    ...(sasl && { sasl: { ...sasl } as SASLOptions }),
     connectionTimeout: 2_000,
     requestTimeout: requestTimeoutMs,
     retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 5 },

@@ -1,37 +1,43 @@
-import {
-  type Logger,
-  readTlsFiles,
-  requireSettings,
-  type Settings,
-  SettingsError,
-  type TlsOptions,
-} from '@rms/service';
+import { type Logger, readTlsFiles, requireSettings, type Settings, SettingsError, type TlsFiles } from '@rms/service';
 import type { EventBus } from './event-bus.ts';
 import { createKafkaBus } from './kafka-bus.ts';
-import type { KafkaLogin } from './kafka-client.ts';
+import type { KafkaSasl } from './kafka-client.ts';
 
-/** The bus of a service as the settings say. Throws {@link SettingsError}. */
-export function openBus(settings: Settings, { name, log }: { name: string; log: Logger }): EventBus {
-  requireSettings(settings, 'KAFKA_BROKERS');
-  return createKafkaBus({
-    brokers: settings.KAFKA_BROKERS,
-    clientId: `rms-${name}`,
-    tls: tlsOf(settings),
-    sasl: loginOf(settings),
-    log,
-  });
+export interface OpenBusOptions {
+  /** By which the brokers know this client. */
+  readonly name: string;
+  readonly log: Logger;
 }
 
-function tlsOf(settings: Settings): TlsOptions | undefined {
-  const files = readTlsFiles(settings, 'KAFKA');
-  if (settings.KAFKA_TLS) return files ?? { minVersion: 'TLSv1.2' };
-  if (files) throw new SettingsError('KAFKA_TLS must be true where certificates for Kafka are set');
+/** The bus on the Kafka that the settings name. Throws SettingsError. */
+export function openBus(settings: Settings, { name, log }: OpenBusOptions): EventBus {
+  requireSettings(settings, 'KAFKA_BROKERS');
+  const tls = tlsOf(settings);
+  const sasl = saslOf(settings);
+  if (sasl?.mechanism === 'plain' && !tls) {
+    log.warn('KAFKA_SASL_MECHANISM is plain without KAFKA_TLS: the password goes over the network as it is');
+  }
+  return createKafkaBus({ brokers: settings.KAFKA_BROKERS, clientId: name, tls, sasl, log });
+}
+
+function tlsOf(settings: Settings): TlsFiles | undefined {
+  if (settings.KAFKA_TLS) return readTlsFiles(settings, 'KAFKA');
+  const unused = (['KAFKA_CA_FILE', 'KAFKA_CERT_FILE', 'KAFKA_KEY_FILE'] as const).find(
+    (name) => settings[name] !== '',
+  );
+  if (unused) throw new SettingsError(`${unused} is set, but KAFKA_TLS is not`);
   return undefined;
 }
 
-function loginOf(settings: Settings): KafkaLogin | undefined {
+function saslOf(settings: Settings): KafkaSasl | undefined {
   const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = settings;
-  if (mechanism === 'none') return undefined;
-  requireSettings(settings, 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD');
-  return { mechanism, username, password };
+  if (mechanism !== 'none') {
+    requireSettings(settings, 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD');
+    return { mechanism, username, password };
+  }
+  if (username !== '' || password !== '') {
+    const name = username === '' ? 'KAFKA_SASL_PASSWORD' : 'KAFKA_SASL_USERNAME';
+    throw new SettingsError(`${name} is set, but KAFKA_SASL_MECHANISM is none`);
+  }
+  return undefined;
 }

@@ -1,21 +1,19 @@
-import { readTlsFiles, requireSettings, type Settings, type TlsOptions } from '@rms/service';
+import type { TlsFiles } from '@rms/service';
 import pg from 'pg';
+import { connectionOptions } from './connection-options.ts';
 import type { Pool } from './queryable.ts';
-import { roleName, type ServiceRole } from './roles.ts';
 
 export interface PoolOptions {
+  /** Its `sslmode` is read as {@link connectionOptions} says. */
   readonly url: string;
+  /** With a CA connections are TLS, and the server proves that it is the host of the URL. */
+  readonly tls?: TlsFiles;
   /** Connections at most. */
   readonly max: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   /** The role that each session takes on; unset: that of the login. */
   readonly role?: string | undefined;
-  /**
-   * TLS, with the server's certificate and name verified, whatever the URL says. Unset: as the URL says; `sslmode` there
-   * means TLS and full verification, unless it is `disable` or `no-verify`.
-   */
-  readonly tls?: TlsOptions | undefined;
   readonly log: { warn(fields: object, message: string): void };
 }
 
@@ -36,18 +34,15 @@ const sessionOptions = '-c plan_cache_mode=force_custom_plan -c jit=off';
  * A pool whose statements and connection attempts have deadlines, so that no caller hangs on a database that is away.
  * `bigint` values come as text (they may not fit a number), `timestamptz` as Date.
  */
-export function createPool({ url, max, applicationName, role, tls, log }: PoolOptions): Pool {
+export function createPool({ url, tls = {}, max, applicationName, role, log }: PoolOptions): Pool {
   const pool = new pg.Pool({
-    // What the URL says of TLS would win over `ssl`.
-    connectionString: tls ? withoutTls(url) : url,
-    ...(tls ? { ssl: { ...tls, rejectUnauthorized: true } } : {}),
+    ...connectionOptions(url, tls, role === undefined ? sessionOptions : `${sessionOptions} -c role=${role}`),
     max,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-    options: role === undefined ? sessionOptions : `${sessionOptions} -c role=${role}`,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
   });
@@ -59,28 +54,4 @@ export function createPool({ url, max, applicationName, role, tls, log }: PoolOp
   // One that breaks while it is in use tells its query, and then says so again as an event that would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
-}
-
-/** The pool of a service, or of a command without a role of its own, as the settings say. Throws SettingsError. */
-export function openPool(
-  settings: Settings,
-  options: { name: string; role?: ServiceRole; max?: number; log: PoolOptions['log'] },
-): Pool {
-  requireSettings(settings, 'DATABASE_URL');
-  const { DATABASE_URL: url, DATABASE_POOL_SIZE, DATABASE_ROLE_PREFIX: prefix } = settings;
-  const { name, role, max = DATABASE_POOL_SIZE, log } = options;
-  return createPool({
-    url,
-    max,
-    applicationName: `rms-${name}`,
-    role: prefix && role && roleName(prefix, role),
-    tls: readTlsFiles(settings, 'DATABASE'),
-    log,
-  });
-}
-
-function withoutTls(url: string): string {
-  const parsed = new URL(url);
-  for (const name of [...parsed.searchParams.keys()]) if (name.startsWith('ssl')) parsed.searchParams.delete(name);
-  return parsed.href;
 }

@@ -1,15 +1,5 @@
-import {
-  Gauge,
-  type Logger,
-  type Metrics,
-  readTlsFiles,
-  requireSettings,
-  type Settings,
-  SettingsError,
-  type TlsOptions,
-} from '@rms/service';
-import { Redis } from 'ioredis';
-import { checkScript, failureScript, markScript } from './check-script.ts';
+import { Gauge, type Logger, type Metrics, type TlsFiles } from '@rms/service';
+import { type CheckReply, connectLater } from './connect-later.ts';
 import { failureRateOf, monthOf, type Rate, rateOf, rateState, wholeSeconds } from './gcra.ts';
 import {
   type LimitCheck,
@@ -25,31 +15,13 @@ import { confirmedKey, createRedisWatch, runIdOf } from './redis-watch.ts';
 import { withTimeout } from './timeout.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions {
+  /** rediss:// is TLS, and the server proves that it is the host of the URL. */
   readonly url: string;
-  /** For rediss://; unset: the public authorities, no certificate of ours. */
-  readonly tls?: TlsOptions | undefined;
+  /** For rediss://. Without a CA the public ones count. */
+  readonly tls?: TlsFiles;
   readonly log: Logger;
   /** Gets the gauge that says whether limits are kept locally. */
   readonly metrics?: Metrics;
-}
-
-/** The limiter of a service as the settings say. Throws SettingsError. */
-export function openLimiter(settings: Settings, log: Logger, metrics?: Metrics): Limiter {
-  requireSettings(settings, 'REDIS_URL');
-  const tls = readTlsFiles(settings, 'REDIS');
-  if (tls && !settings.REDIS_URL.startsWith('rediss:')) {
-    throw new SettingsError('REDIS_URL must begin with rediss:// where certificates for Redis are set');
-  }
-  return createRedisLimiter({
-    url: settings.REDIS_URL,
-    tls,
-    log,
-    rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
-    rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
-    monthlyQuota: settings.MONTHLY_QUOTA,
-    authFailureLimit: settings.AUTH_FAILURE_LIMIT,
-    ...(metrics ? { metrics } : {}),
-  });
 }
 
 /** A check that takes longer is answered without Redis. */
@@ -58,25 +30,11 @@ const markTimeoutMs = 2_000;
 /** Longer than any gateway caches a verdict. */
 const markTtlMs = 60 * 60 * 1000;
 
-type CheckReply = [
-  outcome: number,
-  remaining: number,
-  retryAfterUs: number,
-  resetUs: number,
-  quotaLeft: number,
-  changed: number,
-];
-type Scripted = Redis & {
-  rmsCheck(...args: (string | number)[]): Promise<CheckReply>;
-  rmsCountFailure(address: string, emissionUs: number, burst: number): Promise<number>;
-  rmsMark(mark: string, version: number, ttlMs: number): Promise<number>;
-};
-
 /** Limits and marks that all gateways share. One round trip a check; calls of one turn of the event loop share it. */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
-  const { url, log } = options;
+  const { url, tls = {}, log } = options;
   const failureRate = failureRateOf(options);
-  const redis = connectLater(url, options.tls);
+  const redis = connectLater(url, tls);
   let hasChecked = false;
   const watch = createRedisWatch(redis, log, () => hasChecked);
   const local = createLocalShare(options, watch.members);
@@ -176,30 +134,6 @@ function toDecision(reply: CheckReply, rate: Rate | undefined, { monthlyQuota }:
     return { outcome: 'quota_exceeded', standing, rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
   }
   return { outcome: 'allowed', standing, rate: rateNow, quota };
-}
-
-/** Nothing waits in a queue for a Redis that is away. */
-function connectLater(url: string, tls: TlsOptions | undefined): Scripted {
-  const redis = new Redis(url, {
-    // Beside what rediss:// asks for: the certificate and the name of the server are verified.
-    ...(url.startsWith('rediss:') ? { tls: { minVersion: 'TLSv1.2' as const, ...tls } } : {}),
-    lazyConnect: true,
-    enableAutoPipelining: true,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 2_000,
-    // stop() does not wait for a server that is away.
-    disconnectTimeout: 100,
-    // A server that is silent for so long is dialled anew.
-    socketTimeout: 3_000,
-    retryStrategy: (attempt) => Math.min(100 * attempt, 1_000),
-    // What answers is a replica now: its name may lead to the new primary.
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
-  });
-  redis.defineCommand('rmsCheck', { numberOfKeys: 3, lua: checkScript });
-  redis.defineCommand('rmsCountFailure', { numberOfKeys: 1, lua: failureScript });
-  redis.defineCommand('rmsMark', { numberOfKeys: 1, lua: markScript });
-  return redis as Scripted;
 }
 
 /** While Redis is away each gateway grants its fair share of the limits. The quota is not counted then. */

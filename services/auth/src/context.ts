@@ -20,7 +20,7 @@ export function createAuthContext(settings: Settings, overrides: Partial<AuthCon
     log,
     metrics: overrides.metrics ?? createMetrics('auth'),
     security: overrides.security ?? createRpcSecurity(settings, log),
-    pool: overrides.pool ?? openPool(settings, { name: 'auth', role: 'auth', log }),
-    limiter: overrides.limiter ?? openLimiter(settings, log),
+    pool: overrides.pool ?? openPool(settings, { name: 'rms-auth', role: 'auth', log }),
+    limiter: overrides.limiter ?? openLimiter(settings, { log }),
   };
 }

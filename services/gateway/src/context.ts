@@ -44,6 +44,6 @@ export function createGatewayContext(settings: Settings, overrides: Partial<Gate
       resources: health(settings.RESOURCES_ADDRESS),
       webhooks: health(settings.WEBHOOKS_ADDRESS),
     },
-    limiter: overrides.limiter ?? openLimiter(settings, log, metrics),
+    limiter: overrides.limiter ?? openLimiter(settings, { log, metrics }),
   };
 }

@@ -22,7 +22,7 @@ export function createResourcesContext(
     log,
     metrics: overrides.metrics ?? createMetrics('resources'),
     security: overrides.security ?? createRpcSecurity(settings, log),
-    pool: overrides.pool ?? openPool(settings, { name: 'resources', role: 'resources', log }),
-    bus: overrides.bus ?? openBus(settings, { name: 'resources', log }),
+    pool: overrides.pool ?? openPool(settings, { name: 'rms-resources', role: 'resources', log }),
+    bus: overrides.bus ?? openBus(settings, { name: 'rms-resources', log }),
   };
 }

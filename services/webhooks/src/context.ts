@@ -19,7 +19,7 @@ export function createWebhooksContext(settings: Settings, overrides: Partial<Web
     log,
     metrics: overrides.metrics ?? createMetrics('webhooks'),
     security: overrides.security ?? createRpcSecurity(settings, log),
-    pool: overrides.pool ?? openPool(settings, { name: 'webhooks', role: 'webhooks', log }),
-    bus: overrides.bus ?? openBus(settings, { name: 'webhooks', log }),
+    pool: overrides.pool ?? openPool(settings, { name: 'rms-webhooks', role: 'webhooks', log }),
+    bus: overrides.bus ?? openBus(settings, { name: 'rms-webhooks', log }),
   };
 }
