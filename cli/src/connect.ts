@@ -8,8 +8,9 @@ import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, createRpcSecurity, type RpcClient } from '@rms/rpc';
-import { createLogger, readSettings, type Settings } from '@rms/service';
+import { readSettings, type Settings } from '@rms/service';
 import { operatorContext } from './operator.ts';
+import { note } from './print.ts';
 
 /** The services, as a command calls them. */
 export interface Services {
@@ -28,7 +29,8 @@ const timeoutMs = 15_000;
 export async function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
   const settings = readSettings(process.env);
   const { auth, webhooks } = addresses(settings);
-  const log = createLogger({ name: 'rms', level: 'error', destination: process.stderr });
+  const say = (_: object, message: string) => note(message);
+  const log = { info() {}, warn: say, error: say };
   const common = { timeoutMs, context: operatorContext(), security: createRpcSecurity(settings, log) };
   const services: Services = {
     workspaces: createClient(WorkspacesService, { target: auth, ...common }),

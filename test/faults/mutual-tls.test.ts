@@ -47,7 +47,9 @@ describeWith(['redis', 'kafka'], 'Services that know one another by certificates
       workspaces.listWorkspaces({}),
       deliveries.listDeliveries({ pageSize: 1 }),
     ]) {
-      await expect(call).rejects.toMatchObject({ code: 'caller_not_allowed' });
+      await expect(call).rejects.toMatchObject({
+        message: expect.stringContaining('may not call'),
+      });
     }
     expect((await keys.batchVerifyKeys({})).results).toEqual([]);
     for (const client of [keys, workspaces, deliveries]) client.close();
@@ -55,7 +57,7 @@ describeWith(['redis', 'kafka'], 'Services that know one another by certificates
 
   test('refuse who has no certificate', async () => {
     const keys = createClient(KeysService, { target: network.env.AUTH_ADDRESS ?? '', timeoutMs: 2_000 });
-    await expect(keys.listKeys({})).rejects.toMatchObject({ code: expect.stringMatching(/unavailable|timeout/) });
+    await expect(keys.listKeys({})).rejects.toMatchObject({ code: 'service_unavailable' });
     keys.close();
   });
 });

@@ -41,8 +41,6 @@ export const errorKinds = {
   rate_limit_exceeded: kind(429, grpcStatus.RESOURCE_EXHAUSTED, true, 'Too many requests.'),
   quota_exceeded: kind(429, grpcStatus.RESOURCE_EXHAUSTED, true, 'The monthly quota is used up.'),
   headers_too_large: kind(431, grpcStatus.OUT_OF_RANGE, false, 'The request headers are too large.'),
-  // Between services: a mistake in how they are set up, never a client's.
-  caller_not_allowed: kind(500, grpcStatus.PERMISSION_DENIED, false, 'Something went wrong on our side.'),
   internal_error: kind(500, grpcStatus.INTERNAL, false, 'Something went wrong on our side.'),
   service_unavailable: kind(503, grpcStatus.UNAVAILABLE, true, 'The service is not available right now.'),
   timeout: kind(504, grpcStatus.DEADLINE_EXCEEDED, true, 'The service took too long to answer.'),

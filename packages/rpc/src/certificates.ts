@@ -55,8 +55,12 @@ export function watchCertificates(
     }
   };
   const watch = () => {
-    if (caListeners.size + identityListeners.size > 0) timer ??= setInterval(refresh, refreshMs).unref();
-    else {
+    if (caListeners.size + identityListeners.size > 0) {
+      if (timer) return;
+      timer = setInterval(refresh, refreshMs).unref();
+      // Nobody has looked while nobody used them.
+      refresh();
+    } else {
       clearInterval(timer);
       timer = undefined;
     }
@@ -89,6 +93,8 @@ function load({ certFile, keyFile, caFile }: CertificateFiles): Loaded {
   const key = read('GRPC_KEY_FILE', keyFile);
   const ca = read('GRPC_CA_FILE', caFile);
   try {
+    insistOnWhole(cert);
+    insistOnWhole(ca);
     createSecureContext({ cert, key, ca });
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error('the key is another one');
     new X509Certificate(ca);
@@ -97,6 +103,14 @@ function load({ certFile, keyFile, caFile }: CertificateFiles): Loaded {
     throw new SettingsError(`GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE do not fit together: ${reason}`, { cause });
   }
   return { cert, key, ca };
+}
+
+/** TLS takes a list of certificates that breaks off for a shorter one. */
+function insistOnWhole(pem: Buffer): void {
+  const count = (mark: string) => pem.toString('latin1').split(mark).length;
+  if (count('-----BEGIN CERTIFICATE-----') !== count('-----END CERTIFICATE-----')) {
+    throw new Error('a file of certificates is not whole');
+  }
 }
 
 function read(setting: string, file: string): Buffer {

@@ -29,9 +29,14 @@ type SecuritySettings = Pick<Settings, 'GRPC_CERT_FILE' | 'GRPC_KEY_FILE' | 'GRP
  * Mutual TLS if GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE are set: each side shows its certificate and verifies the
  * other's, servers by their names too. Else plaintext, on loopback only unless INSECURE_GRPC is set.
  */
-export function createRpcSecurity(settings: SecuritySettings, log: SecurityLog): RpcSecurity {
+export function createRpcSecurity(
+  settings: SecuritySettings,
+  log: SecurityLog,
+  /** How often the files are read again; default: every five seconds. */
+  refreshMs?: number,
+): RpcSecurity {
   const files = filesOf(settings);
-  return files ? mutualTls(files, log) : plaintext(settings.INSECURE_GRPC, log);
+  return files ? mutualTls(files, log, refreshMs) : plaintext(settings.INSECURE_GRPC, log);
 }
 
 /** Plaintext on loopback, and nowhere else. */
@@ -45,8 +50,8 @@ function filesOf(settings: SecuritySettings): CertificateFiles | undefined {
   return { certFile: settings.GRPC_CERT_FILE, keyFile: settings.GRPC_KEY_FILE, caFile: settings.GRPC_CA_FILE };
 }
 
-function mutualTls(files: CertificateFiles, log: SecurityLog): RpcSecurity {
-  const provider = watchCertificates(files, log);
+function mutualTls(files: CertificateFiles, log: SecurityLog, refreshMs?: number): RpcSecurity {
+  const provider = watchCertificates(files, log, refreshMs);
   return {
     mutualTls: true,
     serverCredentials: () => experimental.createCertificateProviderServerCredentials(provider, provider, true),

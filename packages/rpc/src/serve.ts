@@ -1,6 +1,6 @@
 import { logVerbosity, Server, type ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { toRmsError } from '@rms/errors';
-import { type Callers, createCallerCheck } from './callers.ts';
+import { CallerRefused, type Callers, createCallerCheck } from './callers.ts';
 import { HealthState } from './health.ts';
 import { reflectionService } from './reflection.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
@@ -50,10 +50,12 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
   });
   const health = new HealthState(services.map(({ service }) => service.typeName));
   const onError = (error: unknown, { requestId, method, peer }: RpcContext) => {
-    const { code, kind, message } = toRmsError(error);
-    if (code === 'caller_not_allowed')
-      log.warn({ request_id: requestId, method, peer, reason: message }, 'call refused');
-    else if (kind.httpStatus >= 500) log.error({ err: error, request_id: requestId, method, code }, 'rpc failed');
+    if (error instanceof CallerRefused) {
+      log.warn({ request_id: requestId, method, peer, reason: error.message }, 'call refused');
+      return;
+    }
+    const { code, kind } = toRmsError(error);
+    if (kind.httpStatus >= 500) log.error({ err: error, request_id: requestId, method, code }, 'rpc failed');
   };
   for (const service of [...services, reflectionService(services.map((one) => one.service))]) {
     service.addTo(server, onError, checkCaller);

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { PeerCertificate } from 'node:tls';
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import type {
   Server,
@@ -87,7 +86,7 @@ function toGrpcHandler(
     const unary = async (call: AnyCall, respond: sendUnaryData<unknown>) => {
       const context = new CallRpcContext(call, name);
       try {
-        checkCaller?.(name, certificateOf(call));
+        checkCaller?.(name, call);
         respond(null, await (handler(requestOf(call), context) as Promise<unknown>));
       } catch (error) {
         onError(error, context);
@@ -99,7 +98,7 @@ function toGrpcHandler(
   const streaming = async (call: AnyCall) => {
     const context = new CallRpcContext(call, name);
     try {
-      checkCaller?.(name, certificateOf(call));
+      checkCaller?.(name, call);
       await writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
     } catch (error) {
       onError(error, context);
@@ -108,10 +107,6 @@ function toGrpcHandler(
     }
   };
   return streaming as unknown as UntypedHandleCall;
-}
-
-function certificateOf(call: AnyCall): PeerCertificate | undefined {
-  return call.getAuthContext()?.sslPeerCertificate;
 }
 
 // A plain `for await (… of call)` destroys a duplex call when the client half-closes: trailers would never be sent.

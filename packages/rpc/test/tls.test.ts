@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
+import { status } from '@grpc/grpc-js';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { type Callers, createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
@@ -33,6 +34,7 @@ describe('Mutual TLS', () => {
     createRpcSecurity(
       { GRPC_CERT_FILE: certFile, GRPC_KEY_FILE: keyFile, GRPC_CA_FILE: caFile, INSECURE_GRPC: false },
       silent,
+      20,
     );
   const servers: { stop(): Promise<void> }[] = [];
   const start = async (files = issued('auth')) => {
@@ -51,14 +53,14 @@ describe('Mutual TLS', () => {
     const gateway = clientOf(server.address, security(issued('gateway')));
     expect((await gateway.listWorkspaces({})).workspaces).toEqual([]);
     await expect(gateway.createWorkspace({ name: 'x' })).rejects.toMatchObject({
-      code: 'caller_not_allowed',
+      code: 'internal_error',
       message: 'The certificate of "gateway, localhost" may not call rms.auth.v1.WorkspacesService/CreateWorkspace.',
     });
     expect(logged).toEqual([expect.objectContaining({ message: 'call refused' })]);
     const rms = clientOf(server.address, security(issued('rms')));
     expect((await rms.createWorkspace({ name: 'x' })).workspace?.name).toBe('x');
     const stranger = clientOf(server.address, security(issued('somebody')));
-    await expect(stranger.listWorkspaces({})).rejects.toMatchObject({ code: 'caller_not_allowed' });
+    await expect(stranger.listWorkspaces({})).rejects.toMatchObject({ cause: { code: status.PERMISSION_DENIED } });
     for (const client of [gateway, rms, stranger]) client.close();
   });
 
@@ -82,7 +84,7 @@ describe('Mutual TLS', () => {
     const { server } = await start();
     const client = clientOf(server.address, of());
     await expect(client.listWorkspaces({})).rejects.toMatchObject({
-      code: expect.stringMatching(/unavailable|timeout/),
+      code: 'service_unavailable',
     });
     client.close();
   });
@@ -91,7 +93,7 @@ describe('Mutual TLS', () => {
     const { server } = await start(issued('auth', authority, { sans: ['auth.example.com'] }));
     const client = clientOf(server.address, security(issued('gateway')));
     await expect(client.listWorkspaces({})).rejects.toMatchObject({
-      code: expect.stringMatching(/unavailable|timeout/),
+      code: 'service_unavailable',
     });
     client.close();
   });
@@ -121,12 +123,13 @@ describe('Mutual TLS', () => {
     const serial = async () => (await certificateAt(server.address, issued('probe'))).serialNumber;
     const before = await serial();
     issued('auth');
-    await waitUntil(async () => (await serial()) !== before, { what: 'the new certificate', timeoutMs: 20_000 });
-  }, 30_000);
+    await waitUntil(async () => (await serial()) !== before, { what: 'the new certificate' });
+  });
 
   test.each([
     ['one of the three', { GRPC_KEY_FILE: '' }, /GRPC_KEY_FILE must be set as well/],
     ['a file that is not there', { GRPC_CA_FILE: '/nowhere/ca.pem' }, /GRPC_CA_FILE: .* cannot be read \(ENOENT\)/],
+    ['a list of authorities that breaks off', { GRPC_CA_FILE: brokenOff(authority.caFile) }, /is not whole/],
     ['a key of another certificate', { GRPC_KEY_FILE: strangers.caKeyFile }, /do not fit together/],
   ])('%s missing or wrong ends the start with a clear line', (_, wrong, reason) => {
     const { certFile, keyFile, caFile } = issued('auth');
@@ -168,6 +171,14 @@ describe('Without certificates', () => {
     open.serverCredentials('127.0.0.1');
   });
 });
+
+/** A copy with a second certificate that has not been written to its end. */
+function brokenOff(caFile: string): string {
+  const ca = readFileSync(caFile);
+  const file = `${caFile}.broken-off`;
+  writeFileSync(file, Buffer.concat([ca, ca.subarray(0, 300)]));
+  return file;
+}
 
 /** What a server shows to somebody who shows a certificate. */
 function certificateAt(address: string, { certFile, keyFile }: { certFile: string; keyFile: string }) {
