@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);
 import { randomBytes } from 'node:crypto';
 import {
   describeWith,

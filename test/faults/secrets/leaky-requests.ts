@@ -30,9 +30,6 @@ export async function sendLeaky({ url, key, secret }: Leaky): Promise<string[]> 
     get(`/v1/resources?per_page=${secret}`, bearer),
     get(`/v1/resources?cursor=${secret}`, bearer),
     get('/v1/resources', { 'x-api-key': secret }),
-    get('/v1/nope', { ...bearer, 'user-agent': secret }),
-    get('/v1/resources?sort=x', { ...bearer, 'user-agent': secret }),
-    post({}, { ...json, 'x-request-id': secret }),
     get('/v1/resources', { cookie: `key=${secret}` }),
     ...['', 'Basic ', 'Token ', 'bearer,', 'Key ', 'Bearer Bearer ', 'Digest username='].map((scheme) =>
       get('/v1/resources', { authorization: `${scheme}${secret}` }),

@@ -32,6 +32,8 @@ export function sayWrongSettings({ env }: Network, password: string): Promise<Pl
 /** What a program prints until it ends, or is ended. */
 function outputOf(main: string, env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main], { env, timeout: 8_000 }, (_, stdout, stderr) => resolve(stdout + stderr));
+    execFile(process.execPath, [main], { env, timeout: 8_000, killSignal: 'SIGKILL' }, (_, stdout, stderr) =>
+      resolve(stdout + stderr),
+    );
   });
 }
