@@ -30,6 +30,17 @@ export function positiveNumber(text: string): number {
   return number;
 }
 
+/** A number of requests; 0: no limit. */
+export function limitNumber(text: string): bigint {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('say a whole number; 0 is no limit.');
+  return BigInt(text);
+}
+
+/** For options that may be given several times. */
+export function collect(value: string, all: readonly string[] = []): string[] {
+  return [...all, value];
+}
+
 /** An ISO 8601 time, or how long ago ("24h"). */
 export function pointInTime(text: string): Date {
   const date = /^\d+[smhd]$/.test(text) ? new Date(Date.now() - durationMs(text)) : new Date(text);

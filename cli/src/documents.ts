@@ -1,5 +1,6 @@
 import { durationMs, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
+import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type Delivery, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
@@ -38,6 +39,11 @@ export function time(timestamp: Timestamp | undefined): string | null {
   return timestamp ? timestampDate(timestamp).toISOString() : null;
 }
 
+/** The number, or null for what is unset. */
+export function numberOrNull(number: bigint | undefined): number | null {
+  return number === undefined ? null : Number(number);
+}
+
 /** A key as `rms keys …` prints it; with its value only where that is shown this once. */
 export function keyDocument(key: Key, value?: string) {
   return {
@@ -50,9 +56,19 @@ export function keyDocument(key: Key, value?: string) {
     expires_at: time(key.expireTime),
     allowed_ips: key.allowedIps,
     ...(value === undefined
-      ? { revoked_at: time(key.revokeTime), rolled_at: time(key.rollTime), replaced_by: key.replacedById || null }
+      ? {
+          revoked_at: time(key.revokeTime),
+          rolled_at: time(key.rollTime),
+          replaced_by: key.replacedById || null,
+          created_by: key.createdBy || null,
+          rate_limit_requests: numberOrNull(key.rateLimitRequests),
+        }
       : {}),
   };
+}
+
+export function workspaceDocument({ id, name, createTime, plan }: Workspace) {
+  return { id, name, created_at: time(createTime), plan: plan || null };
 }
 
 export function webhookDocument(webhook: Webhook) {

@@ -18,8 +18,19 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)));
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .map((cell, i) => oneLine(cell).padEnd(widths[i] ?? 0))
       .join('  ')
       .trimEnd();
   return [line(headings), ...rows.map(line)].join('\n');
+}
+
+/** Names and their values, one a line. */
+export function fields(pairs: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length));
+  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${oneLine(value)}`).join('\n');
+}
+
+/** A cell does not get to look like further rows. */
+function oneLine(text: string): string {
+  return text.replace(/[\n\t\u2028\u2029]/g, '\ufffd');
 }

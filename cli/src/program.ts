@@ -1,13 +1,20 @@
 import { Command } from 'commander';
+import { auditCommand } from './commands/audit.ts';
 import { configCommand } from './commands/config.ts';
 import { deliveriesListCommand } from './commands/deliveries-list.ts';
 import { deliveriesRedeliverCommand } from './commands/deliveries-redeliver.ts';
 import { deliveriesReplayCommand } from './commands/deliveries-replay.ts';
 import { keysCreateCommand } from './commands/keys-create.ts';
+import { keysLeakedCommand } from './commands/keys-leaked.ts';
 import { keysListCommand } from './commands/keys-list.ts';
 import { keysRevokeCommand } from './commands/keys-revoke.ts';
 import { keysRollCommand } from './commands/keys-roll.ts';
+import { keysShowCommand } from './commands/keys-show.ts';
+import { keysUpdateCommand } from './commands/keys-update.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { plansListCommand } from './commands/plans-list.ts';
+import { plansSetCommand } from './commands/plans-set.ts';
+import { secretsRotateCommand } from './commands/secrets-rotate.ts';
 import { traceCommand } from './commands/trace.ts';
 import { webhooksDisableCommand, webhooksEnableCommand } from './commands/webhooks-enable.ts';
 import { webhooksListCommand } from './commands/webhooks-list.ts';
@@ -16,14 +23,23 @@ import { webhooksRotateSecretCommand } from './commands/webhooks-rotate-secret.t
 import { webhooksTestCommand } from './commands/webhooks-test.ts';
 import { workspacesCreateCommand } from './commands/workspaces-create.ts';
 import { workspacesListCommand } from './commands/workspaces-list.ts';
+import { workspacesPlanCommand } from './commands/workspaces-plan.ts';
 
 /** The rms command. Every subcommand has --json: one JSON document on stdout, and nothing else there. */
 export function createProgram(): Command {
   const program = new Command('rms')
-    .description('Manages keys, webhooks and deliveries of a running service.')
+    .description('Manages keys, plans, webhooks and deliveries of a running service.')
     .exitOverride()
     .showHelpAfterError('(rms --help shows how)');
-  group(program, 'keys', 'API keys', [keysCreateCommand, keysListCommand, keysRollCommand, keysRevokeCommand]);
+  group(program, 'keys', 'API keys', [
+    keysCreateCommand,
+    keysListCommand,
+    keysShowCommand,
+    keysUpdateCommand,
+    keysRollCommand,
+    keysRevokeCommand,
+    keysLeakedCommand,
+  ]);
   group(program, 'webhooks', 'webhook subscriptions', [
     webhooksListCommand,
     webhooksRetryPolicyCommand,
@@ -37,8 +53,11 @@ export function createProgram(): Command {
     deliveriesRedeliverCommand,
     deliveriesReplayCommand,
   ]);
-  group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand]);
-  for (const make of [traceCommand, migrateCommand, configCommand]) program.addCommand(withJson(program, make()));
+  group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand, workspacesPlanCommand]);
+  group(program, 'plans', 'limits under a name', [plansSetCommand, plansListCommand]);
+  group(program, 'secrets', 'what is encrypted at rest', [secretsRotateCommand]);
+  for (const make of [traceCommand, auditCommand, migrateCommand, configCommand])
+    program.addCommand(withJson(program, make()));
   return program;
 }
 

@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { timestampNow } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate, timestampNow } from '@bufbuild/protobuf/wkt';
+import { migrations as auditMigrations } from '@rms/audit';
 import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { migrations as authMigrations } from '@rms/auth/migrations';
 import { createInProcessBus } from '@rms/bus';
 import { createPool } from '@rms/db';
-import { createMemoryLimiter } from '@rms/limiter';
+import { createMemoryLimiter, type KeyChange } from '@rms/limiter';
+import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
@@ -31,13 +33,20 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs the built command with these settings and none of the machine's. `npm test` builds it. */
-export function runRms(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+/** Runs the built command with these settings and none of the machine's, and this on stdin. `npm test` builds it. */
+export function runRms(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  input: string | Buffer = '',
+): Promise<Outcome> {
   return new Promise((resolve) => {
     const settings = { PATH: process.env.PATH, ...env };
-    execFile(process.execPath, [main, ...args], { env: settings }, (error, stdout, stderr) =>
+    const child = execFile(process.execPath, [main, ...args], { env: settings }, (error, stdout, stderr) =>
       resolve({ code: Number((error as ExecFileException | null)?.code ?? 0), stdout, stderr }),
     );
+    // A command that has read enough closes it.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input);
   });
 }
 
@@ -46,7 +55,7 @@ export type TestServices = Awaited<ReturnType<typeof startServices>>;
 /** The real auth and webhooks on a real database, and a DATA_DIR by which the command finds them. */
 export async function startServices() {
   const log = createLogger({ name: 'test', level: 'silent' });
-  const database = await testDatabase([authMigrations, webhookMigrations]);
+  const database = await testDatabase([auditMigrations, authMigrations, webhookMigrations]);
   const pool = () => createPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
   const settings = readSettings({
     ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -54,12 +63,16 @@ export async function startServices() {
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   });
   const bus = createInProcessBus({ log });
-  const memory = createMemoryLimiter({ rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0 });
+  const memory = createMemoryLimiter({
+    rateLimitRequests: 0,
+    rateLimitWindowSeconds: 60,
+    monthlyQuota: 0,
+    authFailureLimit: 0,
+  });
   let limiterAway = false;
   const limiter = {
     ...memory,
-    markRevoked: (keys: Parameters<typeof memory.markRevoked>[0]) =>
-      limiterAway ? Promise.reject(new Error('away')) : memory.markRevoked(keys),
+    mark: (changes: readonly KeyChange[]) => (limiterAway ? Promise.reject(new Error('away')) : memory.mark(changes)),
   };
   const auth = createAuth(readAuthConfig(settings), createAuthContext(settings, { pool: pool(), limiter, log }));
   const webhooks = createWebhooks(
@@ -73,19 +86,30 @@ export async function startServices() {
   const clients = {
     workspaces: createClient(WorkspacesService, { target: auth.address, timeoutMs: 10_000 }),
     keys: createClient(KeysService, { target: auth.address, timeoutMs: 10_000 }),
+    keyUses: createClient(KeyUsesService, { target: auth.address, timeoutMs: 10_000 }),
     webhooks: createClient(WebhooksService, { target: webhooks.address, timeoutMs: 10_000 }),
     deliveries: createClient(DeliveriesService, { target: webhooks.address, timeoutMs: 10_000 }),
   };
   const rms = (...args: string[]) => runRms(args, { DATA_DIR: dataDir });
+  const rmsReading = (input: string | Buffer, ...args: string[]) => runRms(args, { DATA_DIR: dataDir }, input);
   return {
     ...clients,
     addresses,
     rms,
+    /** The same with something on stdin. */
+    rmsReading,
     /** The document that a command prints with --json; fails if it prints anything else. */
     async json(...args: string[]) {
       const { code, stdout, stderr } = await rms(...args, '--json');
       if (code !== 0 || stderr !== '') throw new Error(`rms ${args.join(' ')}: ${code} ${stderr}`);
       return JSON.parse(stdout);
+    },
+    /** Reports that a key of the sandbox was used, as gateways do. */
+    async use(key: { workspaceId: string; id: string }, address: string, userAgent: string, at = new Date()) {
+      const environment = Environment.SANDBOX;
+      const lastUseTime = timestampFromDate(at);
+      const use = { workspaceId: key.workspaceId, keyId: key.id, environment, address, userAgent, lastUseTime };
+      await clients.keyUses.batchReportKeyUses({ uses: [{ ...use, requests: 1n }] });
     },
     setLimiterAway(isAway: boolean) {
       limiterAway = isAway;

@@ -25,7 +25,10 @@ describe('rms workspaces, and which one a command is about', () => {
     const { id } = await services.json('keys', 'create', ...args);
     expect((await services.json('keys', 'list', '--workspace', second.id)).data).toMatchObject([{ id }]);
     expect((await services.json('keys', 'list', '--workspace', first.id)).data).toEqual([]);
-    expect((await services.json('workspaces', 'list')).data).toEqual([first, second]);
+    expect((await services.json('workspaces', 'list')).data).toEqual([
+      { ...first, plan: null },
+      { ...second, plan: null },
+    ]);
   });
 
   test('addresses in the environment go before DATA_DIR', async () => {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
-import { createClient } from '@rms/rpc';
+import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import { type Logger, requireSettings, type Service, type Settings } from '@rms/service';
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { openDataDir } from './data-dir.ts';
-import { encryptionKey } from './encryption-key.ts';
+import { encryptionKeys } from './encryption-key.ts';
 import { migrateAll } from './migrate-all.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
@@ -22,6 +22,7 @@ export function createSeparateServices(
   { log, say }: { log: Logger; say: (text: string) => void },
 ): Service {
   requireSettings(settings, 'DATABASE_URL', 'REDIS_URL', 'KAFKA_BROKERS');
+  const security = createRpcSecurity(settings, log);
   const stops: (() => Promise<void> | void)[] = [];
   let stopping: Promise<void> | undefined;
   let fail: (error: Error) => void = () => {};
@@ -37,7 +38,7 @@ export function createSeparateServices(
   };
   const runGrpc = (name: string, address: string, env: NodeJS.ProcessEnv) => {
     const [, host = '', port = ''] = /^(.+):(\d+)$/.exec(address) ?? [];
-    return run(name, { ...env, GRPC_HOST: host, GRPC_PORT: port }, () => isServing(address));
+    return run(name, { ...env, GRPC_HOST: host, GRPC_PORT: port }, () => isServing(address, security));
   };
 
   /** METRICS_ADDRESS is that of the gateway; each further service has the next port. */
@@ -55,7 +56,8 @@ export function createSeparateServices(
       const dataDir = openDataDir(settings.DATA_DIR);
       stops.push(() => dataDir.release());
       await migrateAll(settings, log);
-      const env = { ENCRYPTION_KEY: encryptionKey(settings.ENCRYPTION_KEY, dataDir.path) };
+      const { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS } = encryptionKeys(settings, dataDir.path);
+      const env = { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: ENCRYPTION_KEY_PREVIOUS.join(',') };
       const addresses = {
         auth: settings.AUTH_ADDRESS,
         webhooks: settings.WEBHOOKS_ADDRESS,
@@ -67,7 +69,7 @@ export function createSeparateServices(
       const liveUrl = localUrl(settings.HOST, settings.PORT);
       await run('gateway', { ...env, ...metricsOf('gateway') }, () => answersReady(liveUrl));
       dataDir.writeServices(addresses);
-      const keys = await bootstrap(addresses.auth);
+      const keys = await bootstrap(addresses.auth, security);
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
       say(announcement({ liveUrl, sandboxUrl, dataDir: dataDir.path, postgres: 'external', keys }));
     },
@@ -94,8 +96,8 @@ async function untilReady(service: ServiceProcess, ready: () => Promise<boolean>
   if (ended !== undefined) throw new Error(`${service.name} ${ended}, see above`);
 }
 
-async function isServing(address: string): Promise<boolean> {
-  const health = createClient(Health, { target: address, timeoutMs: 1_000 });
+async function isServing(address: string, security: RpcSecurity): Promise<boolean> {
+  const health = createClient(Health, { target: address, timeoutMs: 1_000, security });
   try {
     return (await health.check({})).status === ServingStatus.SERVING;
   } catch {

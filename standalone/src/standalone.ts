@@ -5,12 +5,13 @@ import { startEmbeddedPostgres } from '@rms/embedded-postgres';
 import { createGateway, createGatewayContext, readGatewayConfig } from '@rms/gateway';
 import { createMemoryLimiter } from '@rms/limiter';
 import { createResources, createResourcesContext, readResourcesConfig } from '@rms/resources';
+import { createRpcSecurity } from '@rms/rpc';
 import { createMetrics, type Logger, type Service, type Settings, serveMetrics } from '@rms/service';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { openDataDir } from './data-dir.ts';
-import { encryptionKey } from './encryption-key.ts';
+import { encryptionKeys } from './encryption-key.ts';
 import { keepSecret } from './keep-secret.ts';
 import { migrateAll } from './migrate-all.ts';
 
@@ -47,7 +48,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
     const dataDir = openDataDir(given.DATA_DIR);
     stops.push(() => dataDir.release());
     const own = {
-      ENCRYPTION_KEY: encryptionKey(given.ENCRYPTION_KEY, dataDir.path),
+      ...encryptionKeys(given, dataDir.path),
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: 0,
       // One address shows the metrics of all.
@@ -93,7 +94,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
         dataDir: dataDir.path,
         postgres: given.DATABASE_URL === '' ? 'embedded' : 'external',
         // Last, when all else has worked: the keys are shown once.
-        keys: await bootstrap(auth.address),
+        keys: await bootstrap(auth.address, createRpcSecurity(settings, log)),
       }),
     );
   };

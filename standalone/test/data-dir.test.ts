@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDataDir } from '../src/data-dir.ts';
-import { encryptionKey } from '../src/encryption-key.ts';
+import { encryptionKeys } from '../src/encryption-key.ts';
 import { keepSecret } from '../src/keep-secret.ts';
 
 let folder: string;
@@ -90,20 +91,55 @@ describe('A kept secret', () => {
 });
 
 describe('The encryption key', () => {
+  const keysOf = (ENCRYPTION_KEY = '', ENCRYPTION_KEY_PREVIOUS: string[] = []) =>
+    encryptionKeys({ ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS }, folder);
+  const file = () => join(folder, 'encryption.key');
+  const newKey = () => randomBytes(32).toString('base64');
+
   test('is the one that is set', () => {
-    expect(encryptionKey('given', folder)).toBe('given');
-    expect(existsSync(join(folder, 'encryption.key'))).toBe(false);
+    expect(keysOf('given', ['before'])).toEqual({ ENCRYPTION_KEY: 'given', ENCRYPTION_KEY_PREVIOUS: ['before'] });
+    expect(existsSync(file())).toBe(false);
   });
 
   test('is made once beside the data if none is set', () => {
-    const key = encryptionKey('', folder);
+    const { ENCRYPTION_KEY: key, ENCRYPTION_KEY_PREVIOUS: previous } = keysOf();
     expect(Buffer.from(key, 'base64')).toHaveLength(32);
-    expect(encryptionKey('', folder)).toBe(key);
+    expect(previous).toEqual([]);
+    expect(keysOf().ENCRYPTION_KEY).toBe(key);
   });
 
   test('that was damaged is named, and stays', () => {
-    writeFileSync(join(folder, 'encryption.key'), 'c2hvcnQ=\n');
-    expect(() => encryptionKey('', folder)).toThrow(/encryption\.key does not hold 32 bytes/);
-    expect(readFileSync(join(folder, 'encryption.key'), 'utf8')).toBe('c2hvcnQ=\n');
+    writeFileSync(file(), 'c2hvcnQ=\n');
+    expect(() => keysOf()).toThrow(/encryption\.key does not hold 32 bytes/);
+    expect(readFileSync(file(), 'utf8')).toBe('c2hvcnQ=\n');
+    rmSync(file());
+    writeFileSync(`${file()}.previous`, 'c2hvcnQ=\n');
+    expect(() => keysOf()).toThrow(/encryption\.key\.previous does not hold 32 bytes/);
+    expect(existsSync(file())).toBe(false);
+  });
+
+  test('is replaced by a new one once it is renamed, and still opens what it sealed', () => {
+    const old = keysOf().ENCRYPTION_KEY;
+    renameSync(file(), `${file()}.previous`);
+    const rotated = keysOf('', ['before']);
+    expect(rotated.ENCRYPTION_KEY).not.toBe(old);
+    expect(rotated.ENCRYPTION_KEY_PREVIOUS).toEqual(['before', old]);
+    rmSync(`${file()}.previous`);
+    expect(keysOf()).toEqual({ ENCRYPTION_KEY: rotated.ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: [] });
+  });
+
+  test('that is set must not take the place of the one beside the data unless that is named as well', () => {
+    const kept = keysOf().ENCRYPTION_KEY;
+    const other = newKey();
+    expect(() => keysOf(other)).toThrow(
+      /^ENCRYPTION_KEY is not the key in .*encryption\.key, which has sealed secrets/,
+    );
+    expect(() => keysOf(other, [newKey()])).toThrow('ENCRYPTION_KEY is not the key');
+    expect(keysOf(kept).ENCRYPTION_KEY).toBe(kept);
+    expect(keysOf(kept.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')).ENCRYPTION_KEY_PREVIOUS).toEqual([]);
+    expect(keysOf(other, [kept]).ENCRYPTION_KEY_PREVIOUS).toEqual([kept]);
+    renameSync(file(), `${file()}.previous`);
+    expect(keysOf(other)).toEqual({ ENCRYPTION_KEY: other, ENCRYPTION_KEY_PREVIOUS: [kept] });
+    expect(existsSync(file())).toBe(false);
   });
 });

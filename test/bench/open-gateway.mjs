@@ -19,7 +19,7 @@ const principal = {
   keyId: 'key_open',
   scope: Scope.ADMIN,
 };
-const app = createApp({
+const handle = createApp({
   environment: 'live',
   config,
   admit: async () => ({ principal }),
@@ -27,5 +27,6 @@ const app = createApp({
   probes: createProbes(context),
   log: context.log,
 });
-const { address } = await listen(config.host, config.livePort, app);
+const { host, livePort: port, maxConnections } = config;
+const { address } = await listen({ host, port, handle, maxConnections, log: context.log });
 process.send(address);

@@ -1,7 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { Command, Option } from 'commander';
-import { durationMs, workspaceOption } from '../arguments.ts';
+import { collect, durationMs, limitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { keyDocument, toScope } from '../documents.ts';
 import { print } from '../print.ts';
@@ -13,6 +13,7 @@ interface Options {
   name: string;
   expiresIn?: number;
   allowIp: string[];
+  rateLimit?: bigint;
   workspace?: string;
   json?: boolean;
 }
@@ -27,6 +28,7 @@ export function keysCreateCommand(): Command {
     .requiredOption('--name <name>', 'what it is for')
     .option('--expires-in <duration>', 'e.g. 30d; without it the key does not expire', durationMs)
     .option('--allow-ip <cidr>', 'an address or network it may be used from; repeatable', collect, [])
+    .option('--rate-limit <n>', "requests in a window, 0 for no limit; without it, the plan's", limitNumber)
     .addOption(workspaceOption())
     .action((options: Options) =>
       withServices(async (services) => {
@@ -36,14 +38,11 @@ export function keysCreateCommand(): Command {
           scope: toScope(options.scope),
           name: options.name,
           allowedIps: options.allowIp,
+          ...(options.rateLimit === undefined ? {} : { rateLimitRequests: options.rateLimit }),
           ...(options.expiresIn === undefined ? {} : { expireTime: timestampFromMs(Date.now() + options.expiresIn) }),
         });
         if (key)
           print(options, keyDocument(key, keyValue), () => `${keyValue}\n\n${key.id}; the value is shown this once`);
       }),
     );
-}
-
-function collect(value: string, all: string[]): string[] {
-  return [...all, value];
 }

@@ -3,17 +3,27 @@ import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
+import { failUnlessAll, revokeKeys } from '../revoke.ts';
 import { workspaceOf } from '../workspace.ts';
 
 export function keysRevokeCommand(): Command {
   return new Command('revoke')
-    .description('refuse a key from now on, everywhere')
-    .argument('<id>', 'the key')
+    .description('refuse keys from now on, everywhere')
+    .argument('<id...>', 'the keys')
     .addOption(workspaceOption())
-    .action((id: string, options: { workspace?: string; json?: boolean }) =>
+    .action((ids: string[], options: { workspace?: string; json?: boolean }) =>
       withServices(async (services) => {
-        const { key } = await services.keys.revokeKey({ workspaceId: await workspaceOf(services, options), id });
-        if (key) print(options, keyDocument(key), () => `${key.id} is revoked`);
+        const workspaceId = await workspaceOf(services, options);
+        const outcome = await revokeKeys(
+          services,
+          [...new Set(ids)].map((id) => ({ workspaceId, id })),
+        );
+        const revoked = outcome.revoked.map((key) => keyDocument(key));
+        const text = () => revoked.map(({ id }) => `${id} is revoked`).join('\n');
+        // One key is one document, several are a list.
+        if (ids.length > 1) print(options, { data: revoked, failed: outcome.failed }, text);
+        else for (const key of revoked) print(options, key, text);
+        failUnlessAll(outcome);
       }),
     );
 }

@@ -3,6 +3,14 @@ import { generateApiKey, hashOfApiKey, hintOfApiKey, isWellFormedApiKey } from '
 
 const environments = ['live', 'sandbox'] as const;
 
+const hostile = ['sk_live_', 'sk_live_a', 'a', '0', ' ', '\n', '_', '\ud800'].flatMap((part) =>
+  ['', 'sk_live_', 'sk_test_'].map((head) => head + part.repeat(65_536 / part.length)),
+);
+
+test.each(hostile)('a text of 64 KiB is no key (%#)', (text) => {
+  expect([isWellFormedApiKey(text, 'live'), isWellFormedApiKey(text, 'sandbox')]).toEqual([false, false]);
+});
+
 describe('API keys', () => {
   test('a key starts with sk_live_ or sk_test_ and is well-formed in its own environment only', () => {
     for (const environment of environments) {

@@ -30,16 +30,20 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
   let asking: Promise<boolean> | undefined;
 
   const open = async (topics: readonly Topic[]) => {
-    for (let failures = 0; ; failures += 1) {
+    const reasons = new Set<string>();
+    for (;;) {
       try {
         await admin.connect();
         await ensureTopics(admin, topics);
         await producer.connect();
-        if (failures > 0) log.info('kafka is reached');
+        if (reasons.size > 0) log.info('kafka is reached');
         return;
       } catch (err) {
         stopped.signal.throwIfAborted();
-        log.warn({ err }, 'kafka cannot be used yet');
+        // Each reason is logged once, however often it is tried again.
+        const { message } = err as Error;
+        if (!reasons.has(message)) log.warn({ err }, 'kafka cannot be used yet');
+        reasons.add(message);
         await abortableDelay(startRetryMs, stopped.signal);
         stopped.signal.throwIfAborted();
       }

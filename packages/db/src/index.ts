@@ -1,5 +1,6 @@
 export { inTransaction } from './in-transaction.ts';
 export { type Migration, type MigrationResult, migrate } from './migrate.ts';
+export { type OpenPoolOptions, openPool } from './open-pool.ts';
 export { translatePgError } from './pg-errors.ts';
 export { createPool, type PoolOptions } from './pool.ts';
 export type { Pool, PoolClient, Queryable } from './queryable.ts';

@@ -1,8 +1,13 @@
+import type { TlsFiles } from '@rms/service';
 import pg from 'pg';
+import { connectionOptions } from './connection-options.ts';
 import type { Pool } from './queryable.ts';
 
 export interface PoolOptions {
+  /** Its `sslmode` is read as {@link connectionOptions} says. */
   readonly url: string;
+  /** With a CA connections are TLS, and the server proves that it is the host of the URL. */
+  readonly tls?: TlsFiles;
   /** Connections at most. */
   readonly max: number;
   /** Shown in pg_stat_activity. */
@@ -29,16 +34,15 @@ const sessionOptions = '-c plan_cache_mode=force_custom_plan -c jit=off';
  * A pool whose statements and connection attempts have deadlines, so that no caller hangs on a database that is away.
  * `bigint` values come as text (they may not fit a number), `timestamptz` as Date.
  */
-export function createPool({ url, max, applicationName, role, log }: PoolOptions): Pool {
+export function createPool({ url, tls = {}, max, applicationName, role, log }: PoolOptions): Pool {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...connectionOptions(url, tls, role === undefined ? sessionOptions : `${sessionOptions} -c role=${role}`),
     max,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-    options: role === undefined ? sessionOptions : `${sessionOptions} -c role=${role}`,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
   });

@@ -30,6 +30,7 @@ export const errorKinds = {
   request_timeout: kind(408, grpcStatus.DEADLINE_EXCEEDED, true, 'The request did not arrive in time.'),
   conflict: kind(409, grpcStatus.ABORTED, true, 'The request conflicts with another one.'),
   payload_too_large: kind(413, grpcStatus.OUT_OF_RANGE, false, 'The request body is too large.'),
+  uri_too_long: kind(414, grpcStatus.OUT_OF_RANGE, false, 'The address of the request is too long.'),
   unsupported_media_type: kind(415, grpcStatus.INVALID_ARGUMENT, false, 'The request body must be application/json.'),
   idempotency_key_reused: kind(
     422,

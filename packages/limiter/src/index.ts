@@ -10,4 +10,5 @@ export {
   type Standing,
 } from './limiter.ts';
 export { createMemoryLimiter } from './memory-limiter.ts';
+export { type OpenLimiterOptions, openLimiter } from './open-limiter.ts';
 export { createRedisLimiter, type RedisLimiterOptions } from './redis-limiter.ts';

@@ -1,6 +1,5 @@
-import { Gauge, type Logger, type Metrics } from '@rms/service';
-import { Redis } from 'ioredis';
-import { checkScript, failureScript, markScript } from './check-script.ts';
+import { Gauge, type Logger, type Metrics, type TlsFiles } from '@rms/service';
+import { type CheckReply, connectLater } from './connect-later.ts';
 import { failureRateOf, monthOf, type Rate, rateOf, rateState, wholeSeconds } from './gcra.ts';
 import {
   type LimitCheck,
@@ -16,7 +15,10 @@ import { confirmedKey, createRedisWatch, runIdOf } from './redis-watch.ts';
 import { withTimeout } from './timeout.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions {
+  /** rediss:// is TLS, and the server proves that it is the host of the URL. */
   readonly url: string;
+  /** For rediss://. Without a CA the public ones count. */
+  readonly tls?: TlsFiles;
   readonly log: Logger;
   /** Gets the gauge that says whether limits are kept locally. */
   readonly metrics?: Metrics;
@@ -28,25 +30,11 @@ const markTimeoutMs = 2_000;
 /** Longer than any gateway caches a verdict. */
 const markTtlMs = 60 * 60 * 1000;
 
-type CheckReply = [
-  outcome: number,
-  remaining: number,
-  retryAfterUs: number,
-  resetUs: number,
-  quotaLeft: number,
-  changed: number,
-];
-type Scripted = Redis & {
-  rmsCheck(...args: (string | number)[]): Promise<CheckReply>;
-  rmsCountFailure(address: string, emissionUs: number, burst: number): Promise<number>;
-  rmsMark(mark: string, version: number, ttlMs: number): Promise<number>;
-};
-
 /** Limits and marks that all gateways share. One round trip a check; calls of one turn of the event loop share it. */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
-  const { url, log } = options;
+  const { url, tls = {}, log } = options;
   const failureRate = failureRateOf(options);
-  const redis = connectLater(url);
+  const redis = connectLater(url, tls);
   let hasChecked = false;
   const watch = createRedisWatch(redis, log, () => hasChecked);
   const local = createLocalShare(options, watch.members);
@@ -146,28 +134,6 @@ function toDecision(reply: CheckReply, rate: Rate | undefined, { monthlyQuota }:
     return { outcome: 'quota_exceeded', standing, rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
   }
   return { outcome: 'allowed', standing, rate: rateNow, quota };
-}
-
-/** Nothing waits in a queue for a Redis that is away. */
-function connectLater(url: string): Scripted {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    enableAutoPipelining: true,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 2_000,
-    // stop() does not wait for a server that is away.
-    disconnectTimeout: 100,
-    // A server that is silent for so long is dialled anew.
-    socketTimeout: 3_000,
-    retryStrategy: (attempt) => Math.min(100 * attempt, 1_000),
-    // What answers is a replica now: its name may lead to the new primary.
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
-  });
-  redis.defineCommand('rmsCheck', { numberOfKeys: 3, lua: checkScript });
-  redis.defineCommand('rmsCountFailure', { numberOfKeys: 1, lua: failureScript });
-  redis.defineCommand('rmsMark', { numberOfKeys: 1, lua: markScript });
-  return redis as Scripted;
 }
 
 /** While Redis is away each gateway grants its fair share of the limits. The quota is not counted then. */

@@ -50,6 +50,8 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   let known: { runId: string; epoch: string } | undefined;
   let memberCount = 1;
   let trustedUntilMs = 0;
+  /** Why connections failed since Redis went away; each reason is logged once. */
+  const reasons = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
@@ -59,10 +61,18 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   const away = (err?: unknown) => {
     if (state === 'away') return;
     state = 'away';
+    // stop() has closed the connection.
+    if (stopped) return;
     log.warn({ err }, 'redis cannot be asked; limits are kept locally, revocations are asked of auth');
     schedule(awayWatchMs);
   };
-  redis.on('error', away);
+  redis.on('error', (err: Error) => {
+    if (state === 'usable') return away(err);
+    // A wrong password or certificate shows here alone: what waits for the connection hears that it is closed.
+    if (stopped || reasons.has(err.message)) return;
+    reasons.add(err.message);
+    log.warn({ err }, 'redis cannot be reached');
+  });
   redis.on('ready', () => {
     connected = true;
     void probe();
@@ -104,6 +114,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
       const trustBegins = !isTrusted(trustedUntilMs) && isTrusted(trusted);
       trustedUntilMs = trusted;
       if (state === 'away') log.info('redis answers');
+      reasons.clear();
       state = 'usable';
       if (changed || trustBegins) marksLost();
     } catch (error) {
@@ -127,7 +138,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
     },
     async start() {
       // A Redis that is away at the start is as one that goes away later.
-      await redis.connect().then(probe, (err: unknown) => log.warn({ err }, 'redis cannot be reached yet'));
+      await redis.connect().then(probe, () => {});
       if (state === 'away') schedule(awayWatchMs);
     },
     stop() {

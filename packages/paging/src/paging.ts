@@ -1,5 +1,5 @@
 import { RmsError } from '@rms/errors';
-import { openToken, signToken } from '@rms/secrets';
+import { type Keys, openToken, signToken } from '@rms/secrets';
 
 /** Where a page starts: after or before one item, the last or first of the page that was seen. */
 export interface PageStart {
@@ -11,14 +11,14 @@ export interface PageStart {
 }
 
 /** An opaque token (AIP-158) that can't be forged, and is good only for the listing that `binding` describes. */
-export function makePageToken(key: Buffer, binding: string, { direction, keys, page }: PageStart): string {
-  return signToken(key, JSON.stringify([direction === 'after' ? 1 : 0, page, ...keys]), binding);
+export function makePageToken(tokenKeys: Keys, binding: string, { direction, keys, page }: PageStart): string {
+  return signToken(tokenKeys, JSON.stringify([direction === 'after' ? 1 : 0, page, ...keys]), binding);
 }
 
 /** Undefined for an empty token: the first page. Throws `invalid_request` if it is broken, forged or of another listing. */
-export function readPageToken(key: Buffer, binding: string, token: string): PageStart | undefined {
+export function readPageToken(tokenKeys: Keys, binding: string, token: string): PageStart | undefined {
   if (token === '') return undefined;
-  const payload = openToken(key, token, binding);
+  const payload = openToken(tokenKeys, token, binding);
   if (payload === undefined) {
     const message = 'is not a cursor of this list; take it from links.next or links.prev, with the same parameters';
     throw new RmsError('invalid_request', { details: [{ field: 'cursor', message }] });
@@ -46,7 +46,7 @@ export function cutPage<T>(rows: readonly T[], size: number, start: PageStart | 
 
 /** The tokens of the next and the previous page; empty where there is none. */
 export function tokensOf<T>(
-  key: Buffer,
+  tokenKeys: Keys,
   binding: string,
   { items, page, hasNext, hasPrevious }: ReturnType<typeof cutPage<T>>,
   start: PageStart | undefined,
@@ -56,7 +56,7 @@ export function tokensOf<T>(
     const edge = direction === 'after' ? items.at(-1) : items[0];
     // An empty page leads on from where it would have begun.
     const keys = edge === undefined ? start?.keys : keysOf(edge);
-    return keys ? makePageToken(key, binding, { direction, keys, page: number }) : '';
+    return keys ? makePageToken(tokenKeys, binding, { direction, keys, page: number }) : '';
   };
   return {
     nextPageToken: hasNext ? token('after', page + 1) : '',

@@ -2,7 +2,7 @@ import { RmsError } from '@rms/errors';
 import fc from 'fast-check';
 import { cutPage, makePageToken, type PageStart, readPageToken, tokensOf } from '../src/index.ts';
 
-const key = Buffer.alloc(32, 7);
+const keys = [Buffer.alloc(32, 7)] as const;
 
 const starts = fc.record<PageStart>({
   direction: fc.constantFrom('after', 'before'),
@@ -14,25 +14,29 @@ describe('page tokens', () => {
   test('a token gives back what it was made of, whatever the text of its keys', () => {
     fc.assert(
       fc.property(starts, fc.string(), (start, binding) => {
-        expect(readPageToken(key, binding, makePageToken(key, binding, start))).toEqual(start);
+        expect(readPageToken(keys, binding, makePageToken(keys, binding, start))).toEqual(start);
       }),
     );
   });
 
+  test.each(['a', 'A.', '.', '-_', '=', ' ', '%00', '\ud800'])('a token of 64 KiB of "%s" is refused', (part) => {
+    expect(() => readPageToken(keys, 'a list', part.repeat(65_536 / part.length))).toThrow(RmsError);
+  });
+
   test('a token is refused for another listing, with another key, or changed in any character', () => {
-    const token = makePageToken(key, 'a list', { direction: 'after', keys: ['x'], page: 2 });
+    const token = makePageToken(keys, 'a list', { direction: 'after', keys: ['x'], page: 2 });
     const refused = (read: () => unknown) => expect(read).toThrow(RmsError);
-    refused(() => readPageToken(key, 'another list', token));
-    refused(() => readPageToken(Buffer.alloc(32, 8), 'a list', token));
+    refused(() => readPageToken(keys, 'another list', token));
+    refused(() => readPageToken([Buffer.alloc(32, 8)], 'a list', token));
     for (let at = 0; at < token.length; at += 1) {
       const other = token[at] === 'A' ? 'B' : 'A';
-      refused(() => readPageToken(key, 'a list', token.slice(0, at) + other + token.slice(at + 1)));
+      refused(() => readPageToken(keys, 'a list', token.slice(0, at) + other + token.slice(at + 1)));
     }
-    fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => refused(() => readPageToken(key, 'a list', text))));
+    fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => refused(() => readPageToken(keys, 'a list', text))));
   });
 
   test('an empty token is the first page', () => {
-    expect(readPageToken(key, 'a list', '')).toBeUndefined();
+    expect(readPageToken(keys, 'a list', '')).toBeUndefined();
   });
 });
 
@@ -44,9 +48,9 @@ describe('a walk', () => {
     return all.filter((item) => !start || item > from).slice(0, limit);
   };
   const page = (token: string, size: number) => {
-    const start = readPageToken(key, 'walk', token);
+    const start = readPageToken(keys, 'walk', token);
     const cut = cutPage(read(start, size + 1), size, start);
-    return { ...cut, ...tokensOf(key, 'walk', cut, start, (item) => [item]) };
+    return { ...cut, ...tokensOf(keys, 'walk', cut, start, (item) => [item]) };
   };
 
   test.each([1, 2, 5, 22, 23, 24])(

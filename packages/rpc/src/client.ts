@@ -1,10 +1,8 @@
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import {
-  type ChannelCredentials,
   type ChannelOptions,
   type Client,
   type ClientReadableStream,
-  credentials as grpcCredentials,
   type Metadata,
   makeGenericClientConstructor,
   type ServiceError,
@@ -13,6 +11,7 @@ import { RmsError } from '@rms/errors';
 import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
 import { contextToMetadata } from './call-context.ts';
 import { fromServiceError } from './error-mapping.ts';
+import { loopbackOnly, type RpcSecurity } from './security.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
 export interface CallOptions {
@@ -43,7 +42,8 @@ export interface ClientOptions {
   readonly target: string;
   /** The default deadline of each call. */
   readonly timeoutMs: number;
-  readonly credentials?: ChannelCredentials;
+  /** Default: plaintext, to loopback only. */
+  readonly security?: RpcSecurity;
   /** The context of calls that bring none. */
   readonly context?: MessageInitShape<typeof CallContextSchema>;
 }
@@ -71,7 +71,8 @@ type RawStream = (request: unknown, metadata: Metadata, options: { deadline: num
 
 /** Makes a client of one service. It connects at the first call and reconnects by itself. */
 export function createClient<S extends AnyService>(service: S, options: ClientOptions): RpcClient<S> {
-  const { target, timeoutMs, credentials = grpcCredentials.createInsecure() } = options;
+  const { target, timeoutMs, security = loopbackOnly } = options;
+  const credentials = security.channelCredentials(target);
   const Constructor = makeGenericClientConstructor(toServiceDefinition(service), service.typeName);
   const raw = new Constructor(target, credentials, channelOptions) as unknown as Client & Record<string, unknown>;
   let closed = false;

@@ -9,6 +9,7 @@ import {
   RetryInfoSchema,
 } from '@rms/proto/google/rpc/error_details_pb';
 import { type Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
+import { CallerRefused } from './callers.ts';
 
 const domain = 'rms';
 const detailsKey = 'grpc-status-details-bin';
@@ -77,6 +78,7 @@ export function codeOf(status: grpcStatus): ErrorCode {
 
 /** What a server sends for an error. */
 export function toGrpcStatus(error: unknown): Partial<StatusObject> {
+  if (error instanceof CallerRefused) return { code: grpcStatus.PERMISSION_DENIED, details: error.message };
   const message = toStatusMessage(error);
   const metadata = new Metadata();
   metadata.set(detailsKey, Buffer.from(toBinary(StatusSchema, message)));
@@ -86,7 +88,7 @@ export function toGrpcStatus(error: unknown): Partial<StatusObject> {
 /** What a client makes of an error. */
 export function fromServiceError(error: unknown): RmsError {
   if (error instanceof RmsError) return error;
-  const { code, metadata } = error as Partial<ServiceError>;
+  const { code, details, metadata } = error as Partial<ServiceError>;
   // Thrown before anything was sent.
   if (code === undefined || !metadata) return new RmsError('internal_error', { cause: error });
   const [bytes] = metadata.get(detailsKey);
@@ -95,5 +97,7 @@ export function fromServiceError(error: unknown): RmsError {
   } catch {
     // Not a google.rpc.Status: the bare code tells enough.
   }
-  return new RmsError(codeOf(code), { cause: error });
+  // A caller that was refused is told why; gateways keep the text of any internal_error to themselves.
+  const message = code === grpcStatus.PERMISSION_DENIED && details ? { message: details } : {};
+  return new RmsError(codeOf(code), { ...message, cause: error });
 }

@@ -9,6 +9,8 @@ import {
   superviseWorkers,
   type Worker,
 } from '@rms/service';
+import type { Callers } from './callers.ts';
+import type { RpcSecurity } from './security.ts';
 import { type RpcServer, serve } from './serve.ts';
 import type { RpcService } from './server-adapter.ts';
 
@@ -27,6 +29,9 @@ export interface GrpcServiceOptions {
   readonly metrics: Metrics;
   /** Undefined: they are not shown. */
   readonly metricsAddress: MetricsAddress | undefined;
+  readonly security: RpcSecurity;
+  /** Who may call what. */
+  readonly callers: Callers;
   readonly services: readonly RpcService[];
   readonly workers: readonly Worker[];
   /** Resolves if the service can do its work now; asked once a second, and health says what it answered. */
@@ -47,7 +52,7 @@ const probeTimeoutMs = 2_000;
  *   stop:  not serving → calls under way end → workers drain → close
  */
 export function createGrpcService(options: GrpcServiceOptions): GrpcService {
-  const { name, host, port, log, services, workers, ready, open, close } = options;
+  const { name, host, port, log, security, callers, services, workers, ready, open, close } = options;
   let server: RpcServer | undefined;
   let supervisor: Supervisor | undefined;
   let metricsServer: MetricsServer | undefined;
@@ -92,7 +97,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
     async start() {
       if (options.metricsAddress) metricsServer = await serveMetrics(options.metricsAddress, [options.metrics]);
       await open();
-      server = await serve({ host, port, services, log });
+      server = await serve({ host, port, services, log, security, callers });
       log.info({ address: server.address }, 'serving');
       supervisor = superviseWorkers(workers, log);
       await probe();

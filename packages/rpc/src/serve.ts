@@ -1,7 +1,9 @@
-import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
+import { logVerbosity, Server, type ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { toRmsError } from '@rms/errors';
+import { CallerRefused, type Callers, createCallerCheck } from './callers.ts';
 import { HealthState } from './health.ts';
 import { reflectionService } from './reflection.ts';
+import { loopbackOnly, type RpcSecurity } from './security.ts';
 import type { RpcContext, RpcService } from './server-adapter.ts';
 
 export interface ServeOptions {
@@ -10,8 +12,14 @@ export interface ServeOptions {
   readonly port: number;
   readonly services: readonly RpcService[];
   /** The part of a logger that is needed: called for errors on our side only. */
-  readonly log: { error(fields: object, message: string): void };
-  readonly credentials?: ServerCredentials;
+  readonly log: {
+    error(fields: object, message: string): void;
+    warn(fields: object, message: string): void;
+  };
+  /** Default: plaintext, on loopback only. */
+  readonly security?: RpcSecurity;
+  /** Who may call what; without mutual TLS callers have no names, and all may call. */
+  readonly callers?: Callers;
 }
 
 export interface RpcServer {
@@ -27,7 +35,9 @@ const maxConnectionAgeMs = 5 * 60_000;
 
 /** Serves services with health and reflection on one port. Rejects with EADDRINUSE and the like if it can't bind. */
 export async function serve(options: ServeOptions): Promise<RpcServer> {
-  const { host, port, services, log, credentials = ServerCredentials.createInsecure() } = options;
+  const { host, port, services, log, security = loopbackOnly, callers = {} } = options;
+  const credentials = security.serverCredentials(host);
+  const checkCaller = security.mutualTls ? createCallerCheck(callers) : undefined;
   // What grpc-js would print of its own is either a rejection here or of no use to anyone.
   setLogVerbosity(logVerbosity.NONE);
   const server = new Server({
@@ -39,13 +49,19 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
     'grpc.max_receive_message_length': 64 * 1024 * 1024,
   });
   const health = new HealthState(services.map(({ service }) => service.typeName));
-  const onError = (error: unknown, { requestId, method }: RpcContext) => {
+  const onError = (error: unknown, { requestId, method, peer }: RpcContext) => {
+    if (error instanceof CallerRefused) {
+      log.warn({ request_id: requestId, method, peer, reason: error.message }, 'call refused');
+      return;
+    }
     const { code, kind } = toRmsError(error);
     if (kind.httpStatus >= 500) log.error({ err: error, request_id: requestId, method, code }, 'rpc failed');
   };
-  for (const service of [...services, health.rpcService(), reflectionService(services.map((one) => one.service))]) {
-    service.addTo(server, onError);
+  for (const service of [...services, reflectionService(services.map((one) => one.service))]) {
+    service.addTo(server, onError, checkCaller);
   }
+  // Whoever can reach us may ask how we are.
+  health.rpcService().addTo(server, onError);
   const hostPart = host.includes(':') ? `[${host}]` : host;
   const bound = await bind(server, hostPart, port, credentials);
 

@@ -12,6 +12,7 @@ import type {
 } from '@grpc/grpc-js';
 import { RmsError } from '@rms/errors';
 import { type CallContext, contextFromMetadata, type Principal } from './call-context.ts';
+import type { CallerCheck } from './callers.ts';
 import { toGrpcStatus } from './error-mapping.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
@@ -44,7 +45,7 @@ export type Handlers<S extends AnyService> = { [Name in keyof S['method']]: Hand
 /** A service with its handlers, ready for {@link serve}. */
 export interface RpcService {
   readonly service: AnyService;
-  addTo(server: Server, onError: OnError): void;
+  addTo(server: Server, onError: OnError, checkCaller?: CallerCheck): void;
 }
 
 type AnyHandler = (request: unknown, context: RpcContext) => Promise<unknown> | AsyncIterable<unknown>;
@@ -58,12 +59,12 @@ type AnyCall = ServerUnaryCall<unknown, unknown> &
 export function rpcService<S extends AnyService>(service: S, handlers: Handlers<S>): RpcService {
   return {
     service,
-    addTo(server, onError) {
+    addTo(server, onError, checkCaller) {
       const implementation: UntypedServiceImplementation = {};
       for (const method of service.methods) {
         const handler = (handlers as Record<string, AnyHandler>)[method.localName];
         if (!handler) throw new Error(`${service.typeName}/${method.name} has no handler`);
-        implementation[method.localName] = toGrpcHandler(service, method, handler.bind(handlers), onError);
+        implementation[method.localName] = toGrpcHandler(service, method, handler.bind(handlers), onError, checkCaller);
       }
       server.addService(toServiceDefinition(service), implementation);
     },
@@ -75,6 +76,7 @@ function toGrpcHandler(
   method: DescMethod,
   handler: AnyHandler,
   onError: OnError,
+  checkCaller: CallerCheck | undefined,
 ): UntypedHandleCall {
   const name = `${service.typeName}/${method.name}`;
   const streamsIn = method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming';
@@ -84,6 +86,7 @@ function toGrpcHandler(
     const unary = async (call: AnyCall, respond: sendUnaryData<unknown>) => {
       const context = new CallRpcContext(call, name);
       try {
+        checkCaller?.(name, call);
         respond(null, await (handler(requestOf(call), context) as Promise<unknown>));
       } catch (error) {
         onError(error, context);
@@ -95,6 +98,7 @@ function toGrpcHandler(
   const streaming = async (call: AnyCall) => {
     const context = new CallRpcContext(call, name);
     try {
+      checkCaller?.(name, call);
       await writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
     } catch (error) {
       onError(error, context);

@@ -1,6 +1,13 @@
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { createClient, createGrpcService, type GrpcService, type GrpcServiceOptions, rpcService } from '@rms/rpc';
+import {
+  createClient,
+  createGrpcService,
+  type GrpcService,
+  type GrpcServiceOptions,
+  loopbackOnly,
+  rpcService,
+} from '@rms/rpc';
 import { createLogger, createMetrics } from '@rms/service';
 import { waitUntil } from '@rms/testkit';
 import { signalled } from './workspaces-server.ts';
@@ -15,6 +22,8 @@ function build(overrides: Partial<GrpcServiceOptions> = {}) {
     name: 'unit',
     metrics: createMetrics('unit'),
     metricsAddress: undefined,
+    security: loopbackOnly,
+    callers: {},
     host: '127.0.0.1',
     port: 0,
     log: createLogger({ name: 'unit', destination: { write: (line) => void logged.push(JSON.parse(line)) } }),

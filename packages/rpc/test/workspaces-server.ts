@@ -1,5 +1,13 @@
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { createClient, type Handlers, type RpcClient, type RpcServer, rpcService, serve } from '@rms/rpc';
+import {
+  createClient,
+  type Handlers,
+  type RpcClient,
+  type RpcServer,
+  rpcService,
+  type ServeOptions,
+  serve,
+} from '@rms/rpc';
 
 type WorkspacesHandlers = Handlers<typeof WorkspacesService>;
 
@@ -18,13 +26,21 @@ export interface WorkspacesServer {
 /** A real server of one small service: by default CreateWorkspace answers with the name that it was given. */
 export async function startWorkspaces(
   handlers: Partial<WorkspacesHandlers> = {},
-  { port = 0, timeoutMs = 5_000 } = {},
+  {
+    port = 0,
+    timeoutMs = 5_000,
+    ...further
+  }: { port?: number; timeoutMs?: number } & Pick<ServeOptions, 'security' | 'callers'> = {},
 ): Promise<WorkspacesServer> {
   const logged: LoggedError[] = [];
   const server = await serve({
     host: '127.0.0.1',
     port,
-    log: { error: (fields, message) => void logged.push({ fields: fields as Record<string, unknown>, message }) },
+    log: {
+      error: (fields, message) => void logged.push({ fields: fields as Record<string, unknown>, message }),
+      warn: (fields, message) => void logged.push({ fields: fields as Record<string, unknown>, message }),
+    },
+    ...further,
     services: [
       rpcService(WorkspacesService, {
         createWorkspace: async ({ name }) => ({ workspace: { id: 'ws_1', name } }),
@@ -35,7 +51,11 @@ export async function startWorkspaces(
       }),
     ],
   });
-  const client = createClient(WorkspacesService, { target: server.address, timeoutMs });
+  const client = createClient(WorkspacesService, {
+    target: server.address,
+    timeoutMs,
+    ...(further.security ? { security: further.security } : {}),
+  });
   return {
     server,
     client,

@@ -1,3 +1,3 @@
-export { deriveKey, readMasterKey } from './derive-key.ts';
+export { type KeyRing, type Keys, readKeyRing } from './key-ring.ts';
 export { createSecretBox, type SecretBox, SecretBoxError } from './secret-box.ts';
 export { openToken, signToken } from './signed-token.ts';

@@ -1,24 +1,24 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Keys } from './key-ring.ts';
 
 const macBytes = 16;
 
 /**
- * An opaque token that carries `payload` and can't be made or changed without the key (HMAC-SHA-256, 128 bits). It opens
- * with the same `binding` only: what the token is for, and whose it is.
+ * An opaque token that carries `payload` and can't be made or changed without the key (HMAC-SHA-256, 128 bits), which is
+ * the current one. It opens with the same `binding` only: what the token is for, and whose it is.
  */
-export function signToken(key: Buffer, payload: string, binding: string): string {
+export function signToken([key]: Keys, payload: string, binding: string): string {
   const bytes = Buffer.from(payload, 'utf8');
   return Buffer.concat([macOf(key, bytes, binding), bytes]).toString('base64url');
 }
 
-/** The payload, or undefined if the token is broken, forged, or bound to something else. */
-export function openToken(key: Buffer, token: string, binding: string): string | undefined {
+/** The payload, or undefined if the token is broken, forged, of none of the keys, or bound to something else. */
+export function openToken(keys: Keys, token: string, binding: string): string | undefined {
   const bytes = Buffer.from(token, 'base64url');
   if (bytes.length < macBytes || bytes.toString('base64url') !== token) return undefined;
   const payload = bytes.subarray(macBytes);
-  return timingSafeEqual(bytes.subarray(0, macBytes), macOf(key, payload, binding))
-    ? payload.toString('utf8')
-    : undefined;
+  const mac = bytes.subarray(0, macBytes);
+  return keys.some((key) => timingSafeEqual(mac, macOf(key, payload, binding))) ? payload.toString('utf8') : undefined;
 }
 
 function macOf(key: Buffer, payload: Buffer, binding: string): Buffer {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { deriveKey, readMasterKey } from '../src/index.ts';
+import { deriveKey } from '../src/derive-key.ts';
 
 describe('deriveKey', () => {
   const master = randomBytes(32);
@@ -10,29 +10,5 @@ describe('deriveKey', () => {
     expect(deriveKey(master, 'cursors')).not.toEqual(deriveKey(master, 'secrets'));
     expect(deriveKey(master, 'cursors')).not.toEqual(deriveKey(randomBytes(32), 'cursors'));
     expect(deriveKey(master, 'cursors')).not.toEqual(master);
-  });
-});
-
-describe('readMasterKey', () => {
-  const key = randomBytes(32);
-
-  test('reads base64 and base64url', () => {
-    expect(readMasterKey(key.toString('base64'))).toEqual(key);
-    expect(readMasterKey(key.toString('base64url'))).toEqual(key);
-    expect(readMasterKey(`${key.toString('base64')}\n`)).toEqual(key);
-  });
-
-  test.each([
-    ['nothing', ''],
-    ['a key that is too short', randomBytes(31).toString('base64')],
-    ['a key that is too long', randomBytes(33).toString('base64')],
-    ['hexadecimal', key.toString('hex')],
-    ['a passphrase', 'correct horse battery staple correct horse!!'],
-    [
-      'a key with a character that is none',
-      `${key.toString('base64').slice(0, 20)}*${key.toString('base64').slice(20)}`,
-    ],
-  ])('refuses %s, and does not repeat it', (_, text) => {
-    expect(() => readMasterKey(text)).toThrow(/^ENCRYPTION_KEY must be 32 bytes in base64$/);
   });
 });

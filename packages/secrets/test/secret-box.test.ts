@@ -31,7 +31,8 @@ describe('createSecretBox', () => {
     expect(createSecretBox(Buffer.from(key)).open(sealed, 'wh_1').toString()).toBe('secret');
     const other = createSecretBox(randomBytes(32));
     expect(other.keyId).not.toBe(box.keyId);
-    expect(() => other.open(sealed, 'wh_1')).toThrow(new SecretBoxError('it was sealed with another key'));
+    const said = `it was sealed with the key ${box.keyId}, which is not among those configured`;
+    expect(() => other.open(sealed, 'wh_1')).toThrow(new SecretBoxError(said));
   });
 
   test('does not open for another owner', () => {
@@ -58,7 +59,29 @@ describe('createSecretBox', () => {
   });
 
   test('refuses a key of the wrong length', () => {
-    for (const length of [0, 16, 31, 33]) expect(() => createSecretBox(randomBytes(length))).toThrow(SecretBoxError);
+    for (const length of [0, 16, 31, 33]) {
+      expect(() => createSecretBox(randomBytes(length))).toThrow(SecretBoxError);
+      expect(() => createSecretBox(key, [randomBytes(length)])).toThrow(SecretBoxError);
+    }
+  });
+
+  test('after a rotation seals with the current key, and opens what any of the others sealed', () => {
+    const [older, newer] = [randomBytes(32), randomBytes(32)];
+    const rotated = createSecretBox(newer, [key, older, key, newer]);
+    const ids = [newer, key, older].map((one) => createSecretBox(one).keyId);
+    expect(rotated.keyId).toBe(ids[0]);
+    expect([...rotated.keyIds].sort()).toEqual([...ids].sort());
+    for (const one of [older, key, newer]) {
+      const sealed = createSecretBox(one).seal('secret', 'wh_1');
+      expect(rotated.open(sealed, 'wh_1').toString()).toBe('secret');
+      expect(() => rotated.open(sealed, 'wh_2')).toThrow(SecretBoxError);
+      expect(rotated.isCurrent(sealed)).toBe(one === newer);
+    }
+    const sealed = rotated.seal('secret', 'wh_1');
+    expect(rotated.isCurrent(sealed)).toBe(true);
+    expect(rotated.isCurrent(Buffer.alloc(0))).toBe(false);
+    expect(createSecretBox(newer).open(sealed, 'wh_1').toString()).toBe('secret');
+    expect(() => createSecretBox(key, [older]).open(sealed, 'wh_1')).toThrow(ids[0]);
   });
 });
 

@@ -2,32 +2,43 @@ import { randomBytes } from 'node:crypto';
 import { openToken, signToken } from '../src/index.ts';
 
 describe('signToken and openToken', () => {
-  const key = randomBytes(32);
+  const keys = [randomBytes(32)] as const;
 
   test('a token opens to its payload, with its key and its binding only', () => {
-    const token = signToken(key, '{"after":"Grüße"}', 'live/ws_1');
-    expect(openToken(key, token, 'live/ws_1')).toBe('{"after":"Grüße"}');
-    expect(openToken(key, token, 'live/ws_2')).toBeUndefined();
-    expect(openToken(randomBytes(32), token, 'live/ws_1')).toBeUndefined();
+    const token = signToken(keys, '{"after":"Grüße"}', 'live/ws_1');
+    expect(openToken(keys, token, 'live/ws_1')).toBe('{"after":"Grüße"}');
+    expect(openToken(keys, token, 'live/ws_2')).toBeUndefined();
+    expect(openToken([randomBytes(32)], token, 'live/ws_1')).toBeUndefined();
   });
 
   test('a token can stand in a URL as it is', () => {
-    expect(signToken(key, '?&/+ÿ', 'b')).toMatch(/^[A-Za-z0-9_-]+$/);
+    expect(signToken(keys, '?&/+ÿ', 'b')).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
   test('the border between binding and payload cannot be moved', () => {
-    expect(openToken(key, signToken(key, 'bc', 'a'), 'ab')).toBeUndefined();
+    expect(openToken(keys, signToken(keys, 'bc', 'a'), 'ab')).toBeUndefined();
   });
 
   test('a token with any character changed, added or taken away does not open', () => {
-    const token = signToken(key, 'payload', 'b');
+    const token = signToken(keys, 'payload', 'b');
     for (let i = 0; i < token.length; i++) {
       const other = token[i] === 'A' ? 'B' : 'A';
-      expect(openToken(key, token.slice(0, i) + other + token.slice(i + 1), 'b')).toBeUndefined();
-      expect(openToken(key, token.slice(0, i), 'b')).toBeUndefined();
+      expect(openToken(keys, token.slice(0, i) + other + token.slice(i + 1), 'b')).toBeUndefined();
+      expect(openToken(keys, token.slice(0, i), 'b')).toBeUndefined();
     }
-    for (const more of ['A', '=', ' ', '!']) expect(openToken(key, token + more, 'b')).toBeUndefined();
-    expect(openToken(key, '', 'b')).toBeUndefined();
-    expect(openToken(key, 'not a token', 'b')).toBeUndefined();
+    for (const more of ['A', '=', ' ', '!']) expect(openToken(keys, token + more, 'b')).toBeUndefined();
+    expect(openToken(keys, '', 'b')).toBeUndefined();
+    expect(openToken(keys, 'not a token', 'b')).toBeUndefined();
+  });
+
+  test('the current key signs; tokens of previous keys open as long as these are named', () => {
+    const before = signToken(keys, 'payload', 'b');
+    const rotated = [randomBytes(32), ...keys] as const;
+    expect(openToken(rotated, before, 'b')).toBe('payload');
+    expect(openToken(rotated, before, 'c')).toBeUndefined();
+    const after = signToken(rotated, 'payload', 'b');
+    expect(openToken([rotated[0]], after, 'b')).toBe('payload');
+    expect(openToken(keys, after, 'b')).toBeUndefined();
+    expect(openToken([rotated[0]], before, 'b')).toBeUndefined();
   });
 });

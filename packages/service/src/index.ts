@@ -1,4 +1,5 @@
 export { abortableDelay } from './delay.ts';
+export { describeError } from './describe-error.ts';
 export { createLogger, gatheringStdout, type Logger } from './logger.ts';
 export {
   Counter,
@@ -14,6 +15,7 @@ export { runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {
   describeSettings,
+  orSettingsError,
   readSettings,
   requireSettings,
   type SettingName,
@@ -21,4 +23,5 @@ export {
   SettingsError,
   settingNames,
 } from './settings.ts';
+export { clientTls, readTlsFiles, type TlsFiles } from './tls-files.ts';
 export { type Supervisor, superviseWorkers, type Worker } from './worker.ts';

@@ -70,3 +70,12 @@ export function optionalUrl(value: string): string | undefined {
   if (!URL.canParse(value) || !/^https?:/i.test(value)) throw new Error(`"${value}" is not an http(s) URL`);
   return new URL(value).href.replace(/\/+$/, '');
 }
+
+/** A URL of one of these schemes, or empty. It holds a password: what is wrong with it is told without it. */
+export function secretUrl(...schemes: string[]) {
+  return (value: string): string => {
+    const scheme = /^([a-z]+):\/\//i.exec(value)?.[1]?.toLowerCase();
+    if (value === '' || (URL.canParse(value) && scheme !== undefined && schemes.includes(scheme))) return value;
+    throw new Error(`is no URL that begins with ${schemes.map((name) => `${name}://`).join(' or ')}`);
+  };
+}

@@ -9,6 +9,7 @@ import {
   port,
   portOrZero,
   roleName,
+  secretUrl,
   text,
 } from './setting-parsers.ts';
 
@@ -29,7 +30,12 @@ export const settingsTable = {
   PUBLIC_API_URL: setting('base of links in live answers; empty: the host of the request', '', optionalUrl),
   PUBLIC_SANDBOX_URL: setting('base of links in sandbox answers; empty: the host of the request', '', optionalUrl),
   DATA_DIR: setting('folder of the embedded PostgreSQL and of what npm start keeps', '.data', text),
-  DATABASE_URL: setting('PostgreSQL; empty: the embedded one (npm start only)', '', text, true),
+  DATABASE_URL: setting(
+    'PostgreSQL; empty: the embedded one (npm start only)',
+    '',
+    secretUrl('postgres', 'postgresql'),
+    true,
+  ),
   DATABASE_POOL_SIZE: setting('PostgreSQL connections of each service', '10', integer(2, 500)),
   DATABASE_CA_FILE: setting('CA that signs the certificate of PostgreSQL; set: TLS, verified', '', text),
   DATABASE_CERT_FILE: setting('client certificate for PostgreSQL', '', text),
@@ -39,7 +45,7 @@ export const settingsTable = {
     'rms',
     roleName,
   ),
-  REDIS_URL: setting('Redis; empty: in memory (npm start only)', '', text, true),
+  REDIS_URL: setting('Redis; empty: in memory (npm start only)', '', secretUrl('redis', 'rediss'), true),
   REDIS_CA_FILE: setting('CA that signs the certificate of Redis (rediss://); empty: the public ones', '', text),
   REDIS_CERT_FILE: setting('client certificate for Redis', '', text),
   REDIS_KEY_FILE: setting('its private key', '', text),

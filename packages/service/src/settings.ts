@@ -40,6 +40,15 @@ export function requireSettings(settings: Settings, ...names: SettingName[]): vo
   if (missing.length > 0) throw new SettingsError(`${missing.join(', ')} must be set`);
 }
 
+/** What a wrong setting makes `read` throw becomes a {@link SettingsError}; `about` goes in front of its text. */
+export function orSettingsError<T>(read: () => T, about = ''): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new SettingsError(`${about}${(error as Error).message}`);
+  }
+}
+
 /** One line per setting for `rms config`; a secret shows only whether it is set. */
 export function describeSettings(env: NodeJS.ProcessEnv): {
   name: SettingName;

@@ -5,7 +5,7 @@ export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.t
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
 export { type PostgresServer, startPostgres } from './servers/postgres.ts';
 export { type RedisServer, startRedis } from './servers/redis.ts';
-export { type Network, type NetworkOptions, startNetwork } from './shapes/network.ts';
+export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
 export { type Standalone, startStandalone } from './shapes/standalone.ts';
 export { type TestDatabase, testDatabase } from './test-database.ts';
 export { waitUntil } from './wait-until.ts';

@@ -4,6 +4,7 @@ import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
+import { callers } from './callers.ts';
 import type { AuthConfig } from './config.ts';
 import type { AuthContext } from './context.ts';
 import { createHousekeeping } from './housekeeping.ts';
@@ -37,6 +38,8 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
     ...config,
     log,
     metrics: context.metrics,
+    security: context.security,
+    callers,
     services: [
       rpcService(KeysService, {
         createKey: createKey(parts),

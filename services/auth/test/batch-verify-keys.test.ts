@@ -22,6 +22,7 @@ describe('BatchVerifyKeys', () => {
       verdict: VALID,
       principal: { workspaceId, environment: LIVE, keyId: id, scope: Scope.READ },
       allowedIps: ['10.0.0.0/8'],
+      version: 1n,
     });
     expect(verified?.expireTime).toBeUndefined();
   });
@@ -45,6 +46,15 @@ describe('BatchVerifyKeys', () => {
     const { value } = await auth.newKey({ environment: SANDBOX });
     const refused = await auth.verify(value, LIVE);
     expect([refused?.principal, refused?.expireTime, refused?.allowedIps]).toEqual([undefined, undefined, []]);
+    expect([refused?.version, refused?.limits]).toEqual([0n, undefined]);
+  });
+
+  test('a key that is not let in says whether it exists', async () => {
+    const { value, workspaceId, id } = await auth.newKey();
+    expect(await auth.verify(value, SANDBOX)).toMatchObject({ verdict: INVALID, exists: true });
+    await auth.keys.revokeKey({ workspaceId, id });
+    expect(await auth.verify(value)).toMatchObject({ verdict: INVALID, exists: true });
+    expect(await auth.verify(generateApiKey('live'))).toMatchObject({ verdict: INVALID, exists: false });
   });
 
   test('a key past its expiry date is expired by itself, and says before when', async () => {

@@ -8,7 +8,7 @@ describe('health', () => {
   let auth: TestAuth;
   beforeAll(async () => {
     postgres = await startPostgres();
-    auth = await startAuth(postgres.url);
+    auth = await startAuth({ databaseServer: postgres.url });
   });
   afterAll(async () => {
     await auth?.stop();

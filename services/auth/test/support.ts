@@ -1,40 +1,76 @@
 import { hashOfApiKey } from '@rms/api-key';
+import { migrations as auditMigrations } from '@rms/audit';
 import { createPool } from '@rms/db';
-import { createMemoryLimiter } from '@rms/limiter';
+import { createMemoryLimiter, type KeyChange } from '@rms/limiter';
+import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { createClient } from '@rms/rpc';
-import { createLogger } from '@rms/service';
-import { testDatabase } from '@rms/testkit';
+import { createClient, loopbackOnly } from '@rms/rpc';
+import { createLogger, createMetrics } from '@rms/service';
+import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createAuth } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
 export type TestAuth = Awaited<ReturnType<typeof startAuth>>;
 
-/** The real service on a real database, what it has marked as revoked, and what it has logged. */
-export async function startAuth(databaseServer?: string) {
-  const logged: string[] = [];
-  const log = createLogger({ name: 'test', level: 'info', destination: { write: (line) => void logged.push(line) } });
-  const database = await testDatabase([migrations], databaseServer);
-  const pool = createPool({ url: database.url, max: 8, applicationName: 'auth', log });
-  const memory = createMemoryLimiter({ rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0 });
-  const marked: string[] = [];
+/** An empty database with the tables of auth and of the audit log. */
+export const authDatabase = (server?: string): Promise<TestDatabase> =>
+  testDatabase([auditMigrations, migrations], server);
+
+/** Where marks of key changes go, which a test may take away. */
+export function createTestLimiter() {
+  const limits = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0, authFailureLimit: 0 };
+  const memory = createMemoryLimiter(limits);
+  const marked: KeyChange[] = [];
   let away = false;
-  const limiter = {
+  let tries = 0;
+  let confirmations = 0;
+  return {
+    /** All marks that were set, in this order. */
+    marked,
+    /** How often vouching for the marks was begun, and how often it came to its end. */
+    get vouching() {
+      return { tries, confirmations };
+    },
+    setAway(isAway: boolean) {
+      away = isAway;
+    },
     start: () => memory.start(),
     stop: () => memory.stop(),
-    async markRevoked(keys: readonly { workspaceId: string; keyId: string }[]) {
+    async mark(changes: readonly KeyChange[]) {
       if (away) throw new Error('redis does not answer');
-      marked.push(...keys.map(({ keyId }) => keyId));
-      await memory.markRevoked(keys);
+      marked.push(...changes);
+      await memory.mark(changes);
+    },
+    async confirmMarks(setAll: () => Promise<void>) {
+      tries += 1;
+      await memory.confirmMarks(setAll);
+      if (away) throw new Error('redis does not answer');
+      confirmations += 1;
     },
   };
-  const service = createAuth({ host: '127.0.0.1', port: 0 }, { pool, limiter, log });
+}
+
+/** The real service on a real database, what it has marked as changed, and what it has logged. */
+export async function startAuth(options: { databaseServer?: string; database?: TestDatabase } = {}) {
+  const logged: string[] = [];
+  const log = createLogger({ name: 'test', level: 'info', destination: { write: (line) => void logged.push(line) } });
+  const database = options.database ?? (await authDatabase(options.databaseServer));
+  const pool = createPool({ url: database.url, max: 8, applicationName: 'auth', log });
+  const limiter = createTestLimiter();
+  const metrics = createMetrics('auth');
+  const config = { host: '127.0.0.1', port: 0, metricsAddress: undefined };
+  const service = createAuth(config, { pool, limiter, log, metrics, security: loopbackOnly });
   await service.start();
-  const target = { target: service.address, timeoutMs: 10_000 };
+  const target = { target: service.address, timeoutMs: 20_000 };
   const keys = createClient(KeysService, target);
   const workspaces = createClient(WorkspacesService, target);
+  const plans = createClient(PlansService, target);
+  const keyUses = createClient(KeyUsesService, target);
+  const audit = createClient(AuditService, target);
   const newWorkspace = async () => {
     const { workspace } = await workspaces.createWorkspace({ name: 'Test' });
     return workspace?.id ?? '';
@@ -44,11 +80,19 @@ export async function startAuth(databaseServer?: string) {
     database,
     keys,
     workspaces,
-    marked,
-    logged,
-    setAway(isAway: boolean) {
-      away = isAway;
+    plans,
+    keyUses,
+    audit,
+    limiter,
+    /** The ids of the keys that were marked. */
+    marked: () => limiter.marked.map(({ keyId }) => keyId),
+    /** How many marks are still to be set. */
+    async pendingMarks() {
+      const { rows } = await database.pool.query('select count(*)::int from auth.pending_marks');
+      return rows[0].count as number;
     },
+    metrics,
+    logged,
     newWorkspace,
     /** A live write key, if nothing else is asked for, in a workspace of its own. */
     async newKey(more: object = {}) {
@@ -62,10 +106,9 @@ export async function startAuth(databaseServer?: string) {
       return results[0];
     },
     async stop() {
-      keys.close();
-      workspaces.close();
+      for (const client of [keys, workspaces, plans, keyUses, audit]) client.close();
       await service.stop();
-      await database.drop();
+      if (!options.database) await database.drop();
     },
   };
 }

@@ -11,9 +11,11 @@ import { parseBody, parseQuery } from './checks/validate.ts';
 import type { GatewayConfig } from './config.ts';
 import { abortOnClose } from './http/abort-on-close.ts';
 import { logAccess } from './http/access-log.ts';
-import { baseUrlOf, checkHost } from './http/base-url.ts';
+import { baseUrlOf } from './http/base-url.ts';
+import { checkHead } from './http/check-head.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
 import { errorAnswer, sendAnswer } from './http/respond.ts';
+import { setSecurityHeaders } from './http/security-headers.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import type { Endpoint } from './routes/endpoint.ts';
@@ -74,19 +76,20 @@ export function createApp(parts: AppParts): RequestListener {
     const response = outgoing as ApiResponse;
     response.locals = newLocals(request, trustedProxies);
     response.setHeader('X-Request-ID', response.locals.requestId);
-    response.setHeader('X-Content-Type-Options', 'nosniff');
-    response.setHeader('Cache-Control', 'no-store');
+    setSecurityHeaders(request, response, trustedProxies);
     if (probes.draining) response.setHeader('Connection', 'close');
     logAccess(request, response, log);
     const fail = (thrown: unknown) => {
       const error = toRmsError(thrown);
       const { requestId } = response.locals;
+      // The client has gone, and with it the calls that were made for its answer.
+      if (response.destroyed && error.code !== 'internal_error') return;
       if (error.kind.httpStatus >= 500) log.error({ err: error, code: error.code, request_id: requestId }, 'failed');
       if (response.headersSent) response.destroy();
       else sendAnswer(response, errorAnswer(error));
     };
     try {
-      checkHost(request);
+      checkHead(request);
       app(request, response, (thrown?: unknown) => fail(thrown ?? new RmsError('not_found')));
     } catch (error) {
       fail(error);

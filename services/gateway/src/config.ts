@@ -10,6 +10,8 @@ export interface GatewayConfig {
   readonly publicLiveUrl: string | undefined;
   readonly publicSandboxUrl: string | undefined;
   readonly trustedProxies: CidrList;
+  /** Of each listener. */
+  readonly maxConnections: number;
   /** Limits of keys and workspaces that have none of their own. */
   readonly limits: Limits;
   /** Undefined: metrics are not shown. */
@@ -24,6 +26,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     publicLiveUrl: settings.PUBLIC_API_URL,
     publicSandboxUrl: settings.PUBLIC_SANDBOX_URL,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
+    maxConnections: settings.MAX_CONNECTIONS,
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,

@@ -1,19 +1,11 @@
-import { createRedisLimiter, type Limiter } from '@rms/limiter';
+import { type Limiter, openLimiter } from '@rms/limiter';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { createClient, type RpcClient } from '@rms/rpc';
-import {
-  createLogger,
-  createMetrics,
-  gatheringStdout,
-  type Logger,
-  type Metrics,
-  requireSettings,
-  type Settings,
-} from '@rms/service';
+import { createClient, createRpcSecurity, type RpcClient } from '@rms/rpc';
+import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
 
 export interface GatewayContext {
   readonly auth: RpcClient<typeof KeysService>;
@@ -36,8 +28,9 @@ const healthTimeoutMs = 700;
 export function createGatewayContext(settings: Settings, overrides: Partial<GatewayContext> = {}): GatewayContext {
   const log =
     overrides.log ?? createLogger({ name: 'gateway', level: settings.LOG_LEVEL, destination: gatheringStdout() });
-  const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs });
-  const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs });
+  const security = createRpcSecurity(settings, log);
+  const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security });
+  const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs, security });
   const metrics = overrides.metrics ?? createMetrics('gateway');
   return {
     log,
@@ -51,19 +44,6 @@ export function createGatewayContext(settings: Settings, overrides: Partial<Gate
       resources: health(settings.RESOURCES_ADDRESS),
       webhooks: health(settings.WEBHOOKS_ADDRESS),
     },
-    limiter: overrides.limiter ?? createServiceLimiter(settings, log, metrics),
+    limiter: overrides.limiter ?? openLimiter(settings, { log, metrics }),
   };
-}
-
-function createServiceLimiter(settings: Settings, log: Logger, metrics: Metrics): Limiter {
-  requireSettings(settings, 'REDIS_URL');
-  return createRedisLimiter({
-    url: settings.REDIS_URL,
-    log,
-    rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
-    rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
-    monthlyQuota: settings.MONTHLY_QUOTA,
-    authFailureLimit: settings.AUTH_FAILURE_LIMIT,
-    metrics,
-  });
 }

@@ -79,7 +79,13 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           log,
         });
         const app = createApp({ environment, config, admit, backend, probes, log });
-        listeners[environment] = await listen(config.host, ports[environment], app);
+        listeners[environment] = await listen({
+          host: config.host,
+          port: ports[environment],
+          handle: app,
+          maxConnections: config.maxConnections,
+          log,
+        });
         log.info({ environment, address: addressOf(environment) }, 'serving');
       }
     },

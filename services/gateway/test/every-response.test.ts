@@ -1,3 +1,4 @@
+import { securityHeaders } from '../src/http/security-headers.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { send } from './support/wire.ts';
 
@@ -62,8 +63,46 @@ describe('Every response', () => {
       expect(headers).not.toHaveProperty('x-powered-by');
       expect(headers).not.toHaveProperty('server');
       expect(headers).not.toHaveProperty('etag');
-      expect(headers['x-content-type-options']).toBe('nosniff');
-      expect(headers['cache-control']).toBe(path.startsWith('/docs') ? 'no-cache' : 'no-store');
+      const {
+        'Content-Security-Policy': policy,
+        'Cache-Control': caching,
+        ...same
+      } = Object.fromEntries(securityHeaders);
+      const isPage = path.startsWith('/docs');
+      expect(headers).toMatchObject(Object.fromEntries(Object.entries(same).map(([n, v]) => [n.toLowerCase(), v])));
+      expect(headers['cache-control']).toBe(isPage ? 'no-cache' : caching);
+      const pagePolicy = expect.stringMatching(/^default-src 'none'; script-src 'self';/);
+      expect(headers['content-security-policy']).toEqual(isPage ? pagePolicy : policy);
+      expect(headers).not.toHaveProperty('strict-transport-security');
+    }
+  });
+
+  test('asks for https only where a trusted proxy was called by it', async () => {
+    const proxied = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.1' } });
+    const https = { headers: { 'X-Forwarded-Proto': 'https' } };
+    const header = 'strict-transport-security';
+    expect((await proxied.send('GET', '/v1/resources', https)).headers[header]).toBe('max-age=63072000');
+    expect((await proxied.send('GET', '/livez')).headers).not.toHaveProperty(header);
+    expect((await api.send('GET', '/livez', https)).headers).not.toHaveProperty(header);
+    await proxied.stop();
+  });
+
+  test('an address past 8 KiB is 414, before anything else is looked at', async () => {
+    const fit = `/v1/resources?${'x'.repeat(8 * 1024 - 14)}`;
+    expect((await api.send('GET', fit, { key })).status).toBe(400);
+    for (const path of [`${fit}x`, `/v1/resources/${'x'.repeat(9_000)}`, `/${'x'.repeat(9_000)}`]) {
+      const { status, body } = await send(api.gateway.addresses.live, 'GET', path);
+      expect([status, body.error.code]).toEqual([414, 'uri_too_long']);
+    }
+  });
+
+  test('more than a hundred headers are 431, none is dropped in silence', async () => {
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, '']));
+    // Beside Host and Connection.
+    expect((await api.send('GET', '/livez', { headers: many(98) })).status).toBe(200);
+    for (const count of [99, 2_000]) {
+      const { status, body } = await send(api.gateway.addresses.live, 'GET', '/livez', { headers: many(count) });
+      expect([status, body.error.code]).toEqual([431, 'headers_too_large']);
     }
   });
 

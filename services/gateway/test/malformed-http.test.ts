@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { waitUntil } from '@rms/testkit';
+import { securityHeaders } from '../src/http/security-headers.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { parseAnswer, sendBytes } from './support/wire.ts';
 
@@ -41,6 +43,8 @@ describe('What is no HTTP request', () => {
     expect([answer.status, answer.body.error.code, answer.body.error.status]).toEqual([status, code, status]);
     expect(answer.headers['x-request-id']).toMatch(/^req_[0-9a-z]{26}$/);
     expect(answer.headers.connection).toBe('close');
+    const security = securityHeaders.map(([name, value]) => [name.toLowerCase(), value]);
+    expect(answer.headers).toMatchObject(Object.fromEntries(security));
     expect(Number(answer.headers['content-length'])).toBe(Buffer.byteLength(answer.text));
   });
 
@@ -65,6 +69,38 @@ describe('What is no HTTP request', () => {
     );
     expect(text.match(/HTTP\/1\.1 \d+/g)).toHaveLength(1);
     expect(parseAnswer(text).headers['x-request-id']).toMatch(/^req_/);
+  });
+
+  test('what follows the last request of a connection is not answered', async () => {
+    const last = 'GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    for (const rest of ['garbage\r\n\r\n', last, '\0']) {
+      const text = await sendBytes(api.gateway.addresses.live, last + rest);
+      expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+    }
+  });
+
+  test('a client that goes away while its answer is made is no error of ours', async () => {
+    const key = api.auth.newKey('admin').value;
+    let ended = 0;
+    api.resources.before = (signal) =>
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () => {
+          ended += 1;
+          resolve();
+        }),
+      );
+    const socket = connect(Number(new URL(api.gateway.addresses.live).port), '127.0.0.1');
+    socket.write(
+      `GET /v1/resources HTTP/1.1\r\nHost: x\r\nX-Request-ID: gone-client\r\nAuthorization: Bearer ${key}\r\n\r\n`,
+    );
+    const batches = api.resources.batches;
+    await waitUntil(() => api.resources.batches > batches, { what: 'the call' });
+    socket.destroy();
+    await waitUntil(() => ended === 1, { what: 'the call to be cancelled' });
+    api.resources.before = async () => {};
+    await waitUntil(() => api.lines.some((line) => line.request_id === 'gone-client'), { what: 'its line' });
+    const lines = api.lines.filter((line) => line.request_id === 'gone-client');
+    expect(lines).toEqual([expect.objectContaining({ level: 'info', aborted: true })]);
   });
 
   test('a client that closes without a request gets nothing, and the gateway goes on', async () => {

@@ -1,5 +1,5 @@
-import { deriveKey, readMasterKey } from '@rms/secrets';
-import { type MetricsAddress, requireSettings, type Settings, SettingsError } from '@rms/service';
+import { type Keys, readKeyRing } from '@rms/secrets';
+import { type MetricsAddress, orSettingsError, requireSettings, type Settings } from '@rms/service';
 
 export interface ResourcesConfig {
   readonly host: string;
@@ -7,8 +7,8 @@ export interface ResourcesConfig {
   readonly port: number;
   /** Undefined: metrics are not shown. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** Authenticates page tokens; 32 bytes, the same at every instance. */
-  readonly pageTokenKey: Buffer;
+  /** Authenticate page tokens; the same at every instance. */
+  readonly pageTokenKeys: Keys;
   readonly topic: string;
   readonly partitions: number;
   readonly replication: number;
@@ -16,21 +16,14 @@ export interface ResourcesConfig {
 
 export function readResourcesConfig(settings: Settings): ResourcesConfig {
   requireSettings(settings, 'ENCRYPTION_KEY');
+  const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
-    pageTokenKey: deriveKey(masterKey(settings), 'resources page tokens'),
+    pageTokenKeys: ring.derive('resources page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
     partitions: settings.EVENT_PARTITIONS,
     replication: settings.EVENT_REPLICATION,
   };
-}
-
-function masterKey({ ENCRYPTION_KEY }: Settings): Buffer {
-  try {
-    return readMasterKey(ENCRYPTION_KEY);
-  } catch (error) {
-    throw new SettingsError((error as Error).message);
-  }
 }

@@ -1,6 +1,7 @@
 import { createRelay } from '@rms/outbox';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
+import { callers } from './callers.ts';
 import type { ResourcesConfig } from './config.ts';
 import type { ResourcesContext } from './context.ts';
 import { createHousekeeping } from './idempotency/housekeeping.ts';
@@ -24,6 +25,8 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
     port: config.port,
     log,
     metrics: context.metrics,
+    security: context.security,
+    callers,
     metricsAddress: config.metricsAddress,
     services: [
       rpcService(ResourcesService, {
@@ -31,7 +34,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
         batchGetResources: batchGetResources(parts),
         batchUpdateResources: batchUpdateResources(change),
         batchDeleteResources: batchDeleteResources(change),
-        listResources: listResources({ pool, pageTokenKey: config.pageTokenKey }),
+        listResources: listResources({ pool, pageTokenKeys: config.pageTokenKeys }),
       }),
     ],
     workers: [relay, createHousekeeping({ pool, log })],

@@ -7,10 +7,10 @@ import { CallContextSchema, Environment, Scope } from '@rms/proto/rms/common/v1/
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
-import { createClient, fromStatusMessage, type GrpcService, type RpcClient } from '@rms/rpc';
+import { createClient, fromStatusMessage, type GrpcService, loopbackOnly, type RpcClient } from '@rms/rpc';
 import { createLogger, createMetrics } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
-import { createResources } from '../src/index.ts';
+import { createResources, type ResourcesConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
@@ -18,8 +18,11 @@ const topic = 'rms.resource-events.v1';
 
 export type Client = RpcClient<typeof ResourcesService>;
 
-/** Instances of the real service on one real database, with a client each; events stay in the outbox. */
-export async function startResources(instances = 1) {
+/** Instances of the real service on one real database, with a client and keys each; events stay in the outbox. */
+export async function startResources(
+  instances = 1,
+  keysOf: (instance: number) => ResourcesConfig['pageTokenKeys'] = () => [Buffer.alloc(32, 1)],
+) {
   const database = await testDatabase([outbox, migrations]);
   const started: { service: GrpcService; client: Client }[] = [];
   for (let i = 0; i < instances; i += 1) {
@@ -28,7 +31,7 @@ export async function startResources(instances = 1) {
       host: '127.0.0.1',
       port: 0,
       metricsAddress: undefined,
-      pageTokenKey: Buffer.alloc(32, 1),
+      pageTokenKeys: keysOf(i),
       topic,
       partitions: 6,
       replication: 1,
@@ -39,6 +42,7 @@ export async function startResources(instances = 1) {
       bus: createInProcessBus({ log }),
       log,
       metrics: createMetrics('resources'),
+      security: loopbackOnly,
     });
     await service.start();
     const client = createClient(ResourcesService, { target: service.address, timeoutMs: 10_000 });

@@ -1,5 +1,5 @@
-import { deriveKey, readMasterKey } from '@rms/secrets';
-import { type MetricsAddress, requireSettings, type Settings, SettingsError } from '@rms/service';
+import { type Keys, readKeyRing } from '@rms/secrets';
+import { type MetricsAddress, orSettingsError, requireSettings, type Settings } from '@rms/service';
 import { parseCidr } from './egress/addresses.ts';
 
 export interface WebhooksConfig {
@@ -8,10 +8,10 @@ export interface WebhooksConfig {
   readonly port: number;
   /** Undefined: metrics are not shown. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** Seals secrets; 32 bytes. */
-  readonly secretKey: Buffer;
-  /** Authenticates page tokens; 32 bytes. */
-  readonly pageTokenKey: Buffer;
+  /** Seal and open secrets. */
+  readonly secretKeys: Keys;
+  /** Authenticate page tokens. */
+  readonly pageTokenKeys: Keys;
   readonly topic: string;
   /** Where notices to owners go. */
   readonly noticeTopic: string;
@@ -38,14 +38,14 @@ export interface EgressConfig {
 
 export function readWebhooksConfig(settings: Settings): WebhooksConfig {
   requireSettings(settings, 'ENCRYPTION_KEY');
-  const master = orSettingsError('', () => readMasterKey(settings.ENCRYPTION_KEY));
-  for (const cidr of settings.WEBHOOK_ALLOW_CIDRS) orSettingsError('WEBHOOK_ALLOW_CIDRS: ', () => parseCidr(cidr));
+  const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
+  for (const cidr of settings.WEBHOOK_ALLOW_CIDRS) orSettingsError(() => parseCidr(cidr), 'WEBHOOK_ALLOW_CIDRS: ');
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
-    secretKey: deriveKey(master, 'webhook secrets'),
-    pageTokenKey: deriveKey(master, 'webhooks page tokens'),
+    secretKeys: ring.derive('webhook secrets'),
+    pageTokenKeys: ring.derive('webhooks page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
     noticeTopic: `${settings.KAFKA_PREFIX}.notices.v1`,
     group: `${settings.KAFKA_PREFIX}-webhooks`,
@@ -57,12 +57,4 @@ export function readWebhooksConfig(settings: Settings): WebhooksConfig {
     disableAfterHours: settings.WEBHOOK_DISABLE_AFTER_HOURS,
     releaseLeases: false,
   };
-}
-
-function orSettingsError<T>(prefix: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new SettingsError(`${prefix}${(error as Error).message}`);
-  }
 }

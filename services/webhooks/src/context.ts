@@ -1,12 +1,15 @@
-import { createKafkaBus, type EventBus } from '@rms/bus';
-import { createPool, type Pool, roleName } from '@rms/db';
-import { createLogger, createMetrics, type Logger, type Metrics, requireSettings, type Settings } from '@rms/service';
+import { type EventBus, openBus } from '@rms/bus';
+import { openPool, type Pool } from '@rms/db';
+import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
+import { createLogger, createMetrics, type Logger, type Metrics, type Settings } from '@rms/service';
 
 export interface WebhooksContext {
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** How callers are known. */
+  readonly security: RpcSecurity;
 }
 
 /** The real parts; a test or standalone passes its own for some of them. */
@@ -15,19 +18,8 @@ export function createWebhooksContext(settings: Settings, overrides: Partial<Web
   return {
     log,
     metrics: overrides.metrics ?? createMetrics('webhooks'),
-    pool: overrides.pool ?? createServicePool(settings, log),
-    bus: overrides.bus ?? createServiceBus(settings, log),
+    security: overrides.security ?? createRpcSecurity(settings, log),
+    pool: overrides.pool ?? openPool(settings, { name: 'rms-webhooks', role: 'webhooks', log }),
+    bus: overrides.bus ?? openBus(settings, { name: 'rms-webhooks', log }),
   };
-}
-
-function createServicePool(settings: Settings, log: Logger): Pool {
-  requireSettings(settings, 'DATABASE_URL');
-  const { DATABASE_URL: url, DATABASE_POOL_SIZE: max, DATABASE_ROLE_PREFIX: prefix } = settings;
-  const role = prefix && roleName(prefix, 'webhooks');
-  return createPool({ url, max, applicationName: 'rms-webhooks', role, log });
-}
-
-function createServiceBus(settings: Settings, log: Logger): EventBus {
-  requireSettings(settings, 'KAFKA_BROKERS');
-  return createKafkaBus({ brokers: settings.KAFKA_BROKERS, clientId: 'rms-webhooks', log });
 }

@@ -1,8 +1,10 @@
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
+import { callers } from './callers.ts';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
 import { createEndpointAgents } from './delivery/endpoint-agents.ts';
@@ -26,25 +28,29 @@ import { listEvents } from './rpc/list-events.ts';
 import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
+import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { replayDeliveries } from './rpc/replay-deliveries.ts';
 import { rotateSecret } from './rpc/rotate-secret.ts';
 import { testWebhook } from './rpc/test-webhook.ts';
 import { updateWebhook } from './rpc/update-webhook.ts';
 import { watchEvents } from './rpc/watch-events.ts';
+import { createKeyCheck } from './sealed/key-check.ts';
 
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, bus, log } = context;
-  const { topic, group, partitions, replication, egress, pageTokenKey } = config;
-  const box = createSecretBox(config.secretKey);
+  const { topic, group, partitions, replication, egress, pageTokenKeys } = config;
+  const [secretKey, ...previousKeys] = config.secretKeys;
+  const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
   const permitted = createAddressGuard(egress.allowCidrs);
   const resolve = createResolve();
   const agents = createEndpointAgents({ allowHttp: egress.allowHttp, permitted, resolve }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
   const engine = createDeliveryEngine({ pool, agents, secrets, health, log, releaseLeases: config.releaseLeases });
+  const checkKeys = createKeyCheck({ pool, box, log });
   const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
-  const parts: HandlerParts = { pool, box, secrets, agents, egress, permitted, resolve, engine, pageTokenKey, log };
+  const parts: HandlerParts = { pool, box, secrets, agents, egress, permitted, resolve, engine, pageTokenKeys, log };
 
   return createGrpcService({
     name: 'webhooks',
@@ -52,6 +58,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     port: config.port,
     log,
     metrics: context.metrics,
+    security: context.security,
+    callers,
     metricsAddress: config.metricsAddress,
     services: [
       rpcService(WebhooksService, {
@@ -72,6 +80,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         cancelReplay: cancelReplay(parts),
       }),
       rpcService(EventsService, { listEvents: listEvents(parts), watchEvents: watchEvents(parts) }),
+      rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
     ],
     workers: [
       fanOut,
@@ -82,6 +91,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     ],
     ready: async () => {
       await pool.query('select 1');
+      await checkKeys();
     },
     open: () =>
       bus.start([

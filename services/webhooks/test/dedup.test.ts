@@ -9,7 +9,7 @@ describe('an event that comes again', () => {
   let receiver: Receiver;
   beforeAll(async () => {
     rms = await startWebhooks();
-    second = await startWebhooks({}, rms.database);
+    second = await startWebhooks({}, { given: rms.database });
   });
   afterAll(async () => {
     await second?.stop();

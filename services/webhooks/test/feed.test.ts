@@ -6,7 +6,7 @@ describe('the feed of a tenant', () => {
   let second: Webhooks;
   beforeAll(async () => {
     rms = await startWebhooks();
-    second = await startWebhooks({}, rms.database);
+    second = await startWebhooks({}, { given: rms.database });
   });
   afterAll(async () => {
     await second?.stop();

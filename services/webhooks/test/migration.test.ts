@@ -94,7 +94,7 @@ describe('a database of the release before', () => {
       [retrying.id, fresh.id, foreign.id].sort().map((id) => ({ id, sequence: '1', due: true })),
     );
 
-    rms = await startWebhooks({}, database);
+    rms = await startWebhooks({}, { given: database });
     const { events, newestPosition } = await rms.feed.listEvents({ ...tenant, pageSize: 100 });
     expect(events.map(({ id, position }) => [id, position])).toEqual([
       [old.event.id, 1n],

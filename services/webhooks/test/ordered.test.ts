@@ -13,7 +13,7 @@ describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
   const [first, last] = [() => instances[0] as Webhooks, () => instances.at(-1) as Webhooks];
   beforeAll(async () => {
     instances.push(await startWebhooks());
-    for (let i = 1; i < count; i += 1) instances.push(await startWebhooks({}, first().database));
+    for (let i = 1; i < count; i += 1) instances.push(await startWebhooks({}, { given: first().database }));
   });
   afterAll(async () => {
     for (const instance of instances.reverse()) await instance.stop();

@@ -4,38 +4,46 @@ import { migrations as audit } from '@rms/audit';
 import { createInProcessBus, type EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
+import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { createClient } from '@rms/rpc';
-import { createLogger, createMetrics } from '@rms/service';
+import { createClient, loopbackOnly } from '@rms/rpc';
+import { createLogger, createMetrics, type Logger } from '@rms/service';
 import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
-const log = createLogger({ name: 'test', level: 'silent' });
+const silent = createLogger({ name: 'test', level: 'silent' });
 const topic = 'rms.resource-events.v1';
 const underWay = [DeliveryStatus.PENDING, DeliveryStatus.RETRYING];
 
 export type Webhooks = Awaited<ReturnType<typeof startWebhooks>>;
 
+/** A database for instances that share it. */
+export const webhooksDatabase = () => testDatabase([audit, migrations]);
+
 /**
- * The real service on a real database and the in-process bus; webhooks may call loopback.
- * @param shared the database of another instance, which goes on owning it
+ * The real service on a real database and the in-process bus; webhooks may call loopback. On a database of its own, which
+ * goes with it, unless it is given one.
  */
-export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}, shared?: TestDatabase) {
-  const database = shared ?? (await testDatabase([audit, migrations]));
+export async function startWebhooks(
+  overrides: Partial<WebhooksConfig> = {},
+  { given, log = silent }: { given?: TestDatabase; log?: Logger } = {},
+) {
+  const database = given ?? (await webhooksDatabase());
   const pool = createPool({ url: database.url, max: 8, applicationName: 'webhooks', log });
   const bus: EventBus = createInProcessBus({ log });
   const config: WebhooksConfig = {
     host: '127.0.0.1',
     port: 0,
     metricsAddress: undefined,
-    secretKey: Buffer.alloc(32, 1),
-    pageTokenKey: Buffer.alloc(32, 2),
+    secretKeys: [Buffer.alloc(32, 1)],
+    pageTokenKeys: [Buffer.alloc(32, 2)],
     topic,
     noticeTopic: 'rms.notices.v1',
     group: 'rms-webhooks',
@@ -48,12 +56,20 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}, sha
     releaseLeases: false,
     ...overrides,
   };
-  const service = createWebhooks(config, { pool, bus, log, metrics: createMetrics('webhooks') });
+  const service = createWebhooks(config, {
+    pool,
+    bus,
+    log,
+    metrics: createMetrics('webhooks'),
+    security: loopbackOnly,
+  });
   await service.start();
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);
   const deliveries = createClient(DeliveriesService, target);
   const feed = createClient(EventsService, target);
+  const secrets = createClient(SecretsService, target);
+  const health = createClient(Health, target);
 
   /** Publishes events as the relay does; resolves when they are stored. */
   const publish = async (...events: ReturnType<typeof newEvent>[]) => {
@@ -83,6 +99,8 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}, sha
     webhooks,
     deliveries,
     feed,
+    secrets,
+    health,
     publish,
     list,
     settled,
@@ -90,8 +108,10 @@ export async function startWebhooks(overrides: Partial<WebhooksConfig> = {}, sha
       webhooks.close();
       deliveries.close();
       feed.close();
+      secrets.close();
+      health.close();
       await service.stop();
-      if (!shared) await database.drop();
+      if (!given) await database.drop();
     },
   };
 }

@@ -16,6 +16,19 @@ const check = (url: string, egress: { allowHttp: boolean; allowCidrs: readonly s
   checkWebhookUrl(url, egress, createAddressGuard(egress.allowCidrs), resolve);
 
 describe('webhook URLs', () => {
+  test.each(['a', '.', 'a.', '[', ':', '@', '0', '%', '/', '\\', '\t', '.local', '\ud800'])(
+    'a text of 64 KiB is refused, in full or just within the limit: %j',
+    async (part) => {
+      for (const head of ['', 'https://', 'https://x.local', 'https://user:']) {
+        for (const size of [65_536, 2_000]) {
+          const { violations } = await check(head + part.repeat(size / part.length));
+          if (size > 2_048) expect(violations).toHaveLength(1);
+          else expect(violations.length).toBeLessThanOrEqual(1);
+        }
+      }
+    },
+  );
+
   test.each([
     'http://public.example/hook',
     'ftp://public.example/',

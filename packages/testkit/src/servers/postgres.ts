@@ -1,5 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { chmodSync, chownSync, copyFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { preparePostgres, stopServer } from '@rms/embedded-postgres';
 import { waitUntil } from '../wait-until.ts';
 import { inTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
@@ -14,17 +16,35 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** Starts the PostgreSQL that npm has brought; `settings` are of postgresql.conf. */
-export function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
-  return inTemporaryFolder('postgres', (folder) => startIn(folder, settings));
+/** Makes a server offer TLS. */
+export interface PostgresTls {
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** Signs the certificates of clients. */
+  readonly clientCaFile: string;
+  /** Lines of pg_hba.conf, in place of those that let every login in by its password. */
+  readonly accessRules: string;
 }
 
-async function startIn(folder: TemporaryFolder, settings: Readonly<Record<string, string>>): Promise<PostgresServer> {
+type PostgresSettings = Readonly<Record<string, string>>;
+
+/** Starts the PostgreSQL that npm has brought; `settings` are of postgresql.conf. */
+export function startPostgres(settings: PostgresSettings = {}, tls?: PostgresTls): Promise<PostgresServer> {
+  const all = tls ? { ...settings, ssl: 'on', ssl_ca_file: 'root.crt' } : settings;
+  return inTemporaryFolder('postgres', (folder) => startIn(folder, all, tls));
+}
+
+async function startIn(
+  folder: TemporaryFolder,
+  settings: PostgresSettings,
+  tls: PostgresTls | undefined,
+): Promise<PostgresServer> {
   const { url, launch } = await preparePostgres({
     dataDir: folder.path,
     password: 'test',
     settings: { max_connections: '300', ...settings },
   });
+  if (tls) putIntoDataFolder(join(folder.path, 'postgres'), tls);
   let server: ChildProcess = await launch();
   return {
     url,
@@ -46,4 +66,19 @@ async function startIn(folder: TemporaryFolder, settings: Readonly<Record<string
       folder.remove();
     },
   };
+}
+
+/** Under the names that PostgreSQL looks for, and owned by its user: it takes no key that others may read. */
+function putIntoDataFolder(data: string, { certFile, keyFile, clientCaFile, accessRules }: PostgresTls): void {
+  const { uid, gid } = statSync(data);
+  for (const [name, from] of Object.entries({
+    'server.crt': certFile,
+    'server.key': keyFile,
+    'root.crt': clientCaFile,
+  })) {
+    copyFileSync(from, join(data, name));
+    chmodSync(join(data, name), 0o600);
+    chownSync(join(data, name), uid, gid);
+  }
+  writeFileSync(join(data, 'pg_hba.conf'), accessRules);
 }

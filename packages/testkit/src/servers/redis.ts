@@ -1,4 +1,3 @@
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
 import { startProgram } from './program.ts';
@@ -15,23 +14,29 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** Starts the machine's redis-server on a free port of loopback. */
-export function startRedis(): Promise<RedisServer> {
-  return inTemporaryFolder('redis', startIn);
+/**
+ * Starts the machine's redis-server on a free port of loopback; `settings` are of redis.conf. With a certificate in
+ * them (tls-cert-file) it listens by TLS only.
+ */
+export function startRedis(settings: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
+  return inTemporaryFolder('redis', (folder) => startIn(folder, settings));
 }
 
-async function startIn(folder: TemporaryFolder): Promise<RedisServer> {
+async function startIn(folder: TemporaryFolder, settings: Readonly<Record<string, string>>): Promise<RedisServer> {
   const port = await freePort();
-  const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', folder.path, '--save', '', '--appendonly', 'no'];
+  const isTls = 'tls-cert-file' in settings;
+  const ports = isTls ? { port: '0', 'tls-port': `${port}` } : { port: `${port}` };
+  const all = { bind: '127.0.0.1', ...ports, dir: folder.path, save: '', appendonly: 'no', ...settings };
+  const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
   const program = await startProgram({
     name: 'Redis',
     command: 'redis-server',
     args,
     outputFile: join(folder.path, 'output'),
-    ready: () => answersPing(port),
+    ready: (output) => output.includes('Ready to accept connections'),
   });
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: `${isTls ? 'rediss' : 'redis'}://127.0.0.1:${port}`,
     get pid() {
       return program.pid;
     },
@@ -44,19 +49,4 @@ async function startIn(folder: TemporaryFolder): Promise<RedisServer> {
       folder.remove();
     },
   };
-}
-
-function answersPing(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
-    socket.once('data', (answer) => {
-      resolve(answer.toString().startsWith('+PONG'));
-      socket.destroy();
-    });
-    socket.once('error', () => resolve(false));
-    socket.setTimeout(1_000, () => {
-      resolve(false);
-      socket.destroy();
-    });
-  });
 }

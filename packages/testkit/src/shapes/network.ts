@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { createClient } from '@rms/rpc';
+import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
+import { readSettings } from '@rms/service';
+import { makeCertificates } from '../certificates.ts';
 import { testServer } from '../describe-with.ts';
 import { freePort } from '../free-port.ts';
 import { type Program, startProgram } from '../servers/program.ts';
@@ -15,24 +17,44 @@ const names = ['auth', 'webhooks', 'resources', 'gateway'] as const;
 
 export type NetworkServiceName = (typeof names)[number];
 
-/** The distributed shape on this machine: every service in a process of its own, on real servers. */
-export interface Network {
+/** One of the gateways. */
+export interface NetworkGateway {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
+  readonly metricsUrl: string;
+}
+
+/** The distributed shape on this machine: every service in a process of its own, on real servers. */
+export interface Network {
+  /** Of the first gateway. */
+  readonly liveUrl: string;
+  readonly sandboxUrl: string;
+  /** All of them; `services` has the first one. */
+  readonly gateways: readonly NetworkGateway[];
+  /** Where auth shows its metrics. */
+  readonly authMetricsUrl: string;
   readonly rms: RmsCommand;
   readonly services: Readonly<Record<NetworkServiceName, Program>>;
   /** The settings that all services share. */
   readonly env: Readonly<Record<string, string>>;
+  /** The gRPC settings of a caller of that name: its certificate, if there is mutual TLS. */
+  identity(name: string): Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
 export interface NetworkOptions {
   /** Further settings of every service. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Further settings of one service. */
+  readonly serviceEnv?: Readonly<Partial<Record<NetworkServiceName, Readonly<Record<string, string>>>>>;
   /** A PostgreSQL on which a database is made; default: that of the test run. */
   readonly databaseUrl?: string;
   readonly redisUrl?: string;
   readonly kafkaBrokers?: string;
+  /** How many gateways; default: one. */
+  readonly gateways?: number;
+  /** Services know one another by certificates. */
+  readonly mutualTls?: boolean;
 }
 
 /**
@@ -45,20 +67,28 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     databaseUrl,
     redisUrl = further.REDIS_URL,
     kafkaBrokers = further.KAFKA_BROKERS,
+    gateways: gatewayCount = 1,
+    serviceEnv = {},
+    mutualTls = false,
   } = options;
   const folder = temporaryFolder('network');
-  const [authPort, webhooksPort, resourcesPort, livePort, sandboxPort] = [
-    await freePort(),
+  const [authPort, webhooksPort, resourcesPort, authMetricsPort] = [
     await freePort(),
     await freePort(),
     await freePort(),
     await freePort(),
   ];
+  const gateways: Awaited<ReturnType<typeof placeGateway>>[] = [];
+  for (let i = 0; i < gatewayCount; i += 1) gateways.push(await placeGateway());
+  const [first] = gateways as [(typeof gateways)[number]];
+  const identity = mutualTls ? identities(join(folder.path, 'certificates')) : () => ({});
+  const security = createRpcSecurity(readSettings(identity('rms')), silent);
   const database = await testDatabase([], databaseUrl);
   const programs: Partial<Record<NetworkServiceName, Program>> = {};
+  const furtherGateways: Program[] = [];
   const stop = async () => {
-    // The gateway first: it lets the requests under way finish.
-    await programs.gateway?.terminate();
+    // The gateways first: they let the requests under way finish.
+    await Promise.all([programs.gateway, ...furtherGateways].map((gateway) => gateway?.terminate()));
     await Promise.all(Object.values(programs).map((program) => program.terminate()));
     await database.drop();
     folder.remove();
@@ -74,42 +104,50 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       REDIS_URL: redisUrl ?? testServer('redis'),
       KAFKA_BROKERS: kafkaBrokers ?? testServer('kafka'),
       HOST: '127.0.0.1',
-      PORT: `${livePort}`,
-      SANDBOX_PORT: `${sandboxPort}`,
+      PORT: first.settings.PORT,
+      SANDBOX_PORT: first.settings.SANDBOX_PORT,
       AUTH_ADDRESS: `127.0.0.1:${authPort}`,
       WEBHOOKS_ADDRESS: `127.0.0.1:${webhooksPort}`,
       RESOURCES_ADDRESS: `127.0.0.1:${resourcesPort}`,
       DATA_DIR: folder.path,
     };
-    const liveUrl = `http://127.0.0.1:${livePort}`;
-    const rms = rmsCommand(programEnv(env));
+    const rms = rmsCommand(programEnv({ ...env, ...identity('rms') }));
     await rms('migrate');
 
-    const start = async (name: NetworkServiceName, settings: Record<string, string>, ready: () => Promise<boolean>) => {
-      programs[name] = await startProgram({
-        name,
+    const launch = (name: NetworkServiceName, log: string, settings: object, ready: () => Promise<boolean>) =>
+      startProgram({
+        name: log,
         command: process.execPath,
         args: ['--enable-source-maps', join(root, 'services', name, 'dist', 'main.js')],
-        env: programEnv({ ...env, ...settings }),
-        outputFile: join(folder.path, `${name}.log`),
+        env: programEnv({ ...env, ...identity(name), ...serviceEnv[name], ...settings }),
+        outputFile: join(folder.path, `${log}.log`),
         ready,
       });
+    const startGrpc = async (name: NetworkServiceName, port: number, settings: object = {}) => {
+      const own = { GRPC_HOST: '127.0.0.1', GRPC_PORT: `${port}`, ...settings };
+      programs[name] = await launch(name, name, own, () => isServing(`127.0.0.1:${port}`, security));
     };
-    const startGrpc = (name: NetworkServiceName, port: number) =>
-      start(name, { GRPC_HOST: '127.0.0.1', GRPC_PORT: `${port}` }, () => isServing(`127.0.0.1:${port}`));
     const started = await Promise.allSettled([
-      startGrpc('auth', authPort),
+      startGrpc('auth', authPort, { METRICS_ADDRESS: `127.0.0.1:${authMetricsPort}` }),
       startGrpc('webhooks', webhooksPort),
       startGrpc('resources', resourcesPort),
-      start('gateway', {}, () => isReady(liveUrl)),
+      ...gateways.map(async ({ liveUrl, settings }, i) => {
+        const log = i === 0 ? 'gateway' : `gateway-${i + 1}`;
+        const program = await launch('gateway', log, settings, () => isReady(liveUrl));
+        if (i === 0) programs.gateway = program;
+        else furtherGateways.push(program);
+      }),
     ]);
     for (const result of started) if (result.status === 'rejected') throw result.reason;
 
-    await makeFirstWorkspace(env.AUTH_ADDRESS);
+    await makeFirstWorkspace(env.AUTH_ADDRESS, security);
     return {
-      liveUrl,
-      sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
+      liveUrl: first.liveUrl,
+      sandboxUrl: first.sandboxUrl,
+      gateways,
+      authMetricsUrl: `http://127.0.0.1:${authMetricsPort}/metrics`,
       rms,
+      identity,
       services: programs as Record<NetworkServiceName, Program>,
       env,
       stop,
@@ -120,9 +158,37 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   }
 }
 
+const silent = { info() {}, warn() {}, error() {} };
+
+/** Certificates of one authority, each made when it is first asked for. */
+function identities(folder: string) {
+  const authority = makeCertificates(folder);
+  const made = new Map<string, Record<string, string>>();
+  return (name: string): Record<string, string> => {
+    let identity = made.get(name);
+    if (!identity) {
+      const { certFile, keyFile } = authority.issue(name);
+      identity = { GRPC_CERT_FILE: certFile, GRPC_KEY_FILE: keyFile, GRPC_CA_FILE: authority.caFile };
+      made.set(name, identity);
+    }
+    return identity;
+  };
+}
+
+/** Where a gateway listens, and the settings that say so. */
+async function placeGateway() {
+  const [live, sandbox, metrics] = [await freePort(), await freePort(), await freePort()];
+  return {
+    liveUrl: `http://127.0.0.1:${live}`,
+    sandboxUrl: `http://127.0.0.1:${sandbox}`,
+    metricsUrl: `http://127.0.0.1:${metrics}/metrics`,
+    settings: { PORT: `${live}`, SANDBOX_PORT: `${sandbox}`, METRICS_ADDRESS: `127.0.0.1:${metrics}` },
+  };
+}
+
 /** As npm start does, so that the rms command has a workspace to work on. */
-async function makeFirstWorkspace(authAddress: string): Promise<void> {
-  const workspaces = createClient(WorkspacesService, { target: authAddress, timeoutMs: 10_000 });
+async function makeFirstWorkspace(authAddress: string, security: RpcSecurity): Promise<void> {
+  const workspaces = createClient(WorkspacesService, { target: authAddress, timeoutMs: 10_000, security });
   try {
     await workspaces.bootstrapWorkspace({ name: 'default' });
   } finally {

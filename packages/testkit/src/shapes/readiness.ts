@@ -1,11 +1,11 @@
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
-import { createClient } from '@rms/rpc';
+import { createClient, type RpcSecurity } from '@rms/rpc';
 
 const timeoutMs = 2_000;
 
 /** Whether a gRPC server says that it is serving. */
-export async function isServing(address: string): Promise<boolean> {
-  const health = createClient(Health, { target: address, timeoutMs });
+export async function isServing(address: string, security: RpcSecurity): Promise<boolean> {
+  const health = createClient(Health, { target: address, timeoutMs, security });
   try {
     return (await health.check({})).status === ServingStatus.SERVING;
   } catch {

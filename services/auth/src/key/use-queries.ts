@@ -21,14 +21,21 @@ export interface ReportedUse extends KeyUse {
 /** Clients that are kept of each key, the latest ones. */
 export const usesKept = 50;
 
-/** Adds reports to what is known. Several reports of one client in one call are not expected. */
+/**
+ * Adds reports to what is known; what names no key of that workspace and environment is left out. Several reports of one
+ * client in one call are not expected.
+ */
 export async function addUses(db: Queryable, uses: readonly ReportedUse[]): Promise<void> {
   await db.query({
     name: 'add-key-uses',
     text: `
       insert into auth.key_uses as known
              (workspace_id, environment, key_id, address, user_agent, last_used_at, requests)
-      select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::bigint[])
+      select workspace_id, environment, keys.id, address, user_agent, used_at, requests
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::bigint[])
+             as used (workspace_id, environment, key_id, address, user_agent, used_at, requests)
+        join auth.keys using (workspace_id, environment)
+       where keys.id = used.key_id
        order by 1, 2, 3, 4, 5
           on conflict (workspace_id, environment, key_id, address, user_agent) do update
          set last_used_at = greatest(known.last_used_at, excluded.last_used_at),

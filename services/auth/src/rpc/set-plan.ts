@@ -15,10 +15,15 @@ export function setPlan({ pool, log }: HandlerParts): Handlers<typeof PlansServi
         throw new RmsError('invalid_request', { details: [{ field: 'plan', message: 'is required' }] });
       const plan = fromPlanMessage(request.plan);
       checkPlan(plan);
-      const { name, ...limits } = plan;
+      const { name } = plan;
+      const details = {
+        rate_limit_requests: plan.rateLimitRequests ?? null,
+        rate_limit_window_seconds: plan.rateLimitWindowSeconds ?? null,
+        monthly_quota: plan.monthlyQuota ?? null,
+      };
       await inTransaction(pool, async (tx) => {
         await upsertPlan(tx, plan);
-        await appendAudit(tx, context, [{ workspaceId: '', action: 'plan.set', targetId: name, details: limits }]);
+        await appendAudit(tx, context, [{ workspaceId: '', action: 'plan.set', targetId: name, details }]);
       });
       log.info({ plan: name }, 'plan set');
       return { plan: toPlanMessage(plan) };

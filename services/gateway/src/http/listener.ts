@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Logger } from '@rms/service';
+import { limitConnections } from './connections.ts';
 import { refuseMalformed } from './malformed.ts';
 
 /** An HTTP server of ours. */
@@ -11,30 +13,60 @@ export interface Listener {
   stop(graceMs: number): Promise<void>;
 }
 
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly handle: RequestListener;
+  readonly maxConnections: number;
+  readonly log: Logger;
+  readonly times?: Partial<Times>;
+}
+
+/** How long a client may take, in milliseconds. */
+interface Times {
+  /** To send the head of a request; also from the connection to the first one. */
+  readonly headersMs: number;
+  /** To send a whole request. */
+  readonly requestMs: number;
+  /** To read an answer, or the next part of it. */
+  readonly unreadMs: number;
+  /** Between an answer and the next request. */
+  readonly idleMs: number;
+  /** How often all that is checked. */
+  readonly checkEveryMs: number;
+}
+
+const defaultTimes: Times = {
+  headersMs: 10_000,
+  requestMs: 30_000,
+  unreadMs: 60_000,
+  // Longer than load balancers keep theirs, so that it is they who close an idle connection.
+  idleMs: 75_000,
+  checkEveryMs: 2_000,
+};
 const maxHeaderBytes = 16 * 1024;
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 30_000;
-/** Longer than load balancers keep theirs, so that it is they who close an idle connection. */
-const keepAliveTimeoutMs = 75_000;
-const checkEveryMs = 2_000;
 const closeIdleEveryMs = 50;
 
 /** Listens. Rejects with EADDRINUSE and the like if it can't. */
-export async function listen(host: string, port: number, handle: RequestListener): Promise<Listener> {
+export async function listen({ host, port, handle, maxConnections, log, times }: ListenOptions): Promise<Listener> {
+  const { headersMs, requestMs, unreadMs, idleMs, checkEveryMs } = { ...defaultTimes, ...times };
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
-    headersTimeout: headersTimeoutMs,
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: keepAliveTimeoutMs,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: idleMs,
     connectionsCheckingInterval: checkEveryMs,
     // Checked by the app, whose answer has a request id.
     requireHostHeader: false,
   });
+  // None is dropped in silence: the app refuses too many, and the size of all is limited.
+  server.maxHeadersCount = 0;
+  const connections = limitConnections(server, { maxConnections, unreadMs, sweepMs: checkEveryMs }, log);
   server.on('request', handle);
   // "Expect: 100-continue" is answered when the body is wanted; other expectations are not ours to meet.
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
-  refuseMalformed(server);
+  refuseMalformed(server, connections);
   server.listen(port, host);
   await once(server, 'listening');
   const bound = server.address() as AddressInfo;

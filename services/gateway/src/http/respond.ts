@@ -25,8 +25,10 @@ export function sendAnswer(response: ServerResponse, { status, json, headers }: 
 }
 
 /** An error in its public form (specification, "Errors"): three fields; `invalid_request` has details as well. */
-export function errorAnswer({ code, message, kind, details, retryAfterSeconds }: RmsError): Answer {
+export function errorAnswer({ code, message: given, kind, details, retryAfterSeconds }: RmsError): Answer {
   const { httpStatus: status } = kind;
+  // What went wrong inside is nobody's business, whoever wrote a text of its own for it.
+  const message = code === 'internal_error' ? kind.message : given;
   const error = { code, message, status, ...(code === 'invalid_request' ? { details } : {}) };
   const headers: Record<string, string> = {};
   if (status === 401) headers['WWW-Authenticate'] = 'Bearer';

@@ -44,7 +44,6 @@ function mountFile(app: Express, path: string, type: string, read: () => Buffer)
   mountOpen(app, path, (response) => {
     response.setHeader('Content-Type', `${type}; charset=utf-8`);
     response.setHeader('Content-Security-Policy', pagePolicy);
-    response.setHeader('Referrer-Policy', 'no-referrer');
     response.setHeader('Cache-Control', 'no-cache');
     response.end(content());
   });

@@ -34,6 +34,7 @@ export const errorResponses = {
   408: response(408, 'RequestTimeout', ['request_timeout']),
   409: response(409, 'Conflict', ['conflict']),
   413: response(413, 'PayloadTooLarge', ['payload_too_large']),
+  414: response(414, 'UriTooLong', ['uri_too_long']),
   415: response(415, 'UnsupportedMediaType', ['unsupported_media_type']),
   422: response(422, 'IdempotencyKeyReused', ['idempotency_key_reused']),
   429: response(429, 'TooManyRequests', ['rate_limit_exceeded', 'quota_exceeded']),

@@ -1,6 +1,6 @@
 import { InputType, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { z } from 'zod';
-import { problemOf, text } from './text-schemas.ts';
+import { problemOf, text, withoutNul } from './text-schemas.ts';
 
 const pairLimit = 50;
 const keyLimit = 40;
@@ -21,8 +21,8 @@ const metadataDescription = 'At most 50 pairs. On update a supplied object repla
 const metadataShape = {
   type: 'object',
   maxProperties: pairLimit,
-  propertyNames: { minLength: 1, maxLength: keyLimit },
-  additionalProperties: { type: 'string', maxLength: valueLimit },
+  propertyNames: { minLength: 1, maxLength: keyLimit, pattern: withoutNul },
+  additionalProperties: { type: 'string', maxLength: valueLimit, pattern: withoutNul },
   description: metadataDescription,
 } as const;
 
@@ -36,7 +36,10 @@ export const metadata = z
       return;
     }
     const pairs = Object.entries(value);
-    if (pairs.length > pairLimit) refuse(`must have at most ${pairLimit} pairs, has ${pairs.length}`);
+    if (pairs.length > pairLimit) {
+      refuse(`must have at most ${pairLimit} pairs, has ${pairs.length}`);
+      return;
+    }
     for (const [key, item] of pairs) {
       const keyProblem = problemOf(key, 1, keyLimit);
       if (keyProblem) refuse(`the key ${keyProblem}`, key);

@@ -8,8 +8,11 @@ export function text(least: number, most: number) {
       const problem = problemOf(value, least, most);
       if (problem) context.addIssue(problem);
     })
-    .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most });
+    .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most, pattern: withoutNul });
 }
+
+/** What JSON Schema can say of the characters. */
+export const withoutNul = '^[^\\u0000]*$';
 
 /** What is wrong with a text; undefined: nothing. */
 export function problemOf(value: string, least: number, most: number): string | undefined {

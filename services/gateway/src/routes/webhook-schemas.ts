@@ -13,7 +13,7 @@ export const webhookStatusMessages = { active: WebhookStatus.ACTIVE, disabled: W
 
 const url = text(1, 2_048)
   .describe('HTTPS, publicly reachable, without user information.')
-  .meta({ format: 'uri', examples: ['https://example.com/hooks'] });
+  .meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]://[^\\u0000]*$', examples: ['https://example.com/hooks'] });
 
 const events = z
   .array(z.enum([...eventTypes, '*']))
@@ -22,8 +22,17 @@ const events = z
     if (new Set(types).size < types.length) context.addIssue('must name each event type once');
     if (types.includes('*') && types.length > 1) context.addIssue('"*" stands alone');
   })
-  .describe('Event types, or `["*"]` for all.')
-  .meta({ minItems: 1, uniqueItems: true, examples: [['*']] });
+  .meta({
+    override: {
+      type: 'array',
+      oneOf: [
+        { items: { enum: eventTypes }, minItems: 1, uniqueItems: true },
+        { items: { const: '*' }, minItems: 1, maxItems: 1 },
+      ],
+      description: 'Event types, or `["*"]` for all.',
+      examples: [['*']],
+    },
+  });
 
 const status = z.enum(['active', 'disabled']).describe('A disabled webhook gets no events.');
 
@@ -35,9 +44,12 @@ export const updateWebhookBody = z
   .strictObject({ url: url.optional(), events: events.optional(), status: status.optional() })
   .meta({ id: 'UpdateWebhook', example: { status: 'disabled' } });
 
+/** As it was taken: an installation for development may allow http. */
+const shownUrl = z.string().meta({ format: 'uri', examples: ['https://example.com/hooks'] });
+
 const fields = {
   id: z.string().meta({ pattern: '^wh_[0-9a-z]+$', examples: ['wh_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
-  url,
+  url: shownUrl,
   events,
   status,
 };

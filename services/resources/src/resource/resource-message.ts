@@ -40,7 +40,8 @@ export function fromInputTypeMessage(type: InputType): StoredInputType {
 /** Whose data a call is about. A call without a principal is a mistake of ours. */
 export function tenantOf(context: CallContext | undefined): Tenant {
   const { workspaceId = '', environment = Environment.UNSPECIFIED } = context?.principal ?? {};
-  if (workspaceId === '' || environment === Environment.UNSPECIFIED) {
+  const isOne = environment === Environment.LIVE || environment === Environment.SANDBOX;
+  if (workspaceId === '' || !isOne) {
     throw new RmsError('internal_error', { cause: new Error('the call names no workspace and environment') });
   }
   return { workspaceId, environment: environment === Environment.LIVE ? 'live' : 'sandbox' };

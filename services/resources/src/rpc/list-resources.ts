@@ -3,6 +3,7 @@ import { RmsError } from '@rms/errors';
 import { cutPage, readPageToken, tokensOf } from '@rms/paging';
 import type { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
+import type { Keys } from '@rms/secrets';
 import { readPage } from '../resource/list-queries.ts';
 import { bindingOf, type Listing, parseSort, sortKeysOf } from '../resource/listing.ts';
 import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
@@ -12,9 +13,9 @@ const pageSizeLimit = 100;
 /** One page, with tokens for the next and the previous one (specification, "List resources"). */
 export function listResources(parts: {
   pool: Pool;
-  pageTokenKey: Buffer;
+  pageTokenKeys: Keys;
 }): Handlers<typeof ResourcesService>['listResources'] {
-  const { pool, pageTokenKey } = parts;
+  const { pool, pageTokenKeys } = parts;
   return async ({ context, status, pageSize, pageToken, orderBy }) => {
     if (pageSize < 1 || pageSize > pageSizeLimit) {
       throw new RmsError('invalid_request', {
@@ -23,7 +24,7 @@ export function listResources(parts: {
     }
     const listing: Listing = { ...tenantOf(context), status: fromStatusMessage(status), sort: parseSort(orderBy) };
     const binding = bindingOf(listing);
-    const start = readPageToken(pageTokenKey, binding, pageToken);
+    const start = readPageToken(pageTokenKeys, binding, pageToken);
     // One more than the page tells whether there is another page in that direction.
     const { resources, total } = await readPage(pool, listing, start, pageSize + 1).catch((error: unknown) => {
       throw translatePgError(error);
@@ -31,7 +32,7 @@ export function listResources(parts: {
     const cut = cutPage(resources, pageSize, start);
     return {
       resources: cut.items.map(toResourceMessage),
-      ...tokensOf(pageTokenKey, binding, cut, start, (resource) => sortKeysOf(listing.sort, resource)),
+      ...tokensOf(pageTokenKeys, binding, cut, start, (resource) => sortKeysOf(listing.sort, resource)),
       totalSize: BigInt(total),
       page: cut.page,
       pageSize,

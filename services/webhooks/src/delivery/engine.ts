@@ -11,6 +11,7 @@ import { failDeliveries, type Recording, recordAttempts } from './record-queries
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
 import { settle } from './settle.ts';
+import { createSigners } from './unsignable.ts';
 import { createWakeableSleep } from './wakeable-sleep.ts';
 
 export interface DeliveryParts {
@@ -44,6 +45,7 @@ const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const { pool, agents, secrets, health, log } = parts;
   const queues = new EndpointQueues(limits);
+  const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
   const sleeper = createWakeableSleep();
   let stopping = false;
@@ -68,13 +70,30 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     }
   };
 
+  const release = (jobs: readonly DeliveryJob[]) =>
+    giveBack(pool, jobs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for the end of their lease'));
+
+  /** To whichever instance has the key; this one passes over their webhook for a while. */
+  const releaseUnsigned = coalesce(
+    async (jobs: DeliveryJob[]) => {
+      await release(jobs);
+      return jobs.map(() => undefined);
+    },
+    { maxBatch: 500, maxInFlight: 1 },
+  );
+
   const attempt = async (job: DeliveryJob): Promise<Outcome> => {
     // Its lease could end while the attempt is under way: left for whoever claims it next.
     if (stopping || performance.now() - job.leasedAtMs > startWithinMs) return notAttempted;
     try {
       const { endpoint, webhookId } = job;
+      const signer = signerOf(job);
+      if (!signer) {
+        await releaseUnsigned(job);
+        return notAttempted;
+      }
       const outgoing = { ...job, url: endpoint.url };
-      const result = await send(agents.of(webhookId, endpoint), secrets.open(webhookId, endpoint), outgoing);
+      const result = await send(agents.of(webhookId, endpoint), signer, outgoing);
       const settlement = settle(job, result);
       await recordSurely({ job, result, settlement });
       await health.note(job, settlement);
@@ -103,9 +122,6 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     if (roomAgain) sleeper.wake();
   };
 
-  const release = (jobs: readonly DeliveryJob[]) =>
-    giveBack(pool, jobs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for the end of their lease'));
-
   const deliver = (jobs: readonly DeliveryJob[]) => {
     const untaken: DeliveryJob[] = [];
     for (const job of jobs) {
@@ -120,7 +136,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   const lease = (limit: number) =>
     inTransaction(pool, async (tx) => {
-      const found = await leaseDue(tx, limit, queues.full());
+      const found = await leaseDue(tx, limit, [...queues.full(), ...unsignable()]);
       if (found.lost.length > 0) await failDeliveries(tx, found.lost);
       return found;
     });

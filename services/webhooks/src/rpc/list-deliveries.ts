@@ -12,7 +12,7 @@ const pageSizeLimit = 1_000;
 /** The delivery log, newest first. A page may be short though more follow: see readDeliveries(). */
 export function listDeliveries({
   pool,
-  pageTokenKey,
+  pageTokenKeys,
 }: HandlerParts): Handlers<typeof DeliveriesService>['listDeliveries'] {
   return (request) =>
     translated(async () => {
@@ -31,12 +31,12 @@ export function listDeliveries({
         status,
       };
       const binding = ['deliveries', scope.workspaceId, ...scope.environments, JSON.stringify(filter)].join('\n');
-      const start = readPageToken(pageTokenKey, binding, pageToken);
+      const start = readPageToken(pageTokenKeys, binding, pageToken);
       const { deliveries, next } = await readDeliveries(pool, scope, { ...filter, before: start?.keys[0] }, pageSize);
       const page = (start?.page ?? 1) + 1;
       return {
         deliveries: deliveries.map(toDeliveryMessage),
-        nextPageToken: next ? makePageToken(pageTokenKey, binding, { direction: 'after', keys: [next], page }) : '',
+        nextPageToken: next ? makePageToken(pageTokenKeys, binding, { direction: 'after', keys: [next], page }) : '',
       };
     });
 }

@@ -8,19 +8,19 @@ import { checkPageSize, type HandlerParts, translated } from './parts.ts';
 const pageSizeLimit = 100;
 
 /** One page, newest first. */
-export function listWebhooks({ pool, pageTokenKey }: HandlerParts): Handlers<typeof WebhooksService>['listWebhooks'] {
+export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof WebhooksService>['listWebhooks'] {
   return (request) =>
     translated(async () => {
       const { pageSize, pageToken } = request;
       checkPageSize(pageSize, pageSizeLimit);
       const scope = toScope(request);
       const binding = ['webhooks', scope.workspaceId, ...scope.environments].join('\n');
-      const start = readPageToken(pageTokenKey, binding, pageToken);
+      const start = readPageToken(pageTokenKeys, binding, pageToken);
       const { webhooks, total } = await readWebhooks(pool, scope, start, pageSize + 1);
       const cut = cutPage(webhooks, pageSize, start);
       return {
         webhooks: cut.items.map(toWebhookMessage),
-        ...tokensOf(pageTokenKey, binding, cut, start, ({ id }) => [id]),
+        ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
         totalSize: BigInt(total),
         page: cut.page,
         pageSize,

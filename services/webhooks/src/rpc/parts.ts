@@ -1,6 +1,6 @@
 import { type Pool, translatePgError } from '@rms/db';
 import { RmsError } from '@rms/errors';
-import type { SecretBox } from '@rms/secrets';
+import type { Keys, SecretBox } from '@rms/secrets';
 import type { Logger } from '@rms/service';
 import type { EgressConfig } from '../config.ts';
 import type { EndpointAgents } from '../delivery/endpoint-agents.ts';
@@ -19,7 +19,7 @@ export interface HandlerParts {
   readonly permitted: (address: string) => boolean;
   readonly resolve: Resolve;
   readonly engine: Pick<DeliveryEngine, 'wake'>;
-  readonly pageTokenKey: Buffer;
+  readonly pageTokenKeys: Keys;
   readonly log: Logger;
 }
 

@@ -53,7 +53,8 @@ export function toScope(request: { workspaceId: string; environment: Environment
   if (workspaceId === '') throw new RmsError('internal_error', { cause: new Error('the call names no workspace') });
   if (environment === EnvironmentMessage.LIVE) return { workspaceId, environments: ['live'] };
   if (environment === EnvironmentMessage.SANDBOX) return { workspaceId, environments: ['sandbox'] };
-  return { workspaceId, environments: ['live', 'sandbox'] };
+  if (environment === EnvironmentMessage.UNSPECIFIED) return { workspaceId, environments: ['live', 'sandbox'] };
+  throw new RmsError('internal_error', { cause: new Error('the call names an environment that is none') });
 }
 
 /** Exactly one environment, for what makes something. */

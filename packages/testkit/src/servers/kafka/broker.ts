@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Program, startProgram } from '../program.ts';
 import { kafkaFiles } from './jars.ts';
+import { type SecureListeners, scramArguments, secureProperties } from './secure.ts';
 
 export interface BrokerOptions {
   /** 1, 2, 3 … */
@@ -13,6 +14,7 @@ export interface BrokerOptions {
   readonly controllerPorts: readonly number[];
   readonly folder: string;
   readonly jars: string;
+  readonly secure?: SecureListeners | undefined;
 }
 
 /** All brokers of a cluster have to be formatted with one id; ours may all have the same. */
@@ -25,10 +27,11 @@ const java = [
 
 /** Formats a broker's data folder and starts the broker. Give all of a cluster's at once: a quorum has to form. */
 export async function startBroker(options: BrokerOptions): Promise<Program> {
-  const { id, folder, jars } = options;
+  const { id, folder, jars, secure } = options;
   const properties = join(folder, `broker-${id}.properties`);
   writeFileSync(properties, brokerProperties(options));
   const format = ['format', '--ignore-formatted', '-t', clusterId, '-c', properties];
+  if (secure) format.push(...scramArguments(secure));
   await promisify(execFile)('java', [...java, '-Xmx128m', '-cp', `${jars}/*`, 'kafka.tools.StorageTool', ...format]);
   const memory = options.controllerPorts.length > 1 ? ['-Xms128m', '-Xmx256m'] : ['-Xms128m', '-Xmx384m'];
   const program = await startProgram({
@@ -62,18 +65,20 @@ function newArchiveOf(jars: string): string {
   return join(jars, `kafka.${process.pid}.jsa`);
 }
 
-function brokerProperties({ id, port, controllerPorts, folder }: BrokerOptions): string {
+function brokerProperties({ id, port, controllerPorts, folder, secure }: BrokerOptions): string {
   const brokers = controllerPorts.length;
   const replication = Math.min(3, brokers);
   const inSync = Math.max(1, replication - 1);
+  const more = secure && secureProperties(secure, folder);
+  const beside = (given?: string) => (given === undefined ? '' : `,${given}`);
   const properties = {
     // Broker and controller in one process, without ZooKeeper.
     'process.roles': 'broker,controller',
     'node.id': id,
     'controller.quorum.voters': controllerPorts.map((voter, i) => `${i + 1}@127.0.0.1:${voter}`).join(','),
-    listeners: `BROKER://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPorts[id - 1]}`,
-    'advertised.listeners': `BROKER://127.0.0.1:${port}`,
-    'listener.security.protocol.map': 'BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    listeners: `BROKER://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPorts[id - 1]}${beside(more?.listeners)}`,
+    'advertised.listeners': `BROKER://127.0.0.1:${port}${beside(more?.listeners)}`,
+    'listener.security.protocol.map': `BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT${beside(more?.protocols)}`,
     'inter.broker.listener.name': 'BROKER',
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': join(folder, `data-${id}`),
@@ -96,6 +101,7 @@ function brokerProperties({ id, port, controllerPorts, folder }: BrokerOptions):
     'num.io.threads': 4,
     'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
     'log.segment.bytes': 64 * 1024 * 1024,
+    ...more?.properties,
   };
   return Object.entries(properties)
     .map(([name, value]) => `${name}=${value}\n`)

@@ -3,11 +3,15 @@ import type { Program } from '../program.ts';
 import { inTemporaryFolder, type TemporaryFolder } from '../temporary-folder.ts';
 import { keepClassArchive, startBroker } from './broker.ts';
 import { kafkaJars } from './jars.ts';
+import type { KafkaSecurity } from './secure.ts';
 
 /** A Kafka of a test's own, whose brokers it may kill. Their data outlive a kill. */
 export interface Kafka {
   /** "host:port,host:port" of all brokers, as KAFKA_BROKERS takes it. */
   readonly brokers: string;
+  /** Of the first broker, by TLS with a password, and by TLS to client certificates; both undefined without `secure`. */
+  readonly saslBroker: string | undefined;
+  readonly mutualBroker: string | undefined;
   /** Of the brokers, in their order. */
   readonly pids: readonly number[];
   /** kill -9 of one broker, counted from 0. */
@@ -18,17 +22,39 @@ export interface Kafka {
   stop(): Promise<void>;
 }
 
-/** Starts one broker, or three that replicate and acknowledge a write when two have it. Needs Java 17 and Maven. */
-export async function startKafka({ brokers }: { brokers: 1 | 3 }): Promise<Kafka> {
-  const jars = await kafkaJars();
-  return inTemporaryFolder('kafka', (folder) => startIn(folder, jars, brokers));
+export interface KafkaOptions {
+  /** One, or three that replicate and acknowledge a write when two have it. */
+  readonly brokers: 1 | 3;
+  /** The first broker listens by TLS as well. */
+  readonly secure?: KafkaSecurity;
 }
 
-async function startIn(folder: TemporaryFolder, jars: string, count: number): Promise<Kafka> {
+/** Needs Java 17 and Maven. */
+export async function startKafka(options: KafkaOptions): Promise<Kafka> {
+  const jars = await kafkaJars();
+  return inTemporaryFolder('kafka', (folder) => startIn(folder, jars, options));
+}
+
+async function startIn(folder: TemporaryFolder, jars: string, options: KafkaOptions): Promise<Kafka> {
+  const { brokers: count } = options;
+  const secure = options.secure && {
+    ...options.secure,
+    saslPort: await freePort(),
+    mutualPort: await freePort(),
+  };
   const ports = await Promise.all(Array.from({ length: count }, freePort));
   const controllerPorts = await Promise.all(Array.from({ length: count }, freePort));
   const started = await Promise.allSettled(
-    ports.map((port, i) => startBroker({ id: i + 1, port, controllerPorts, folder: folder.path, jars })),
+    ports.map((port, i) =>
+      startBroker({
+        id: i + 1,
+        port,
+        controllerPorts,
+        folder: folder.path,
+        jars,
+        secure: i === 0 ? secure : undefined,
+      }),
+    ),
   );
   const programs = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const failed = started.find((result) => result.status === 'rejected');
@@ -43,6 +69,8 @@ async function startIn(folder: TemporaryFolder, jars: string, count: number): Pr
   };
   return {
     brokers: ports.map((port) => `127.0.0.1:${port}`).join(','),
+    saslBroker: secure && `127.0.0.1:${secure.saslPort}`,
+    mutualBroker: secure && `127.0.0.1:${secure.mutualPort}`,
     get pids() {
       return programs.map(({ pid }) => pid);
     },

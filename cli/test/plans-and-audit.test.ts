@@ -1,0 +1,141 @@
+import { harmlessName, operatorContext } from '../src/operator.ts';
+import { harmless } from '../src/print.ts';
+import { startServices, type TestServices } from './support.ts';
+
+describe('rms plans and rms audit', () => {
+  let services: TestServices;
+  beforeAll(async () => {
+    services = await startServices();
+  });
+  afterAll(() => services?.stop());
+
+  const newWorkspace = async (name = 'w') => (await services.json('workspaces', 'create', '--name', name)).id as string;
+
+  test('plans are set, replaced and listed', async () => {
+    const set = (...args: string[]) => services.json('plans', 'set', ...args);
+    const big = await set('big', '--rate-limit', '100', '--window', '10', '--quota', '5000000000');
+    expect(big).toEqual({
+      name: 'big',
+      rate_limit_requests: 100,
+      rate_limit_window_seconds: 10,
+      monthly_quota: 5_000_000_000,
+    });
+    const open = await set('open', '--rate-limit', '0');
+    expect(open).toMatchObject({ rate_limit_requests: 0, rate_limit_window_seconds: null, monthly_quota: null });
+    expect((await services.json('plans', 'list')).data).toEqual([big, open]);
+    const replaced = await set('big', '--quota', '1');
+    expect(replaced).toMatchObject({ rate_limit_requests: null, monthly_quota: 1 });
+    const { stdout } = await services.rms('plans', 'list');
+    expect(stdout.split('\n').map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
+      'NAME | RATE LIMIT | WINDOW | MONTHLY QUOTA',
+      'big | default | default | 1',
+      'open | none | default | default',
+      '',
+    ]);
+  });
+
+  test('a workspace is put on a plan and taken off it', async () => {
+    const id = await newWorkspace();
+    await services.json('plans', 'set', 'gold', '--quota', '7');
+    const put = (plan: string) => services.json('workspaces', 'plan', id, '--plan', plan);
+    const planOf = async () =>
+      (await services.json('workspaces', 'list')).data.find((one: { id: string }) => one.id === id).plan;
+    expect(await put('gold')).toMatchObject({ id, plan: 'gold' });
+    expect(await planOf()).toBe('gold');
+    expect((await services.rms('workspaces', 'list')).stdout).toMatch(new RegExp(`${id} +w +gold\n`));
+    expect(await put('none')).toMatchObject({ id, plan: null });
+    expect(await planOf()).toBeNull();
+  });
+
+  test.each([
+    [['plans', 'set', 'Big!'], 1, 'name must have'],
+    [['plans', 'set', 'p', '--window', '99999'], 1, 'rate_limit_window_seconds'],
+    [['plans', 'set', 'p', '--window', '0'], 2, 'above 0'],
+    [['plans', 'set', 'none'], 2, 'means no plan'],
+    [['plans', 'set', 'p', '--quota', '-1'], 2, '0 is no limit'],
+    [['plans', 'set'], 2, 'name'],
+    [['workspaces', 'plan', 'ws_none', '--plan', 'none'], 1, 'There is no workspace "ws_none"'],
+    [['workspaces', 'plan', 'ws_none', '--plan', 'unheard-of'], 1, 'There is no plan "unheard-of"'],
+    [['workspaces', 'plan', 'ws_none'], 2, '--plan'],
+    [['workspaces', 'plan', 'ws_none', '--plan', ''], 2, '--plan none'],
+    [['audit', '--workspace', 'ws_none'], 1, 'there is no workspace "ws_none"'],
+    [['audit', '--since', 'yesterday'], 2, 'ISO 8601'],
+    [['audit', '--limit', '0'], 2, 'above 0'],
+    [['audit', '--installation', '--workspace', 'ws_none'], 2, '--installation'],
+  ])('%j is refused', async (args, code, text) => {
+    const outcome = await services.rms(...args);
+    expect(outcome).toMatchObject({ code, stdout: '' });
+    expect(outcome.stderr).toContain(text);
+  });
+
+  test('audit shows who changed what, newest first, of one workspace', async () => {
+    const id = await newWorkspace();
+    const inIt = ['--workspace', id];
+    const made = ['keys', 'create', '--environment', 'test', '--scope', 'read', '--rate-limit', '3', '--name'];
+    const first = await services.json(...made, 'first', ...inIt);
+    await services.json(...made, 'turned \u202e', ...inIt);
+    await services.json('keys', 'revoke', first.id, ...inIt);
+    const { data } = await services.json('audit', '--target', first.id, ...inIt);
+    expect(data).toEqual([
+      expect.objectContaining({ action: 'key.revoked', target_id: first.id }),
+      {
+        id: expect.stringMatching(/^aud_/),
+        at: expect.stringMatching(/Z$/),
+        actor: expect.stringMatching(/^operator:[^@]+@[^@]+$/),
+        address: null,
+        request_id: expect.stringMatching(/^req_/),
+        environment: 'test',
+        action: 'key.created',
+        target_id: first.id,
+        details: { name: 'first', scope: 'read', allowed_ips: [], expires_at: null, rate_limit_requests: 3 },
+      },
+    ]);
+    const all = (await services.json('audit', ...inIt)).data as { action: string; id: string; request_id: string }[];
+    expect(all.map((one) => one.id)).toEqual(
+      all
+        .map((one) => one.id)
+        .sort()
+        .reverse(),
+    );
+    // Each command is a request of its own.
+    expect(new Set(all.map((one) => one.request_id)).size).toBe(all.length);
+
+    const only = async (...args: string[]) =>
+      (await services.json('audit', ...args, ...inIt)).data.map(({ action }: { action: string }) => action);
+    expect(await only('--action', 'key.revoked')).toEqual(['key.revoked']);
+    expect(await only('--action', 'key.')).toEqual(['key.revoked', 'key.created', 'key.created']);
+    expect(await only('--action', 'key')).toEqual([]);
+    expect(await only('--since', '1h')).toHaveLength(all.length);
+    expect(await only('--since', new Date(Date.now() + 60_000).toISOString())).toEqual([]);
+
+    const limited = await services.rms('audit', '--limit', '1', ...inIt, '--json');
+    expect(JSON.parse(limited.stdout).data).toEqual(all.slice(0, 1));
+    expect(limited.stderr).toContain('newest 1');
+    const { stdout } = await services.rms('audit', ...inIt);
+    expect(stdout).toContain('"name":"turned \ufffd"');
+    expect(harmless(stdout)).toBe(stdout);
+  });
+
+  test('--installation shows what concerns no workspace', async () => {
+    await services.json('plans', 'set', 'audited', '--quota', '3');
+    const { data } = await services.json('audit', '--installation', '--target', 'audited');
+    expect(data).toMatchObject([
+      {
+        action: 'plan.set',
+        target_id: 'audited',
+        environment: null,
+        details: { rate_limit_requests: null, rate_limit_window_seconds: null, monthly_quota: 3 },
+      },
+    ]);
+  });
+});
+
+test('the operator is a name without anything that means something to a log or a terminal', () => {
+  expect(operatorContext()).toEqual({
+    actor: expect.stringMatching(/^operator:[^@:\s]+@[^@:\s]+$/),
+    requestId: expect.stringMatching(/^req_/),
+  });
+  expect(harmlessName('Zoë.O-1')).toBe('Zoë.O-1');
+  expect(harmlessName('a@b: c\u001b[\n')).toBe('a_b__c___');
+  expect(harmlessName('')).toBe('unknown');
+});

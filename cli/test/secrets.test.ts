@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrations as auditMigrations } from '@rms/audit';
+import { createInProcessBus } from '@rms/bus';
+import { createPool } from '@rms/db';
+import { newId } from '@rms/ids';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { createClient, type GrpcService } from '@rms/rpc';
+import { createLogger, readSettings } from '@rms/service';
+import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
+import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
+import { type Outcome, runRms } from './support.ts';
+
+const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64');
+const [lost, old, current] = [keyOf(1), keyOf(2), keyOf(3)];
+
+describe('rms secrets rotate', () => {
+  const log = createLogger({ name: 'test', level: 'silent' });
+  const workspaceId = newId('ws');
+  let dataDir: string;
+  let database: TestDatabase;
+  let service: GrpcService | undefined;
+  beforeEach(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'rms-cli-'));
+    database = await testDatabase([auditMigrations, webhookMigrations]);
+  });
+  afterEach(async () => {
+    await service?.stop();
+    service = undefined;
+    await database.drop();
+    rmSync(dataDir, { recursive: true });
+  });
+
+  /** Starts webhooks with these settings in place of what ran before. */
+  const start = async (ENCRYPTION_KEY: string, ...previous: string[]) => {
+    await service?.stop();
+    const settings = readSettings({
+      ENCRYPTION_KEY,
+      ENCRYPTION_KEY_PREVIOUS: previous.join(','),
+      WEBHOOK_ALLOW_HTTP: 'true',
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    });
+    const pool = createPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
+    const bus = createInProcessBus({ log });
+    service = createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings, { pool, bus, log }));
+    await service.start();
+  };
+  const createOne = async () => {
+    const webhooks = createClient(WebhooksService, { target: service?.address ?? '', timeoutMs: 10_000 });
+    const request = { workspaceId, environment: Environment.LIVE, url: 'http://127.0.0.1:9/', events: ['*'] };
+    const { webhook } = await webhooks.createWebhook({ ...request, idempotencyKey: newId('req') });
+    webhooks.close();
+    return webhook?.id ?? '';
+  };
+  const rotate = (...more: string[]): Promise<Outcome> =>
+    runRms(['secrets', 'rotate', ...more], { DATA_DIR: dataDir, WEBHOOKS_ADDRESS: service?.address ?? '' });
+
+  test('says what it has done, and that the earlier keys can go; a second time there is nothing to do', async () => {
+    await start(old);
+    await createOne();
+    await start(current, old);
+    const { code, stdout, stderr } = await rotate();
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^webhooks +2 +0 +0$/m);
+    expect(stdout).toContain('remove ENCRYPTION_KEY_PREVIOUS');
+    const again = JSON.parse((await rotate('--json')).stdout);
+    expect(again).toEqual({
+      done: true,
+      data: [
+        {
+          service: 'webhooks',
+          resealed: 0,
+          already_current: 2,
+          unreadable: 0,
+          unreadable_webhooks: [],
+          left: 0,
+          left_keys: [],
+        },
+      ],
+    });
+  });
+
+  test('names what cannot be read and exits with 1; the previous keys are not to go yet', async () => {
+    await start(lost);
+    const id = await createOne();
+    await start(old, lost);
+    await createOne();
+    await start(current, old);
+    const { code, stdout } = await rotate();
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^webhooks +2 +0 +2$/m);
+    expect(stdout).toMatch(/2 cannot be read: no configured key opens them/);
+    expect(stdout).toContain(`rms webhooks rotate-secret ${id} --workspace ${workspaceId}`);
+    expect(stdout).not.toContain('remove ENCRYPTION_KEY_PREVIOUS');
+    const json = await rotate('--json');
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      done: false,
+      data: [{ resealed: 0, already_current: 2, unreadable: 2, left: 2, unreadable_webhooks: [{ id }] }],
+    });
+    await start(current, lost);
+    expect((await rotate()).code).toBe(0);
+  });
+
+  test('its help tells how a key is changed', async () => {
+    await start(current);
+    const { code, stdout } = await rotate('--help');
+    expect(code).toBe(0);
+    for (const text of ['ENCRYPTION_KEY_PREVIOUS', 'encryption.key.previous', 'rms secrets rotate']) {
+      expect(stdout).toContain(text);
+    }
+  });
+
+  test('a service that does not answer is told of in one line', async () => {
+    const { code, stderr } = await runRms(['secrets', 'rotate'], {
+      DATA_DIR: dataDir,
+      WEBHOOKS_ADDRESS: '127.0.0.1:1',
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^rms: the service does not answer[^\n]*\n$/);
+  });
+});

@@ -1,0 +1,43 @@
+import { type Logger, readTlsFiles, requireSettings, type Settings, SettingsError, type TlsFiles } from '@rms/service';
+import type { EventBus } from './event-bus.ts';
+import { createKafkaBus } from './kafka-bus.ts';
+import type { KafkaSasl } from './kafka-client.ts';
+
+export interface OpenBusOptions {
+  /** By which the brokers know this client. */
+  readonly name: string;
+  readonly log: Logger;
+}
+
+/** The bus on the Kafka that the settings name. Throws SettingsError. */
+export function openBus(settings: Settings, { name, log }: OpenBusOptions): EventBus {
+  requireSettings(settings, 'KAFKA_BROKERS');
+  const tls = tlsOf(settings);
+  const sasl = saslOf(settings);
+  if (sasl?.mechanism === 'plain' && !tls) {
+    log.warn('KAFKA_SASL_MECHANISM is plain without KAFKA_TLS: the password goes over the network as it is');
+  }
+  return createKafkaBus({ brokers: settings.KAFKA_BROKERS, clientId: name, tls, sasl, log });
+}
+
+function tlsOf(settings: Settings): TlsFiles | undefined {
+  if (settings.KAFKA_TLS) return readTlsFiles(settings, 'KAFKA');
+  const unused = (['KAFKA_CA_FILE', 'KAFKA_CERT_FILE', 'KAFKA_KEY_FILE'] as const).find(
+    (name) => settings[name] !== '',
+  );
+  if (unused) throw new SettingsError(`${unused} is set, but KAFKA_TLS is not`);
+  return undefined;
+}
+
+function saslOf(settings: Settings): KafkaSasl | undefined {
+  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = settings;
+  if (mechanism !== 'none') {
+    requireSettings(settings, 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD');
+    return { mechanism, username, password };
+  }
+  if (username !== '' || password !== '') {
+    const name = username === '' ? 'KAFKA_SASL_PASSWORD' : 'KAFKA_SASL_USERNAME';
+    throw new SettingsError(`${name} is set, but KAFKA_SASL_MECHANISM is none`);
+  }
+  return undefined;
+}

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger, readSettings } from '@rms/service';
+import { type Certificates, describeWith, type Kafka, makeCertificates, startKafka, waitUntil } from '@rms/testkit';
+import { type EventBus, openBus } from '../src/index.ts';
+import { record, text } from './conformance.ts';
+
+const never = new AbortController().signal;
+
+// Its broker is its own, for its listeners; the shared one shows that this machine can run Kafka.
+describeWith('kafka', 'the bus on a Kafka with TLS and passwords', () => {
+  let folder: string;
+  let ours: Certificates;
+  let strangers: Certificates;
+  let kafka: Kafka;
+  let buses: EventBus[] = [];
+  let lines: string[] = [];
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'rms-kafka-tls-'));
+    ours = makeCertificates(join(folder, 'ours'));
+    strangers = makeCertificates(join(folder, 'strangers'));
+    const certificate = ours.issue('kafka', { sans: ['127.0.0.1'] });
+    const user = { username: 'rms', password: 'of-rms' };
+    kafka = await startKafka({ brokers: 1, secure: { caFile: ours.caFile, ...certificate, ...user } });
+  }, 120_000);
+  afterEach(async () => {
+    await Promise.all(buses.map((bus) => bus.stop()));
+    buses = [];
+    lines = [];
+  });
+  afterAll(async () => {
+    await kafka?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const open = (env: NodeJS.ProcessEnv, into = lines) => {
+    const log = createLogger({ name: 'bus', level: 'trace', destination: { write: (line) => void into.push(line) } });
+    const bus = openBus(readSettings(env), { name: 'test', log });
+    buses.push(bus);
+    return bus;
+  };
+  const withTls = (files: NodeJS.ProcessEnv = {}) => ({
+    KAFKA_BROKERS: kafka.mutualBroker,
+    KAFKA_TLS: 'true',
+    KAFKA_CA_FILE: ours.caFile,
+    ...files,
+  });
+  const withPassword = (mechanism: string, KAFKA_SASL_PASSWORD = 'of-rms') => ({
+    ...withTls({ KAFKA_BROKERS: kafka.saslBroker }),
+    KAFKA_SASL_MECHANISM: mechanism,
+    KAFKA_SASL_USERNAME: 'rms',
+    KAFKA_SASL_PASSWORD,
+  });
+  const clientFiles = (certificates: Certificates) => {
+    const { certFile, keyFile } = certificates.issue('client');
+    return { KAFKA_CERT_FILE: certFile, KAFKA_KEY_FILE: keyFile };
+  };
+  /** A record makes its way through a topic. */
+  const works = async (bus: EventBus, topic: string) => {
+    await bus.start([{ topic, partitions: 1 }]);
+    expect(await bus.healthy()).toBe(true);
+    await bus.publish({ topic, partition: 0, records: [record('hello')] }, never);
+    const seen: string[] = [];
+    const stop = new AbortController();
+    const onBatch = async (records: readonly Parameters<typeof text>[0][]) => void seen.push(...records.map(text));
+    const consuming = bus.consume({ topic, group: topic, onBatch }, stop.signal);
+    await waitUntil(() => seen.length > 0, { what: 'the record', timeoutMs: 30_000 });
+    stop.abort();
+    await consuming;
+    expect(seen).toEqual(['hello']);
+  };
+  const warningsIn = (written: string[]) =>
+    written.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn');
+  /** It works as if Kafka were away, goes on trying, and says each reason once. */
+  const isRefused = async (env: NodeJS.ProcessEnv, reason: RegExp) => {
+    const written: string[] = [];
+    const bus = open(env, written);
+    const starting = bus.start([{ topic: 'rms.refused', partitions: 1 }]);
+    const tries = () => written.filter((line) => line.includes('kafkajs') && reason.test(line)).length;
+    await waitUntil(() => tries() >= 4, { what: 'it to be tried again', timeoutMs: 30_000 });
+    await waitUntil(() => warningsIn(written).length > 0, { what: 'a warning', timeoutMs: 30_000 });
+    expect(await bus.healthy()).toBe(false);
+    const said = warningsIn(written);
+    for (const { msg, err } of said) {
+      expect([msg, err.message]).toEqual(['kafka cannot be used yet', expect.stringMatching(reason)]);
+    }
+    expect(new Set(said.map(({ err }) => err.message)).size).toBe(said.length);
+    await Promise.allSettled([starting, bus.stop()]);
+    return written.join('');
+  };
+
+  test.each(['plain', 'scram-sha-256', 'scram-sha-512'])(
+    '%s: events flow',
+    async (mechanism) => {
+      await works(open(withPassword(mechanism)), `rms.${mechanism}`);
+      expect(lines.join('')).not.toContain('of-rms');
+    },
+    60_000,
+  );
+
+  test.each(['plain', 'scram-sha-512'])(
+    '%s, a wrong password: refused, and the password is seen nowhere',
+    async (name) => {
+      const written = await isRefused(withPassword(name, 'hunter2'), /SASL .* authentication failed/i);
+      expect(written).not.toContain('hunter2');
+      expect(written).not.toContain(Buffer.from('\0rms\0hunter2').toString('base64'));
+    },
+    60_000,
+  );
+
+  test('a client certificate lets a client in where the broker demands one', async () => {
+    await works(open(withTls(clientFiles(ours))), 'rms.mutual');
+  }, 60_000);
+
+  test('a broker or a client that cannot prove who it is: refused', async () => {
+    const byPassword = withPassword('plain');
+    const notOurs = /self-signed certificate|unable to verify/;
+    const elsewhere = kafka.saslBroker?.replace('127.0.0.1', 'localhost');
+    const byBroker = /certificate|ECONNRESET|closed|disconnected/i;
+    await Promise.all([
+      isRefused({ ...byPassword, KAFKA_CA_FILE: strangers.caFile }, notOurs),
+      isRefused({ ...byPassword, KAFKA_CA_FILE: '' }, notOurs),
+      isRefused({ ...byPassword, KAFKA_BROKERS: elsewhere }, /does not match certificate's altnames/),
+      isRefused(withTls(), byBroker),
+      isRefused(withTls(clientFiles(strangers)), byBroker),
+    ]);
+  }, 60_000);
+
+  test('settings that contradict one another are refused', () => {
+    const KAFKA_BROKERS = 'kafka.example:9092';
+    expect(() => open({ KAFKA_BROKERS, KAFKA_CA_FILE: ours.caFile })).toThrow(
+      'KAFKA_CA_FILE is set, but KAFKA_TLS is not',
+    );
+    expect(() => open({ ...withPassword('plain', ''), KAFKA_SASL_USERNAME: '' })).toThrow(
+      'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD must be set',
+    );
+    expect(() => open({ ...withPassword('none') })).toThrow(
+      'KAFKA_SASL_USERNAME is set, but KAFKA_SASL_MECHANISM is none',
+    );
+  });
+
+  test('a password that would go over the network as it is gets a warning', () => {
+    open({ ...withPassword('plain'), KAFKA_TLS: '', KAFKA_CA_FILE: '' });
+    expect(warningsIn(lines)).toMatchObject([{ msg: expect.stringMatching(/goes over the network as it is/) }]);
+  });
+});

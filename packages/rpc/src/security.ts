@@ -1,0 +1,97 @@
+import {
+  type ChannelCredentials,
+  experimental,
+  credentials as grpcCredentials,
+  ServerCredentials,
+} from '@grpc/grpc-js';
+import { type Settings, SettingsError } from '@rms/service';
+import { type CertificateFiles, watchCertificates } from './certificates.ts';
+
+/** How services trust one another. */
+export interface RpcSecurity {
+  /** Whether callers are known by their certificates. */
+  readonly mutualTls: boolean;
+  /** For a server on that host. Throws {@link SettingsError} if it may not be there. */
+  serverCredentials(host: string): ServerCredentials;
+  /** For a client of that target. Throws {@link SettingsError} if it may not be called so. */
+  channelCredentials(target: string): ChannelCredentials;
+}
+
+interface SecurityLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+type SecuritySettings = Pick<Settings, 'GRPC_CERT_FILE' | 'GRPC_KEY_FILE' | 'GRPC_CA_FILE' | 'INSECURE_GRPC'>;
+
+/**
+ * Mutual TLS if GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE are set: each side shows its certificate and verifies the
+ * other's, servers by their names too. Else plaintext, on loopback only unless INSECURE_GRPC is set.
+ */
+export function createRpcSecurity(
+  settings: SecuritySettings,
+  log: SecurityLog,
+  /** How often the files are read again; default: every five seconds. */
+  refreshMs?: number,
+): RpcSecurity {
+  const files = filesOf(settings);
+  return files ? mutualTls(files, log, refreshMs) : plaintext(settings.INSECURE_GRPC, log);
+}
+
+/** Plaintext on loopback, and nowhere else. */
+export const loopbackOnly: RpcSecurity = plaintext(false, { info() {}, warn() {}, error() {} });
+
+function filesOf(settings: SecuritySettings): CertificateFiles | undefined {
+  const names = ['GRPC_CERT_FILE', 'GRPC_KEY_FILE', 'GRPC_CA_FILE'] as const;
+  const missing = names.filter((name) => settings[name] === '');
+  if (missing.length === names.length) return undefined;
+  if (missing.length > 0) throw new SettingsError(`${missing.join(', ')} must be set as well for TLS between services`);
+  return { certFile: settings.GRPC_CERT_FILE, keyFile: settings.GRPC_KEY_FILE, caFile: settings.GRPC_CA_FILE };
+}
+
+function mutualTls(files: CertificateFiles, log: SecurityLog, refreshMs?: number): RpcSecurity {
+  const provider = watchCertificates(files, log, refreshMs);
+  return {
+    mutualTls: true,
+    serverCredentials: () => experimental.createCertificateProviderServerCredentials(provider, provider, true),
+    channelCredentials: () => experimental.createCertificateProviderChannelCredentials(provider, provider),
+  };
+}
+
+function plaintext(anywhere: boolean, log: SecurityLog): RpcSecurity {
+  let warned = false;
+  const check = (place: string, isLoopback: boolean) => {
+    if (isLoopback) return;
+    if (!anywhere) {
+      throw new SettingsError(
+        `gRPC at ${place} goes beyond this machine: set GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE, or INSECURE_GRPC`,
+      );
+    }
+    if (!warned) log.warn({ place }, 'gRPC without TLS beyond this machine (INSECURE_GRPC): anyone there can call');
+    warned = true;
+  };
+  return {
+    mutualTls: false,
+    serverCredentials(host) {
+      check(host, isLoopbackHost(host));
+      return ServerCredentials.createInsecure();
+    },
+    channelCredentials(target) {
+      check(target, hostsOf(target).every(isLoopbackHost));
+      return grpcCredentials.createInsecure();
+    },
+  };
+}
+
+/** Of "dns:///auth:9101", "[::1]:9101", "127.0.0.1:9101", "ipv4:127.0.0.1:1,127.0.0.1:2". */
+function hostsOf(target: string): string[] {
+  return target
+    .replace(/^(?:dns|ipv[46]):\/*/i, '')
+    .split(',')
+    .map((authority) => /^\[(.*)\]/.exec(authority)?.[1] ?? authority.replace(/:\d+$/, ''));
+}
+
+function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

@@ -1,0 +1,151 @@
+import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { startAuth, type TestAuth } from './support.ts';
+
+const alice = { requestId: 'req-1', actor: 'operator:alice@laptop', clientAddress: '198.51.100.7' };
+
+describe('the audit log', () => {
+  let auth: TestAuth;
+  beforeAll(async () => {
+    auth = await startAuth();
+  });
+  afterAll(() => auth?.stop());
+
+  const entriesOf = async (workspaceId: string, more: object = {}) =>
+    (await auth.audit.listAuditEntries({ workspaceId, pageSize: 100, ...more })).entries;
+  const newKeyBy = async (context: object, workspaceId: string) => {
+    const asked = { workspaceId, environment: Environment.LIVE, scope: Scope.WRITE, name: 'k', rateLimitRequests: 5n };
+    const { key } = await auth.keys.createKey(asked, { context });
+    return { workspaceId, id: key?.id ?? '', key };
+  };
+  const newWorkspaceBy = async (context: object) =>
+    (await auth.workspaces.createWorkspace({ name: 'Audited' }, { context })).workspace?.id ?? '';
+
+  test('each change is there, newest first: who, from where, for which request, and what it was changed to', async () => {
+    const workspaceId = await newWorkspaceBy(alice);
+    const { id } = await newKeyBy(alice, workspaceId);
+    const as = (requestId: string) => ({ context: { ...alice, requestId } });
+    await auth.keys.updateKey({ workspaceId, id, allowedIps: { cidrs: ['10.0.0.0/8'] } }, as('req-2'));
+    const { key } = await auth.keys.rollKey({ workspaceId, id, overlap: durationFromMs(60_000) }, as('req-3'));
+    await auth.keys.revokeKey({ workspaceId, id }, as('req-4'));
+    await auth.keys.batchRevokeKeys({ requests: [{ workspaceId, id: key?.id ?? '' }] }, as('req-5'));
+    await auth.plans.setPlan({ plan: { name: 'pro', monthlyQuota: 5n } }, as('req-6'));
+    await auth.workspaces.setWorkspacePlan({ workspaceId, plan: 'pro' }, as('req-7'));
+
+    const settings = { name: 'k', allowed_ips: ['10.0.0.0/8'], rate_limit_requests: 5 };
+    const born = { scope: 'write', expires_at: null };
+    const expected = [
+      ['req-7', 'workspace.plan_set', workspaceId, { plan: 'pro' }],
+      ['req-5', 'key.revoked', key?.id, { name: 'k' }],
+      ['req-4', 'key.revoked', id, { name: 'k' }],
+      ['req-3', 'key.created', key?.id, { ...born, ...settings }],
+      ['req-3', 'key.rolled', id, { name: 'k', replaced_by: key?.id, ends_at: expect.any(String) }],
+      ['req-2', 'key.updated', id, settings],
+      ['req-1', 'key.created', id, { ...born, ...settings, allowed_ips: [] }],
+      ['req-1', 'workspace.created', workspaceId, { name: 'Audited' }],
+    ];
+    const entries = await entriesOf(workspaceId);
+    const shown = entries.map((one) => [one.requestId, one.action, one.targetId, JSON.parse(one.detailsJson)]);
+    expect(shown).toEqual(expected);
+    for (const { actor, address, time, action, environment } of entries) {
+      expect([actor, address]).toEqual([alice.actor, alice.clientAddress]);
+      expect(time).toBeDefined();
+      expect(environment).toBe(action.startsWith('key.') ? Environment.LIVE : Environment.UNSPECIFIED);
+    }
+    // Plans belong to the installation.
+    expect(await entriesOf('', { targetId: 'pro' })).toMatchObject([{ action: 'plan.set', requestId: 'req-6' }]);
+  });
+
+  test('a key of the API acts under its id, a service under the name system', async () => {
+    const workspaceId = await auth.newWorkspace();
+    const principal = { workspaceId, environment: Environment.LIVE, keyId: 'key_admin', scope: Scope.ADMIN };
+    const byKey = await newKeyBy({ principal, clientAddress: '192.0.2.9', requestId: 'r' }, workspaceId);
+    const byOperator = await newKeyBy(alice, workspaceId);
+    const byNobody = await newKeyBy({}, workspaceId);
+    const made = [byKey, byOperator, byNobody];
+    const actors = ['key:key_admin', alice.actor, 'system'];
+    expect(made.map(({ key }) => key?.createdBy)).toEqual(actors);
+    const { keys } = await auth.keys.listKeys({ workspaceId });
+    expect(keys.map(({ createdBy }) => createdBy).toReversed()).toEqual(actors);
+    const entries = await entriesOf(workspaceId, { action: 'key.created' });
+    expect(entries.map(({ actor }) => actor).toReversed()).toEqual(actors);
+  });
+
+  test('the key that a roll makes is created by whoever rolls', async () => {
+    const workspaceId = await auth.newWorkspace();
+    const { id } = await newKeyBy({}, workspaceId);
+    const { key } = await auth.keys.rollKey({ workspaceId, id }, { context: alice });
+    expect(key?.createdBy).toBe(alice.actor);
+  });
+
+  test('what was refused, or has changed nothing, leaves no entry', async () => {
+    const workspaceId = await auth.newWorkspace();
+    const { id } = await newKeyBy(alice, workspaceId);
+    await auth.keys.revokeKey({ workspaceId, id });
+    const before = await entriesOf(workspaceId);
+    await auth.keys.revokeKey({ workspaceId, id });
+    await expect(auth.keys.rollKey({ workspaceId, id })).rejects.toMatchObject({ code: 'conflict' });
+    await expect(auth.keys.updateKey({ workspaceId, id, name: '' })).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(newKeyBy(alice, 'ws_none')).rejects.toMatchObject({ code: 'not_found' });
+    expect(await entriesOf(workspaceId)).toEqual(before);
+  });
+
+  test('a first start is there, and the value of no key is', async () => {
+    const other = await startAuth();
+    const { workspace, keyValues, keys } = await other.workspaces.bootstrapWorkspace(
+      { name: 'Mine' },
+      { context: alice },
+    );
+    const { entries } = await other.audit.listAuditEntries({ workspaceId: workspace?.id ?? '', pageSize: 10 });
+    expect(entries.map(({ action }) => action).toReversed()).toEqual([
+      'workspace.created',
+      'key.created',
+      'key.created',
+    ]);
+    expect(new Set(entries.map(({ targetId }) => targetId))).toEqual(
+      new Set([workspace?.id, ...keys.map(({ id }) => id)]),
+    );
+    const { rows } = await other.database.pool.query('select * from audit.entries');
+    for (const value of keyValues) expect(JSON.stringify(rows)).not.toContain(value.slice(12, -4));
+    await other.stop();
+  });
+
+  test('it is listed by page, by target, by action and since a time; that of other workspaces is not', async () => {
+    const workspaceId = await auth.newWorkspace();
+    const made = [];
+    for (let i = 0; i < 5; i += 1) made.push(await newKeyBy(alice, workspaceId));
+    const all = await entriesOf(workspaceId);
+    const paged = [];
+    for (let pageToken = ''; ; ) {
+      const page = await auth.audit.listAuditEntries({ workspaceId, pageSize: 4, pageToken });
+      paged.push(...page.entries);
+      pageToken = page.nextPageToken;
+      if (pageToken === '') break;
+    }
+    expect(paged).toEqual(all);
+    expect(all).toHaveLength(6);
+    expect(await entriesOf(workspaceId, { targetId: made[2]?.id })).toMatchObject([{ targetId: made[2]?.id }]);
+    expect(await entriesOf(workspaceId, { action: 'key.' })).toHaveLength(5);
+    expect(await entriesOf(workspaceId, { action: 'key' })).toHaveLength(0);
+    expect(await entriesOf(workspaceId, { action: 'workspace.created' })).toHaveLength(1);
+    expect(await entriesOf(workspaceId, { sinceTime: timestampFromMs(Date.now() + 60_000) })).toEqual([]);
+    expect(await entriesOf(workspaceId, { sinceTime: timestampFromMs(Date.now() - 60_000) })).toHaveLength(6);
+    for (const wrong of [{ pageSize: 0 }, { pageSize: 1_001 }, { pageToken: 'key_1' }]) {
+      await expect(entriesOf(workspaceId, wrong)).rejects.toMatchObject({ code: 'invalid_request' });
+    }
+  });
+
+  test.each([
+    "update audit.entries set actor = 'nobody'",
+    "update audit.entries set actor = 'nobody' where false",
+    'delete from audit.entries',
+    'truncate audit.entries',
+    'truncate audit.entries cascade',
+  ])('%s is refused, even to the owner of the table', async (statement) => {
+    const read = () => auth.database.pool.query('select * from audit.entries order by id');
+    await newWorkspaceBy(alice);
+    const before = (await read()).rows;
+    await expect(auth.database.pool.query(statement)).rejects.toMatchObject({ code: '42501' });
+    expect((await read()).rows).toEqual(before);
+  });
+});

@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { createLogger } from '@rms/service';
+import { waitUntil } from '@rms/testkit';
+import { readJsonBody } from '../src/checks/body.ts';
+import { type Listener, listen } from '../src/http/listener.ts';
+import { parseAnswer } from './support/wire.ts';
+
+/** Bounds of a listener, with times that a test can wait for. */
+describe('Connections that take without giving', () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = createLogger({
+    name: 'unit',
+    destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+  });
+  const times = { headersMs: 100, requestMs: 200, unreadMs: 100, idleMs: 100, checkEveryMs: 20 };
+  const listeners: Listener[] = [];
+  const open = async (handle: RequestListener, options: { maxConnections?: number; times?: object } = {}) => {
+    const listener = await listen({
+      host: '127.0.0.1',
+      port: 0,
+      handle,
+      maxConnections: 1_000,
+      log,
+      times,
+      ...options,
+    });
+    listeners.push(listener);
+    return {
+      client(): { socket: Socket; text: () => string } {
+        const socket = connect(Number(new URL(listener.address).port), '127.0.0.1');
+        let text = '';
+        socket
+          .on('error', () => {})
+          .on('data', (chunk: Buffer) => {
+            text += chunk.toString('latin1');
+          });
+        return { socket, text: () => text };
+      },
+    };
+  };
+  const closed = async (socket: Socket) => {
+    // Not once(): the connection may be reset.
+    if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+  };
+  const readBody: RequestListener = (request, response) => {
+    response.setHeader('X-Request-ID', 'known-request');
+    readJsonBody(request, response).then(
+      () => response.end('read'),
+      () => response.destroy(),
+    );
+  };
+  afterEach(() => Promise.all(listeners.splice(0).map((listener) => listener.stop(0))));
+
+  test('a head that drips is cut with 408', async () => {
+    const { client } = await open(readBody);
+    const { socket, text } = client();
+    socket.write('GET / HTTP/1.1\r\n');
+    const drip = setInterval(() => socket.write('X-Slow: 1\r\n'), 10);
+    await closed(socket);
+    clearInterval(drip);
+    const answer = parseAnswer(text());
+    expect([answer.status, answer.body.error.code, answer.headers.connection]).toEqual([
+      408,
+      'request_timeout',
+      'close',
+    ]);
+  });
+
+  test('a connection that says nothing is closed', async () => {
+    const { client } = await open(readBody);
+    const { socket, text } = client();
+    await closed(socket);
+    expect(text() === '' || parseAnswer(text()).status === 408).toBe(true);
+  });
+
+  test('a body that drips is cut with 408, under the id of its request', async () => {
+    const { client } = await open(readBody);
+    const { socket, text } = client();
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n');
+    const drip = setInterval(() => socket.write(' '), 10);
+    await closed(socket);
+    clearInterval(drip);
+    const answer = parseAnswer(text());
+    expect([answer.status, answer.headers['x-request-id'], answer.headers.connection]).toEqual([
+      408,
+      'known-request',
+      'close',
+    ]);
+  });
+
+  test('an answer that nobody reads is dropped with its connection', async () => {
+    let asked: IncomingMessage | undefined;
+    const { client } = await open((request, response) => {
+      asked = request;
+      response.end(Buffer.alloc(32 * 1024 * 1024));
+    });
+    const { socket } = client();
+    socket.pause();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await waitUntil(() => asked?.socket.destroyed === true, { what: 'the connection to be closed' });
+    socket.destroy();
+  });
+
+  test('an answer that is read in time is whole, however large', async () => {
+    const size = 32 * 1024 * 1024;
+    const { client } = await open((_request, response) => response.end(Buffer.alloc(size)), {
+      times: { ...times, unreadMs: 60_000 },
+    });
+    const { socket, text } = client();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    await closed(socket);
+    expect(text().length).toBeGreaterThan(size);
+  });
+
+  test('an idle connection is closed', async () => {
+    const { client } = await open((_request, response) => response.end('done'));
+    const { socket, text } = client();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await closed(socket);
+    expect(text()).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(text().endsWith('done')).toBe(true);
+  });
+
+  test('a hundred requests may wait for answers on a connection, more end it', async () => {
+    let waiting = 0;
+    const { client } = await open(() => {
+      waiting += 1;
+    });
+    const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+    const patient = client();
+    patient.socket.write(request.repeat(100));
+    await waitUntil(() => waiting === 100, { what: 'a hundred requests' });
+    expect(patient.socket.closed).toBe(false);
+    patient.socket.destroy();
+    const greedy = client();
+    greedy.socket.write(request.repeat(101));
+    await closed(greedy.socket);
+    expect(greedy.text()).toBe('');
+  });
+
+  test('pipelined requests that are answered may be any number', async () => {
+    const { client } = await open((_request, response) => response.end('x'));
+    const { socket, text } = client();
+    for (let answers = 50; answers <= 500; answers += 50) {
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(50));
+      await waitUntil(() => text().split('HTTP/1.1 200').length > answers, { what: 'the answers' });
+    }
+    socket.destroy();
+  });
+
+  test('connections past the limit are closed, and the log says so once', async () => {
+    const { client } = await open((_request, response) => response.end('x'), {
+      maxConnections: 2,
+      times: { ...times, headersMs: 60_000, requestMs: 60_000 },
+    });
+    const held = [client(), client()];
+    for (const { socket } of held) await once(socket, 'connect');
+    const ask = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    for (let i = 0; i < 5; i += 1) {
+      const { socket, text } = client();
+      socket.write(ask);
+      await closed(socket);
+      expect(text()).toBe('');
+    }
+    const dropped = lines.filter((line) => line.msg === 'too many connections');
+    expect(dropped).toEqual([expect.objectContaining({ level: 'warn', dropped: 1, max_connections: 2 })]);
+    held[0]?.socket.end(ask);
+    await closed(held[0]?.socket as Socket);
+    expect(held[0]?.text()).toMatch(/^HTTP\/1\.1 200/);
+    held[1]?.socket.destroy();
+  });
+});

@@ -1,0 +1,28 @@
+import { createOne, newCaller, startResources } from './support.ts';
+
+describe('page tokens', () => {
+  const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)] as const;
+  const ring = [[oldKey], [newKey, oldKey], [newKey]] as const;
+  let rms: Awaited<ReturnType<typeof startResources>>;
+  beforeAll(async () => {
+    rms = await startResources(3, (instance) => ring[instance as 0 | 1 | 2]);
+  });
+  afterAll(() => rms?.stop());
+
+  test('outlive a rotation of the key as long as the old one is among the previous ones', async () => {
+    const [before, during, after] = rms.clients as [typeof rms.client, typeof rms.client, typeof rms.client];
+    const context = newCaller();
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i += 1) ids.push((await createOne(before, context)).id);
+    const page = (client: typeof rms.client, pageToken = '') =>
+      client.listResources({ context, pageSize: 1, orderBy: 'created_at', pageToken });
+
+    const first = await page(before);
+    const second = await page(during, first.nextPageToken);
+    const third = await page(after, second.nextPageToken);
+    expect([first, second, third].flatMap(({ resources }) => resources.map(({ id }) => id))).toEqual(ids);
+    const refused = { code: 'invalid_request', details: [{ field: 'cursor', message: expect.any(String) }] };
+    await expect(page(after, first.nextPageToken)).rejects.toMatchObject(refused);
+    await expect(page(before, second.nextPageToken)).rejects.toMatchObject(refused);
+  });
+});

@@ -1,0 +1,184 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { createSecretBox } from '@rms/secrets';
+import { type Receiver, startReceiver, type TestDatabase } from '@rms/testkit';
+import { newEvent, newTenant, startWebhooks, type Tenant, webhooksDatabase } from './support.ts';
+
+type Instance = Awaited<ReturnType<typeof startWebhooks>>;
+
+const [oldKey, newKey, otherKey] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
+
+describe('a rotation of the encryption key', () => {
+  let database: TestDatabase;
+  let receiver: Receiver;
+  const instances: Instance[] = [];
+  beforeEach(async () => {
+    database = await webhooksDatabase();
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    for (const instance of instances.splice(0)) await instance.stop();
+    await receiver.close();
+    await database.drop();
+  });
+
+  const start = async (...keys: [Buffer, ...Buffer[]]) => {
+    const instance = await startWebhooks({ secretKeys: keys, pageTokenKeys: keys }, { given: database });
+    instances.push(instance);
+    return instance;
+  };
+  /** Ends the instances that run, and starts one with other keys. */
+  const restart = async (...keys: [Buffer, ...Buffer[]]) => {
+    for (const instance of instances.splice(0)) await instance.stop();
+    return start(...keys);
+  };
+  const subscribe = async (rms: Instance, tenant: Tenant, idempotencyKey = '') => {
+    const request = { ...tenant, url: receiver.url, events: ['*'], idempotencyKey };
+    const { webhook, secret, replayed } = await rms.webhooks.createWebhook(request);
+    return { id: webhook?.id ?? '', secret, replayed };
+  };
+  const rotate = async (rms: Instance) => {
+    const sum = { resealed: 0, unreadable: 0, calls: 0 };
+    for (let pageToken = ''; ; ) {
+      const batch = await rms.secrets.reencryptSecrets({ pageToken });
+      sum.resealed += batch.resealed;
+      sum.unreadable += batch.unreadable;
+      sum.calls += 1;
+      pageToken = batch.nextPageToken;
+      if (pageToken === '') return { ...sum, sealed: batch.sealed.map(({ current, count }) => ({ current, count })) };
+    }
+  };
+  /** Publishes one event, and expects it delivered with the signature of this secret. */
+  const expectSigned = async (rms: Instance, tenant: Tenant, secret: string) => {
+    const event = newEvent(tenant);
+    await rms.publish(event);
+    const { body, headers } = await receiver.waitFor(({ json }) => json.id === event.id, 'the delivery');
+    expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'));
+  };
+  /** Stores many webhooks whose secrets this key has sealed, of which nobody is told. */
+  const storeWebhooks = async (
+    key: Buffer,
+    count: number,
+    make = (i: number) => `wh_${String(i).padStart(8, '0')}`,
+  ) => {
+    const box = createSecretBox(key);
+    const ids = Array.from({ length: count }, (_, i) => make(i));
+    const tenant = newTenant();
+    await database.pool.query(
+      `insert into webhooks.webhooks (workspace_id, environment, id, url, events, status, secret_sealed, max_retries,
+                                      initial_delay_ms, max_delay_ms, created_at, updated_at)
+       select $1, 'live', id, 'http://127.0.0.1:9/', '{*}', 'active', sealed, 0, 1, 1, now(), now()
+         from unnest($2::text[], $3::bytea[]) as w (id, sealed)`,
+      [tenant.workspaceId, ids, ids.map((id) => box.seal(`whsec_${id}`, id))],
+    );
+    return { tenant, ids };
+  };
+  const secretsOf = async (key: Buffer, { workspaceId }: Tenant) => {
+    const { rows } = await database.pool.query<{ id: string; secret_sealed: Buffer }>(
+      'select id, secret_sealed from webhooks.webhooks where workspace_id = $1 order by id',
+      [workspaceId],
+    );
+    const box = createSecretBox(key);
+    return rows.map(({ id, secret_sealed }) => box.open(secret_sealed, id).toString('utf8'));
+  };
+
+  test('deliveries are signed with the same secret before, during and after; then the old key is needed no more', async () => {
+    const tenant = newTenant();
+    let rms = await start(oldKey);
+    const { id, secret } = await subscribe(rms, tenant, 'kept');
+    await expectSigned(rms, tenant, secret);
+    rms = await restart(newKey, oldKey);
+    await expectSigned(rms, tenant, secret);
+    const late = await subscribe(rms, newTenant());
+    expect(await rotate(rms)).toMatchObject({ resealed: 2, unreadable: 0, sealed: [{ current: true, count: 3n }] });
+    await expectSigned(rms, tenant, secret);
+    expect(await rotate(rms)).toMatchObject({ resealed: 0, sealed: [{ current: true, count: 3n }] });
+    rms = await restart(newKey);
+    await expectSigned(rms, tenant, secret);
+    expect(await subscribe(rms, tenant, 'kept')).toEqual({ id, secret, replayed: true });
+    expect(late.id).not.toBe(id);
+  });
+
+  test('an answer kept for an Idempotency-Key is replayed before it is sealed anew, too', async () => {
+    const tenant = newTenant();
+    const made = await subscribe(await start(oldKey), tenant, 'kept');
+    expect(await subscribe(await restart(newKey, oldKey), tenant, 'kept')).toEqual({ ...made, replayed: true });
+  });
+
+  test('a page token from before opens as long as its key is among the previous ones', async () => {
+    const tenant = newTenant();
+    let rms = await start(oldKey);
+    const ids = [await subscribe(rms, tenant), await subscribe(rms, tenant)].map(({ id }) => id);
+    const { nextPageToken: pageToken } = await rms.webhooks.listWebhooks({ ...tenant, pageSize: 1 });
+    rms = await restart(newKey, oldKey);
+    const { webhooks } = await rms.webhooks.listWebhooks({ ...tenant, pageSize: 1, pageToken });
+    expect(webhooks.map(({ id }) => id)).toEqual(ids.slice(0, 1));
+    await rotate(rms);
+    rms = await restart(newKey);
+    await expect(rms.webhooks.listWebhooks({ ...tenant, pageSize: 1, pageToken })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+
+  test('several instances at once seal each secret anew once, and none is changed', async () => {
+    const { tenant, ids } = await storeWebhooks(oldKey, 2_345);
+    const all = [await start(newKey, oldKey), await start(newKey, oldKey), await start(newKey, oldKey)];
+    const sums = await Promise.all(all.map(rotate));
+    expect(sums.reduce((sum, { resealed }) => sum + resealed, 0)).toBe(2_345);
+    for (const { sealed, unreadable } of sums.slice(-1)) expect([sealed.length, unreadable]).toEqual([1, 0]);
+    expect(await secretsOf(newKey, tenant)).toEqual(ids.map((id) => `whsec_${id}`));
+  });
+
+  test('a secret that its owner rotates meanwhile stays the new one', async () => {
+    const before = await start(oldKey);
+    const tenants = Array.from({ length: 60 }, () => newTenant());
+    const made = await Promise.all(tenants.map((tenant) => subscribe(before, tenant)));
+    const rms = await restart(newKey, oldKey);
+    const [rotated] = await Promise.all([
+      Promise.all(tenants.map((tenant, i) => rms.webhooks.rotateSecret({ ...tenant, id: made[i]?.id as string }))),
+      rotate(rms),
+      rotate(rms),
+    ]);
+    for (const [i, tenant] of tenants.entries()) expect(await secretsOf(newKey, tenant)).toEqual([rotated[i]?.secret]);
+  });
+
+  test('a walk that breaks off midway is begun anew, and takes up what is left', async () => {
+    const { tenant, ids } = await storeWebhooks(oldKey, 1_200);
+    const rms = await start(newKey, oldKey);
+    const first = await rms.secrets.reencryptSecrets({});
+    expect(first).toMatchObject({ resealed: 500, unreadable: 0, sealed: [] });
+    // A batch that fails changes nothing of its rows.
+    await database.pool.query(`
+      create function webhooks.fail() returns trigger language plpgsql as $$ begin raise 'disk full'; end $$;
+      create trigger fail before update on webhooks.webhooks for each row when (new.id > 'wh_00000900')
+        execute function webhooks.fail()`);
+    await expect(rms.secrets.reencryptSecrets({ pageToken: first.nextPageToken })).rejects.toMatchObject({
+      code: 'internal_error',
+    });
+    await database.pool.query('drop trigger fail on webhooks.webhooks');
+    expect(await rotate(await restart(newKey, oldKey))).toMatchObject({ resealed: 700, unreadable: 0 });
+    expect(await secretsOf(newKey, tenant)).toEqual(ids.map((id) => `whsec_${id}`));
+  });
+
+  test('what no key opens is counted and named, stays as it is, and does not stop the walk', async () => {
+    const lost = await storeWebhooks(otherKey, 600, (i) => `wh_lost${String(i).padStart(4, '0')}`);
+    await storeWebhooks(oldKey, 3);
+    const rms = await start(newKey, oldKey);
+    const first = await rms.secrets.reencryptSecrets({});
+    expect(first.unreadable + first.resealed).toBe(500);
+    expect(first.unreadableWebhooks.length).toBe(first.unreadable);
+    expect(lost.ids).toContain(first.unreadableWebhooks[0]?.id);
+    const whole = await rotate(rms);
+    expect(whole).toMatchObject({ unreadable: 600, calls: 3 });
+    expect(whole.sealed).toContainEqual({ current: false, count: 600n });
+    expect(await secretsOf(otherKey, lost.tenant)).toHaveLength(600);
+    // Its key is found again.
+    expect(await rotate(await restart(newKey, otherKey))).toMatchObject({ resealed: 600, unreadable: 0 });
+  });
+
+  test('answers whose 24 hours are over hold up nothing', async () => {
+    await subscribe(await start(otherKey), newTenant(), 'kept');
+    await database.pool.query("update webhooks.idempotency_keys set expires_at = now() - interval '1 second'");
+    const { sealed } = await rotate(await restart(newKey, otherKey));
+    expect(sealed).toEqual([{ current: true, count: 1n }]);
+  });
+});

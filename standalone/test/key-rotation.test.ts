@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { newPlace, npmStart, type Place, type Start } from './npm-start.ts';
+
+const main = fileURLToPath(new URL('../../cli/dist/main.js', import.meta.url));
+
+describe('npm start with another encryption key', () => {
+  let place: Place;
+  let running: Start | undefined;
+  beforeEach(async () => {
+    place = await newPlace();
+  });
+  afterEach(async () => {
+    await stop();
+    place.remove();
+  });
+
+  const start = (env: NodeJS.ProcessEnv = {}) => {
+    running = npmStart({ ...place.env, WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...env });
+    return running;
+  };
+  const stop = async () => {
+    running?.child.kill('SIGTERM');
+    await running?.ended();
+    running = undefined;
+  };
+  const rms = (...args: string[]) => promisify(execFile)(process.execPath, [main, ...args], { env: place.env });
+
+  test('renaming the kept one makes a new one; rms secrets rotate; then the old one can go', async () => {
+    const file = join(place.dataDir, 'encryption.key');
+    const { live } = await start().ready();
+    const create = () =>
+      fetch(`${place.liveUrl}/v1/webhooks`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${live}`,
+          'Content-Type': 'application/json',
+          'Idempotency-Key': 'one',
+        },
+        body: JSON.stringify({ url: 'http://127.0.0.1:9/', events: ['*'] }),
+      });
+    const made = await create();
+    expect(made.status).toBe(201);
+    const { data } = (await made.json()) as { data: { id: string; secret: string } };
+    expect(data.secret).toMatch(/^whsec_/);
+    await stop();
+
+    const key = readFileSync(file, 'utf8');
+    renameSync(file, `${file}.previous`);
+    await start().ready();
+    expect(readFileSync(file, 'utf8')).not.toBe(key);
+    const { stdout } = await rms('secrets', 'rotate', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ done: true, data: [{ resealed: 2, unreadable: 0 }] });
+    await stop();
+
+    rmSync(`${file}.previous`);
+    const last = start();
+    await last.ready();
+    const replayed = await create();
+    expect(await replayed.json()).toMatchObject({ data: { id: data.id, secret: data.secret } });
+    expect(last.errors()).toBe('');
+    await stop();
+
+    const refused = start({ ENCRYPTION_KEY: randomBytes(32).toString('base64') });
+    expect(await refused.ended()).toBe(1);
+    expect(refused.errors()).toMatch(/^rms: ENCRYPTION_KEY is not the key in [^\n]+\n$/);
+    running = undefined;
+    expect(existsSync(`${file}.previous`)).toBe(false);
+  });
+});

@@ -1,0 +1,54 @@
+import { generateApiKey } from '@rms/api-key';
+import { describeWith, type Network, type RedisServer, startNetwork, startRedis, waitUntil } from '@rms/testkit';
+import type { NewKey } from '../api/support/api-types.ts';
+import { askRedis } from './ask-redis.ts';
+
+const requests = 200;
+
+describeWith(['kafka', 'redis-server'], 'What a request costs in Redis', () => {
+  let redis: RedisServer;
+  let network: Network;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    network = await startNetwork({ env: { AUTH_FAILURE_LIMIT: '1000000' }, redisUrl: redis.url });
+  }, 120_000);
+  afterAll(async () => {
+    await network?.stop();
+    await redis?.stop();
+  }, 60_000);
+
+  const newKey = () =>
+    network.rms<NewKey>(...['keys', 'create', '--environment', 'live', '--scope', 'read', '--name', 'used']);
+  const get = async (key: string) => {
+    const answer = await fetch(`${network.liveUrl}/v1/resources`, { headers: { authorization: `Bearer ${key}` } });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  /** Scripts that Redis has run so far; each is one round trip of a request. */
+  const scriptsRun = async () => {
+    const stats = await askRedis(redis.url, 'INFO commandstats');
+    const calls = [...stats.matchAll(/cmdstat_(?:eval|evalsha|fcall)\w*:calls=(\d+)/g)];
+    return calls.reduce((sum, [, number]) => sum + Number(number), 0);
+  };
+  const costOf = async (status: number, keyOf: (i: number) => string) => {
+    const before = await scriptsRun();
+    const statuses = await Promise.all(Array.from({ length: requests }, (_, i) => get(keyOf(i))));
+    expect(new Set(statuses)).toEqual(new Set([status]));
+    return (await scriptsRun()) - before;
+  };
+
+  test('a valid key costs one script, a wrong one and a revoked one at most one', async () => {
+    const { key, id } = await newKey();
+    await waitUntil(async () => (await get(key)) === 200, { what: 'the first answer' });
+    expect(await costOf(200, () => key)).toBe(requests);
+
+    const wrong = Array.from({ length: requests }, () => generateApiKey('live'));
+    expect(await costOf(401, (i) => wrong[i] as string)).toBeLessThanOrEqual(requests);
+    expect(await costOf(401, () => wrong[0] as string)).toBeLessThanOrEqual(requests);
+    expect(await costOf(401, () => 'no-key-at-all')).toBeLessThanOrEqual(requests);
+
+    await network.rms('keys', 'revoke', id);
+    expect(await costOf(401, () => key)).toBeLessThanOrEqual(requests);
+  });
+});

@@ -1,0 +1,234 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
+import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
+import pg from 'pg';
+import { auditEntries, keysEntries, keyUsesEntries, plansEntries, workspacesEntries } from './rpc/auth-entries.ts';
+import type { Attempt, Caller, Entry } from './rpc/entry.ts';
+import { mixedBatches } from './rpc/mixed-batches.ts';
+import { answersTo, makeOwned, type Owned } from './rpc/owned.ts';
+import { resourcesEntries } from './rpc/resources-entries.ts';
+import { allRows, rowsOf } from './rpc/rows.ts';
+import { connectAll, type Rpc } from './rpc/rpc.ts';
+import { deliveriesEntries, eventsEntries, secretsEntries, webhooksEntries } from './rpc/webhooks-entries.ts';
+
+const tables: [DescService, Readonly<Record<string, Entry>>][] = [
+  [AuditService, auditEntries],
+  [KeyUsesService, keyUsesEntries],
+  [KeysService, keysEntries],
+  [PlansService, plansEntries],
+  [WorkspacesService, workspacesEntries],
+  [ResourcesService, resourcesEntries],
+  [DeliveriesService, deliveriesEntries],
+  [SecretsService, secretsEntries],
+  [WebhooksService, webhooksEntries],
+  [EventsService, eventsEntries],
+];
+const methods = tables.flatMap(([service, entries]) =>
+  service.methods.flatMap((method): [string, Entry][] => {
+    const entry = entries[method.localName];
+    return entry ? [[nameOf(service, method), entry]] : [];
+  }),
+);
+const bogus = 99 as Environment;
+
+describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to somebody else', () => {
+  let network: Network;
+  let receiver: Receiver;
+  let db: pg.Client;
+  let rpc: Rpc;
+  let owned: Owned;
+  let other: string;
+
+  beforeAll(async () => {
+    receiver = await startReceiver({ path: '' });
+    receiver.respondWith(({ path }, response) => void response.writeHead(path === '/fails' ? 500 : 200).end());
+    const env = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
+    network = await startNetwork({ env });
+    rpc = connectAll(network);
+    db = new pg.Client({ connectionString: network.env.DATABASE_URL });
+    await db.connect();
+    const made = async (name: string) => (await rpc.workspaces.createWorkspace({ name })).workspace?.id ?? '';
+    other = await made('Other');
+    owned = await makeOwned(rpc, await made('Owner'), receiver);
+    await untilOutboxIsEmpty();
+  }, 120_000);
+  afterAll(async () => {
+    rpc?.close();
+    await db?.end();
+    await network?.stop();
+    await receiver?.close();
+  }, 60_000);
+
+  const untilOutboxIsEmpty = () =>
+    waitUntil(async () => (await db.query('select from outbox.events')).rowCount === 0, { what: 'an empty outbox' });
+  const callsOfOwner = () => receiver.requests.filter(({ json }) => owned.marks.includes(json.id)).length;
+  const stateOfOwner = async () => ({
+    rows: await rowsOf(db, owned.owner.workspaceId, 'live'),
+    answers: await answersTo(rpc, owned.owner),
+    calls: callsOfOwner(),
+  });
+  const strangersTo = ({ owner: { workspaceId } }: Owned, entry: Entry): [string, Caller][] => {
+    const ofOther: [string, Caller][] = [
+      ['another workspace', { workspaceId: other, environment: Environment.LIVE }],
+      ['the sandbox of another workspace', { workspaceId: other, environment: Environment.SANDBOX }],
+    ];
+    // Who names the workspace only is the owner, whatever the environment.
+    if (entry.keyedBy === 'workspace') return ofOther;
+    return [['the sandbox of the workspace', { workspaceId, environment: Environment.SANDBOX }], ...ofOther];
+  };
+
+  test('every method of every service has an entry', async () => {
+    const known = tables.flatMap(([service, entries]) =>
+      Object.keys(entries).map((name) => `${service.typeName}/${name}`),
+    );
+    const there = (await servicesOfProtos()).flatMap(({ typeName, methods }) =>
+      methods.map(({ localName }) => `${typeName}/${localName}`),
+    );
+    expect(known.sort()).toEqual(there.sort());
+    expect(methods.length).toBe(known.length);
+  });
+
+  test.each(methods)('%s gives and takes nothing that is of somebody else', async (_, entry) => {
+    const before = await stateOfOwner();
+    if (entry.keyedBy === 'installation') {
+      for (const attempt of entry.attempts?.(rpc, owned) ?? []) {
+        const outcome = await expectOutcome('anybody', attempt);
+        if (!entry.reveals) revealsNothing(outcome);
+      }
+    } else {
+      for (const [who, caller] of strangersTo(owned, entry)) {
+        for (const attempt of entry.attempts(rpc, caller, owned)) revealsNothing(await expectOutcome(who, attempt));
+      }
+    }
+    expect(await stateOfOwner()).toEqual(before);
+  });
+
+  test.each(methods.filter(([, entry]) => entry.keyedBy !== 'installation'))(
+    '%s is never about all workspaces or environments',
+    async (_, entry) => {
+      if (entry.keyedBy === 'installation') return;
+      const before = await allRows(db);
+      const { workspaceId } = owned.owner;
+      const outcomesOf = (caller: Caller) =>
+        Promise.all(entry.attempts(rpc, caller, owned).map(([call]) => outcomeOf(call)));
+
+      const nobodys = await outcomesOf({ workspaceId: '', environment: Environment.LIVE });
+      nobodys.forEach(revealsNothing);
+      expect(nobodys.every(isNothing) || entry.emptyWorkspace !== undefined).toBe(true);
+      if (entry.keyedBy === 'tenant') {
+        for (const named of [other, workspaceId]) {
+          const outcomes = await outcomesOf({ workspaceId: named, environment: bogus });
+          expect(outcomes.filter((outcome) => !isRefusal(outcome)).map(toText)).toEqual([]);
+        }
+        if (entry.unspecified === 'refused') {
+          expect((await outcomesOf({ workspaceId, environment: Environment.UNSPECIFIED })).every(isRefusal)).toBe(true);
+        } else {
+          (await outcomesOf({ workspaceId: other, environment: Environment.UNSPECIFIED })).forEach(revealsNothing);
+        }
+      }
+      expect(await allRows(db)).toEqual(before);
+    },
+  );
+
+  test('of a batch with items of several callers, each item reaches what is of its own caller', async () => {
+    const before = await stateOfOwner();
+    const [live, sandbox] = [Environment.LIVE, Environment.SANDBOX];
+    const account = await rpc.workspaces.createWorkspace({ name: 'Mixed' });
+    const workspaceId = account.workspace?.id ?? '';
+    const callers = [
+      { workspaceId, environment: live },
+      { workspaceId, environment: sandbox },
+      { workspaceId: other, environment: live },
+    ];
+    const own = ['0 > 0', '1 > 1', '2 > 2'];
+    expect(await mixedBatches(rpc, callers)).toEqual({
+      created: [expect.any(String), expect.any(String), expect.any(String)],
+      replayed: [],
+      found: own,
+      updated: own,
+      names: ['of 0', 'of 1', 'of 2'],
+      deleted: own,
+      // A workspace revokes its keys of both environments.
+      revoked: ['0 > 1', '1 > 0', ...own],
+    });
+    expect(await stateOfOwner()).toEqual(before);
+  });
+
+  /** Makes the call and holds its outcome to what is expected; answers with the outcome. */
+  async function expectOutcome(who: string, [call, expected]: Attempt): Promise<unknown> {
+    const outcome = await outcomeOf(call);
+    if (typeof expected === 'string') expect([who, outcome]).toMatchObject([who, { refused: expected }]);
+    else expect([who, outcome]).toMatchObject([who, expected]);
+    return outcome;
+  }
+
+  function revealsNothing(outcome: unknown): void {
+    const text = toText(outcome);
+    expect(owned.marks.filter((mark) => text.includes(mark))).toEqual([]);
+  }
+});
+
+function nameOf(service: DescService, method: DescMethod): string {
+  return `${service.name}.${method.name}`;
+}
+
+/** What a call answers, or { refused: its code }. */
+async function outcomeOf(call: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await call();
+  } catch (error) {
+    return { refused: (error as { code?: string }).code ?? String(error) };
+  }
+}
+
+/** Refused as a whole, or item by item. */
+function isRefusal(outcome: unknown): boolean {
+  const { refused, results } = outcome as {
+    refused?: string;
+    results?: { error?: object; result?: { case: string } }[];
+  };
+  if (results) return results.every(({ error, result }) => error !== undefined || result?.case === 'error');
+  return refused !== undefined;
+}
+
+/** Refused, or an answer in which there is nothing. */
+function isNothing(outcome: unknown): boolean {
+  if (isRefusal(outcome)) return true;
+  return Object.entries(outcome as object).every(
+    ([name, value]) =>
+      ['$typeName', 'page', 'pageSize'].includes(name) || !value || (Array.isArray(value) && value.length === 0),
+  );
+}
+
+/** As JSON, without the statuses of items: their messages name the ids that were asked for. */
+function toText(value: unknown): string {
+  return JSON.stringify(value, (_, inner) => {
+    if (typeof inner === 'bigint') return inner.toString();
+    if (inner?.$typeName === 'google.rpc.Status') return undefined;
+    return inner?.$typeName === undefined ? inner : { ...inner, $typeName: undefined };
+  });
+}
+
+/** Every service that there is a proto of. */
+async function servicesOfProtos(): Promise<DescService[]> {
+  const gen = join(import.meta.dirname, '..', '..', 'packages', 'proto', 'gen');
+  const files = readdirSync(join(gen, 'rms'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.js'),
+  );
+  const modules = await Promise.all(files.map((file) => import(`@rms/proto/rms/${file.slice(0, -'.js'.length)}`)));
+  return modules.flatMap((module: object) =>
+    Object.values(module).filter((value): value is DescService => (value as { kind?: string })?.kind === 'service'),
+  );
+}

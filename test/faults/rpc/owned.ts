@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { type Receiver, waitUntil } from '@rms/testkit';
+import type { Caller } from './entry.ts';
+import type { Rpc } from './rpc.ts';
+
+/** What the owner has, and what a stranger may have got hold of: ids, page tokens, idempotency keys. */
+export type Owned = Awaited<ReturnType<typeof makeOwned>>;
+
+export const idempotencyKey = 'order of the owner';
+export const ownersName = 'Private';
+
+/** As the gateway says for whom it asks. */
+export function contextOf({ workspaceId, environment }: Caller) {
+  return { principal: { workspaceId, environment, keyId: '', scope: Scope.ADMIN }, requestId: `req_${workspaceId}` };
+}
+
+/** One of everything, in the live environment of a workspace, with a second page in each list. */
+export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receiver) {
+  const owner = { workspaceId, environment: Environment.LIVE };
+  const context = contextOf(owner);
+
+  const key = await rpc.keys.createKey({ ...owner, scope: Scope.ADMIN, name: ownersName });
+  const keyHash = createHash('sha256').update(key.keyValue).digest();
+  const keyId = key.key?.id ?? '';
+  await rpc.keyUses.batchReportKeyUses({
+    uses: [{ ...owner, keyId, address: '192.0.2.1', userAgent: 'owner', requests: 3n }],
+  });
+
+  const url = `${receiver.url}/owner`;
+  const hook = { ...owner, url, events: ['*'] };
+  const made = [
+    await rpc.webhooks.createWebhook({ ...hook, idempotencyKey }),
+    await rpc.webhooks.createWebhook({ ...hook, url: `${receiver.url}/fails` }),
+  ];
+  const [webhookId = '', failingId = ''] = made.map(({ webhook }) => webhook?.id ?? '');
+  await rpc.webhooks.updateWebhook({ ...owner, id: failingId, retryPolicy: { maxRetries: 0 } });
+
+  const request = { context, name: ownersName, idempotencyKey };
+  const created = await rpc.resources.batchCreateResources({
+    requests: [request, { ...request, idempotencyKey: '' }, { ...request, idempotencyKey: '' }],
+  });
+  const resourceIds = created.results.map(({ result }) => (result.case === 'resource' ? result.value.id : ''));
+  const listed = async (status: DeliveryStatus) =>
+    (await rpc.deliveries.listDeliveries({ ...owner, status, pageSize: 100 })).deliveries;
+  await waitUntil(
+    async () =>
+      (await listed(DeliveryStatus.DELIVERED)).length === 3 && (await listed(DeliveryStatus.FAILED)).length === 3,
+    { what: 'the deliveries of the owner', timeoutMs: 30_000 },
+  );
+  const [delivered] = await listed(DeliveryStatus.DELIVERED);
+  const deliveries = [...(await listed(DeliveryStatus.DELIVERED)), ...(await listed(DeliveryStatus.FAILED))];
+
+  const { replay } = await rpc.deliveries.replayDeliveries({
+    ...owner,
+    webhookId,
+    since: { seconds: 0n },
+    statuses: [DeliveryStatus.SKIPPED],
+  });
+
+  const pageTokens = {
+    resources: (await rpc.resources.listResources({ context, pageSize: 1 })).nextPageToken,
+    webhooks: (await rpc.webhooks.listWebhooks({ ...owner, pageSize: 1 })).nextPageToken,
+    deliveries: (await rpc.deliveries.listDeliveries({ ...owner, pageSize: 1 })).nextPageToken,
+    audit: (await rpc.audit.listAuditEntries({ workspaceId, pageSize: 1 })).nextPageToken,
+  };
+  return {
+    owner,
+    keyId,
+    keyHash,
+    webhookId,
+    failingId,
+    url,
+    resourceId: resourceIds[0] ?? '',
+    deliveryId: delivered?.id ?? '',
+    replayId: replay?.id ?? '',
+    eventId: delivered?.eventId ?? '',
+    requestId: context.requestId,
+    pageTokens,
+    /** None of these is in any answer to anybody else. */
+    marks: [
+      ...resourceIds,
+      ...[keyId, key.keyValue, key.key?.hint ?? '', webhookId, failingId],
+      ...made.map(({ secret }) => secret),
+      ...deliveries.flatMap(({ id, eventId }) => [id, eventId]),
+    ],
+  };
+}
+
+/** What a caller sees of its own. */
+export async function answersTo(rpc: Rpc, caller: Caller) {
+  const { workspaceId } = caller;
+  return {
+    keys: await rpc.keys.listKeys(caller),
+    resources: await rpc.resources.listResources({ context: contextOf(caller), pageSize: 100 }),
+    webhooks: await rpc.webhooks.listWebhooks({ ...caller, pageSize: 100 }),
+    deliveries: await rpc.deliveries.listDeliveries({ ...caller, pageSize: 1_000 }),
+    entries: (await rpc.audit.listAuditEntries({ workspaceId, pageSize: 1_000 })).entries.filter(
+      ({ environment }) => environment === caller.environment,
+    ),
+  };
+}

@@ -1,0 +1,40 @@
+import type { Client } from 'pg';
+
+/** Every row that is of a workspace and environment, in whatever table, as text. */
+export async function rowsOf(db: Client, workspaceId: string, environment: string): Promise<Record<string, string[]>> {
+  return rowsWhere(db, async (table, columns) => {
+    if (columns.includes('environment'))
+      return ['t.workspace_id = $1 and t.environment = $2', [workspaceId, environment]];
+    if (columns.includes('workspace_id')) return ['t.workspace_id = $1', [workspaceId]];
+    return table === 'auth.workspaces' ? ['t.id = $1', [workspaceId]] : undefined;
+  });
+}
+
+/** Every row of every table, as text. */
+export function allRows(db: Client): Promise<Record<string, string[]>> {
+  return rowsWhere(db, async () => ['true', []]);
+}
+
+async function rowsWhere(
+  db: Client,
+  choose: (table: string, columns: string[]) => Promise<[condition: string, values: unknown[]] | undefined>,
+): Promise<Record<string, string[]>> {
+  const { rows: tables } = await db.query<{ name: string; columns: string[] }>(
+    `select table_schema || '.' || table_name as name, array_agg(column_name::text) as columns
+       from information_schema.columns join information_schema.tables using (table_schema, table_name)
+      where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
+      group by 1 order by 1`,
+  );
+  const found: Record<string, string[]> = {};
+  for (const { name, columns } of tables) {
+    const chosen = await choose(name, columns);
+    if (!chosen) continue;
+    const [condition, values] = chosen;
+    const { rows } = await db.query<{ row: string }>(
+      `select t::text as row from ${name} as t where ${condition} order by 1`,
+      values,
+    );
+    found[name] = rows.map(({ row }) => row);
+  }
+  return found;
+}

@@ -1,0 +1,40 @@
+import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
+import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { createClient } from '@rms/rpc';
+import type { Network } from '@rms/testkit';
+
+export type Rpc = ReturnType<typeof connectAll>;
+
+/** Clients of all gRPC services of a running shape, as one of its services has them. */
+export function connectAll({ env }: Network) {
+  const timeoutMs = 20_000;
+  const auth = { target: env.AUTH_ADDRESS ?? '', timeoutMs };
+  const webhooks = { target: env.WEBHOOKS_ADDRESS ?? '', timeoutMs };
+  const resources = { target: env.RESOURCES_ADDRESS ?? '', timeoutMs };
+  const clients = {
+    audit: createClient(AuditService, auth),
+    keyUses: createClient(KeyUsesService, auth),
+    keys: createClient(KeysService, auth),
+    plans: createClient(PlansService, auth),
+    workspaces: createClient(WorkspacesService, auth),
+    resources: createClient(ResourcesService, resources),
+    deliveries: createClient(DeliveriesService, webhooks),
+    events: createClient(EventsService, webhooks),
+    secrets: createClient(SecretsService, webhooks),
+    webhooks: createClient(WebhooksService, webhooks),
+  };
+  return {
+    ...clients,
+    close() {
+      for (const client of Object.values(clients)) client.close();
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import type { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
+import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import type { Entries } from './entry.ts';
+import { idempotencyKey } from './owned.ts';
+
+export const webhooksEntries: Entries<typeof WebhooksService> = {
+  createWebhook: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    // The owner's request with the owner's idempotency key; the second time it is the caller's own key.
+    attempts: ({ webhooks }, as, { url }) => {
+      const request = { ...as, url, events: ['*'], idempotencyKey };
+      return [
+        [() => webhooks.createWebhook(request), { webhook: as, replayed: false }],
+        [() => webhooks.createWebhook({ ...request, events: ['resource.deleted'] }), 'idempotency_key_reused'],
+      ];
+    },
+  },
+  getWebhook: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ webhooks }, as, { webhookId: id }) => [[() => webhooks.getWebhook({ ...as, id }), 'not_found']],
+  },
+  listWebhooks: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ webhooks }, as, { pageTokens }) => [
+      [() => webhooks.listWebhooks({ ...as, pageSize: 100 }), {}],
+      [() => webhooks.listWebhooks({ ...as, pageSize: 1, pageToken: pageTokens.webhooks }), 'invalid_request'],
+      [() => webhooks.listWebhooks({ ...as, pageSize: 1, pageToken: pageTokens.deliveries }), 'invalid_request'],
+    ],
+  },
+  updateWebhook: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ webhooks }, as, { webhookId: id, url }) => [
+      [() => webhooks.updateWebhook({ ...as, id, url: `${url}/taken` }), 'not_found'],
+      [() => webhooks.updateWebhook({ ...as, id, status: WebhookStatus.DISABLED }), 'not_found'],
+    ],
+  },
+  deleteWebhook: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ webhooks }, as, { webhookId: id }) => [[() => webhooks.deleteWebhook({ ...as, id }), 'not_found']],
+  },
+  rotateSecret: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ webhooks }, as, { webhookId: id }) => [[() => webhooks.rotateSecret({ ...as, id }), 'not_found']],
+  },
+  testWebhook: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ webhooks }, as, { webhookId: id }) => [[() => webhooks.testWebhook({ ...as, id }), 'not_found']],
+  },
+};
+
+export const deliveriesEntries: Entries<typeof DeliveriesService> = {
+  listDeliveries: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { webhookId, requestId, eventId, pageTokens }) => {
+      const none = { deliveries: [], nextPageToken: '' };
+      return [
+        [() => deliveries.listDeliveries({ ...as, pageSize: 1_000 }), {}],
+        [() => deliveries.listDeliveries({ ...as, pageSize: 1_000, webhookId }), none],
+        [() => deliveries.listDeliveries({ ...as, pageSize: 1_000, requestId }), {}],
+        [() => deliveries.listDeliveries({ ...as, pageSize: 1_000, eventId }), none],
+        [() => deliveries.listDeliveries({ ...as, pageSize: 1, pageToken: pageTokens.deliveries }), 'invalid_request'],
+      ];
+    },
+  },
+  getDelivery: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { deliveryId: id }) => [[() => deliveries.getDelivery({ ...as, id }), 'not_found']],
+  },
+  redeliverDelivery: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { deliveryId: id }) => [
+      [() => deliveries.redeliverDelivery({ ...as, id }), 'not_found'],
+    ],
+  },
+  replayDeliveries: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { failingId: webhookId }) => {
+      const since = timestampFromMs(0);
+      return [
+        [() => deliveries.replayDeliveries({ ...as, webhookId, since }), 'not_found'],
+        [() => deliveries.replayDeliveries({ ...as, webhookId, since, dryRun: true }), 'not_found'],
+      ];
+    },
+  },
+  getReplay: {
+    keyedBy: 'workspace',
+    attempts: ({ deliveries }, { workspaceId }, { replayId: id, owner }) =>
+      workspaceId === owner.workspaceId ? [] : [[() => deliveries.getReplay({ workspaceId, id }), 'not_found']],
+  },
+  cancelReplay: {
+    keyedBy: 'workspace',
+    attempts: ({ deliveries }, { workspaceId }, { replayId: id, owner }) =>
+      workspaceId === owner.workspaceId ? [] : [[() => deliveries.cancelReplay({ workspaceId, id }), 'not_found']],
+  },
+};
+
+export const eventsEntries: Entries<typeof EventsService> = {
+  listEvents: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    attempts: ({ events }, as) => [[() => events.listEvents({ ...as, pageSize: 1_000 }), {}]],
+  },
+  watchEvents: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    attempts: ({ events }, as) => [
+      [() => firstOf(events.watchEvents({ ...as, after: 0n }, { timeoutMs: 1_000 })), 'timeout'],
+    ],
+  },
+};
+
+/** The first answer of a stream. */
+async function firstOf(stream: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const answer of stream) return answer;
+  return undefined;
+}
+
+export const secretsEntries: Entries<typeof SecretsService> = {
+  reencryptSecrets: {
+    keyedBy: 'installation',
+    why: 'an operator has changed ENCRYPTION_KEY, which seals the secrets of all workspaces',
+    attempts: ({ secrets }, { pageTokens }) => [
+      [() => secrets.reencryptSecrets({}), { resealed: 0, unreadable: 0, unreadableWebhooks: [] }],
+      [() => secrets.reencryptSecrets({ pageToken: pageTokens.webhooks }), 'invalid_request'],
+    ],
+  },
+};
