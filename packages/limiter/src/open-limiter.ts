@@ -14,7 +14,6 @@ export function openLimiter(settings: Settings, { log, metrics }: OpenLimiterOpt
   requireSettings(settings, 'REDIS_URL');
   const { REDIS_URL: url } = settings;
   const tls = readTlsFiles(settings, 'REDIS');
-  if (!/^rediss?:\/\//i.test(url)) throw new SettingsError('REDIS_URL begins with neither redis:// nor rediss://');
   if (!isTls(url) && (tls.ca || tls.cert)) {
     const name = tls.ca ? 'REDIS_CA_FILE' : 'REDIS_CERT_FILE';
     throw new SettingsError(`${name} is set, but REDIS_URL is redis://, without TLS; rediss:// is with it`);

@@ -149,6 +149,8 @@ describeWith('redis-server', 'the limiter on a Redis with TLS and users', () => 
     const cert = { REDIS_CERT_FILE: certFile, REDIS_KEY_FILE: keyFile };
     await expect(open({ REDIS_URL, REDIS_CA_FILE: ours.caFile })).rejects.toThrow(/^REDIS_CA_FILE is set.*rediss:/);
     await expect(open({ REDIS_URL, ...cert })).rejects.toThrow(/^REDIS_CERT_FILE is set.*rediss:/);
-    await expect(open({ REDIS_URL: 'https://redis.example' })).rejects.toThrow(/^REDIS_URL begins with neither/);
+    await expect(open({ REDIS_URL: 'https://redis.example' })).rejects.toThrow(
+      /^REDIS_URL: is no URL that begins with redis:/,
+    );
   });
 });

@@ -74,8 +74,13 @@ export function optionalUrl(value: string): string | undefined {
 /** A URL of one of these schemes, or empty. It holds a password: what is wrong with it is told without it. */
 export function secretUrl(...schemes: string[]) {
   return (value: string): string => {
-    const scheme = /^([a-z]+):\/\//i.exec(value)?.[1]?.toLowerCase();
-    if (value === '' || (URL.canParse(value) && scheme !== undefined && schemes.includes(scheme))) return value;
+    if (value === '') return value;
+    const scheme = /^([a-z]+):\/\//i.exec(value)?.[1]?.toLowerCase() ?? '';
+    if (URL.canParse(value) && schemes.includes(scheme)) {
+      // With a "/", "?" or "#" in the password that is not escaped, a part of it would be taken for the host.
+      const { pathname, search, hash } = new URL(value);
+      if (!`${pathname}${search}${hash}`.includes('@')) return value;
+    }
     throw new Error(`is no URL that begins with ${schemes.map((name) => `${name}://`).join(' or ')}`);
   };
 }

@@ -110,4 +110,19 @@ describe('Settings', () => {
     expect(byName.get('PORT')).toMatchObject({ value: '99', source: 'environment' });
     expect(JSON.stringify(described)).not.toContain('hunter2');
   });
+
+  test.each(['postgres//u:secret@host/db', 'mysql://u:secret@host/db', 'postgres://u:12/secret@host/db', 'secret'])(
+    'a DATABASE_URL that is none is refused, and not repeated: %s',
+    (url) => {
+      const read = () => readSettings({ DATABASE_URL: url });
+      expect(read).toThrow(/^DATABASE_URL: is no URL that begins with postgres:\/\/ or postgresql:\/\/$/);
+    },
+  );
+
+  test.each(['postgres://u:p%2Fw@host:5432/db?sslmode=require', 'postgresql://host/db', 'postgres:///db?host=/run/pg'])(
+    'a DATABASE_URL is taken as it is: %s',
+    (url) => {
+      expect(readSettings({ DATABASE_URL: url }).DATABASE_URL).toBe(url);
+    },
+  );
 });

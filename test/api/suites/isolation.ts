@@ -66,6 +66,53 @@ export function isolationSuite(target: () => Target): void {
       expect((await owner.get<One<Webhook>>(path)).body.data).toEqual(webhook);
     });
 
+    test('every endpoint of the API was tried on what belongs to somebody else', () => {
+      const tried = ['POST', 'GET', 'PATCH', 'DELETE'].flatMap((method) =>
+        ['/v1/resources', '/v1/webhooks'].flatMap((path) =>
+          method === 'POST'
+            ? [`POST ${path}`]
+            : method === 'GET'
+              ? [`GET ${path}`, `GET ${path}/{id}`]
+              : [`${method} ${path}/{id}`],
+        ),
+      );
+      expect([...target().contract.operations].filter((name) => name.includes(' /v1/')).sort()).toEqual(tried.sort());
+    });
+
+    test('no list takes a cursor of another environment, workspace or list', async () => {
+      for (const path of ['/v1/resources', '/v1/webhooks']) {
+        if (path === '/v1/webhooks') await subscribe(owner, receiver);
+        else expectStatus(await owner.post<One<Resource>>(path, { name: 'Second' }), 201);
+        const { links } = (await owner.get<Page<unknown>>(`${path}?per_page=1`)).body;
+        const cursor = new URL(links.next ?? '').searchParams.get('cursor') ?? '';
+        const other = path === '/v1/webhooks' ? '/v1/resources' : '/v1/webhooks';
+        const refused = [await owner.get<ErrorBody>(`${other}?per_page=1&cursor=${cursor}`)];
+        for (const [, stranger] of strangers) {
+          refused.push(await stranger.get<ErrorBody>(`${path}?per_page=1&cursor=${cursor}`));
+        }
+        for (const { status, body } of refused)
+          expect([status, body.error.details?.[0]?.field]).toEqual([400, 'cursor']);
+      }
+    });
+
+    test('an Idempotency-Key of somebody else is as good as a new one, on both endpoints that make something', async () => {
+      const requests = {
+        '/v1/resources': { name: 'Once' },
+        '/v1/webhooks': { url: 'https://example.com/hook', events: ['resource.deleted'] },
+      };
+      for (const [path, request] of Object.entries(requests)) {
+        const idempotencyKey = `isolated ${path}`;
+        const made = [];
+        for (const client of [owner, ...strangers.map(([, stranger]) => stranger)]) {
+          const answer = await client.post<One<Webhook>>(path, request, { idempotencyKey });
+          expect(answer.headers['idempotency-replayed']).toBeUndefined();
+          made.push(expectStatus(answer, 201).body.data);
+        }
+        expect(new Set(made.map(({ id }) => id)).size).toBe(made.length);
+        if (path === '/v1/webhooks') expect(new Set(made.map(({ secret }) => secret)).size).toBe(made.length);
+      }
+    });
+
     test('a webhook gets no events of another environment or workspace', async () => {
       for (const [, stranger] of strangers) {
         const witness = await subscribe(stranger, receiver);
