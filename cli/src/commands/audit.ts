@@ -5,10 +5,9 @@ import { Command, Option } from 'commander';
 import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { type Services, withServices } from '../connect.ts';
 import { environmentName, time } from '../documents.ts';
+import { takePages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
-
-const largestPage = 1_000;
 
 interface Options {
   target?: string;
@@ -54,15 +53,10 @@ async function listEntries(services: Services, options: Options): Promise<{ foun
     action: options.action ?? '',
     ...(options.since ? { sinceTime: timestampFromDate(options.since) } : {}),
   };
-  const found: AuditEntry[] = [];
-  let pageToken = '';
-  do {
-    const pageSize = Math.min(largestPage, options.limit - found.length);
-    const page = await services.audit.listAuditEntries({ ...filter, pageSize, pageToken });
-    found.push(...page.entries);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== '' && found.length < options.limit);
-  return { found, more: pageToken !== '' };
+  return takePages(options.limit, async (page) => {
+    const { entries: items, nextPageToken } = await services.audit.listAuditEntries({ ...filter, ...page });
+    return { items, nextPageToken };
+  });
 }
 
 function entryDocument(entry: AuditEntry) {

@@ -1,7 +1,7 @@
 import type { KeyEnvironment } from '@rms/api-key';
 import type { Queryable } from '@rms/db';
 import type { PlanLimits } from '../plan/plan.ts';
-import { optionalNumber, type PlanColumns } from '../plan/plan-queries.ts';
+import { optionalNumber, type PlanColumns, toPlanLimits } from '../plan/plan-queries.ts';
 import type { KeyScope, StoredKey } from './key.ts';
 
 interface KeyRow {
@@ -116,11 +116,7 @@ export async function findKeysByHash(db: Queryable, hashes: readonly Uint8Array[
     key: toKey(row),
     now: row.now,
     workspaceName: row.workspace_name,
-    plan: {
-      rateLimitRequests: optionalNumber(row.plan_rate_limit_requests),
-      rateLimitWindowSeconds: optionalNumber(row.plan_rate_limit_window_seconds),
-      monthlyQuota: optionalNumber(row.plan_monthly_quota),
-    },
+    plan: toPlanLimits(row),
   }));
 }
 

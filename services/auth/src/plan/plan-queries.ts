@@ -1,5 +1,5 @@
 import type { Queryable } from '@rms/db';
-import type { Plan } from './plan.ts';
+import type { Plan, PlanLimits } from './plan.ts';
 
 /** A plan's limits as they stand beside a key; bigint as text. */
 export interface PlanColumns {
@@ -28,17 +28,21 @@ export async function listAllPlans(db: Queryable): Promise<Plan[]> {
             rate_limit_window_seconds as plan_rate_limit_window_seconds, monthly_quota as plan_monthly_quota
        from auth.plans order by name`,
   );
-  return rows.map((row) => ({
-    name: row.name,
-    rateLimitRequests: optionalNumber(row.plan_rate_limit_requests),
-    rateLimitWindowSeconds: optionalNumber(row.plan_rate_limit_window_seconds),
-    monthlyQuota: optionalNumber(row.plan_monthly_quota),
-  }));
+  return rows.map((row) => ({ name: row.name, ...toPlanLimits(row) }));
 }
 
 export async function planExists(db: Queryable, name: string): Promise<boolean> {
   const { rowCount } = await db.query('select from auth.plans where name = $1', [name]);
   return rowCount === 1;
+}
+
+/** The limits in a row; of a workspace without a plan (left join), all undefined. */
+export function toPlanLimits(row: PlanColumns): PlanLimits {
+  return {
+    rateLimitRequests: optionalNumber(row.plan_rate_limit_requests),
+    rateLimitWindowSeconds: optionalNumber(row.plan_rate_limit_window_seconds),
+    monthlyQuota: optionalNumber(row.plan_monthly_quota),
+  };
 }
 
 /** A bigint column that fits a number. */
