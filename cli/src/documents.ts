@@ -16,6 +16,8 @@ const deliveryStatuses: Readonly<Record<DeliveryStatus, string>> = {
   [DeliveryStatus.PENDING]: 'pending',
   [DeliveryStatus.DELIVERED]: 'delivered',
   [DeliveryStatus.FAILED]: 'failed',
+  [DeliveryStatus.RETRYING]: 'retrying',
+  [DeliveryStatus.SKIPPED]: 'skipped',
 };
 
 /** "live" or "test", as in the keys' prefixes. */

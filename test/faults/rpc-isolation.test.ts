@@ -9,6 +9,7 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
@@ -20,7 +21,7 @@ import { answersTo, makeOwned, type Owned } from './rpc/owned.ts';
 import { resourcesEntries } from './rpc/resources-entries.ts';
 import { allRows, rowsOf } from './rpc/rows.ts';
 import { connectAll, type Rpc } from './rpc/rpc.ts';
-import { deliveriesEntries, secretsEntries, webhooksEntries } from './rpc/webhooks-entries.ts';
+import { deliveriesEntries, eventsEntries, secretsEntries, webhooksEntries } from './rpc/webhooks-entries.ts';
 
 const tables: [DescService, Readonly<Record<string, Entry>>][] = [
   [AuditService, auditEntries],
@@ -32,6 +33,7 @@ const tables: [DescService, Readonly<Record<string, Entry>>][] = [
   [DeliveriesService, deliveriesEntries],
   [SecretsService, secretsEntries],
   [WebhooksService, webhooksEntries],
+  [EventsService, eventsEntries],
 ];
 const methods = tables.flatMap(([service, entries]) =>
   service.methods.flatMap((method): [string, Entry][] => {

@@ -177,7 +177,7 @@ describeWith(['kafka', 'redis-server'], 'Secrets', () => {
       /^log of gateway/,
       /^what /,
       /^an error/,
-      /^webhooks\.attempts\.response/,
+      /^webhooks\.delivery_log\.attempts/,
       /^Redis/,
       /^Kafka/,
       /metrics$/,

@@ -1,7 +1,7 @@
 import { v7 as uuidV7 } from 'uuid';
 
 /** The prefixes in use; each names one kind of thing. */
-export type IdPrefix = 'res' | 'wh' | 'evt' | 'dlv' | 'key' | 'ws' | 'req' | 'aud';
+export type IdPrefix = 'res' | 'wh' | 'evt' | 'dlv' | 'key' | 'ws' | 'req' | 'aud' | 'ntc' | 'rpl';
 
 // Crockford's base 32: in the order of its characters' codes, so that ids sort as the UUIDs that they hold.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -19,6 +19,17 @@ export function newId(prefix: IdPrefix, atMs?: number): string {
 /** Whether `text` has the form of an identifier with this prefix. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && /^[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text.slice(prefix.length + 1));
+}
+
+/** Not greater than any identifier of that kind that is made at that moment or later, nor less than any earlier one. */
+export function firstId(prefix: IdPrefix, atMs: number): string {
+  let rest = Math.max(0, Math.floor(atMs));
+  let text = '';
+  for (let i = 0; i < 10; i += 1) {
+    text = alphabet[rest % 32] + text;
+    rest = Math.floor(rest / 32);
+  }
+  return `${prefix}_${text}`;
 }
 
 /** When an identifier was made, in milliseconds since 1970. */

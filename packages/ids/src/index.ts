@@ -1,1 +1,1 @@
-export { type IdPrefix, idTime, isId, newId } from './ids.ts';
+export { firstId, type IdPrefix, idTime, isId, newId } from './ids.ts';

@@ -93,6 +93,12 @@ export const settingsTable = {
   TRUSTED_PROXIES: setting('CIDRs whose X-Forwarded-For is believed; empty: none', '', list),
   WEBHOOK_ALLOW_HTTP: setting('let webhook URLs be http:// (development)', 'false', flag),
   WEBHOOK_ALLOW_CIDRS: setting('private networks that webhooks may call, as CIDRs', '', list),
+  WEBHOOK_DISABLE_AFTER_HOURS: setting(
+    'hours of failures only after which a webhook is disabled; 0: never',
+    '120',
+    integer(0, 100_000),
+  ),
+  LOG_RETENTION_DAYS: setting('days for which events and deliveries are kept', '30', integer(8, 3_650)),
   ERASE_ON_DELETE: setting('erase delivered event bodies of a deleted resource', 'false', flag),
   ENCRYPTION_KEY: setting('32 bytes in base64 that encrypt secrets at rest (npm start makes one)', '', text, true),
   ENCRYPTION_KEY_PREVIOUS: setting(

@@ -13,12 +13,18 @@ export interface WebhooksConfig {
   /** Authenticate page tokens. */
   readonly pageTokenKeys: Keys;
   readonly topic: string;
+  /** Where notices to owners go. */
+  readonly noticeTopic: string;
   /** The consumer group that all instances share. */
   readonly group: string;
   readonly partitions: number;
   readonly replication: number;
   readonly egress: EgressConfig;
   readonly eraseOnDelete: boolean;
+  /** How long the log and the feed are kept. */
+  readonly retentionDays: number;
+  /** A webhook that has failed for so long is disabled; 0: never. */
+  readonly disableAfterHours: number;
   /** Take over what another instance has leased, at the start: right only where there is no other instance. */
   readonly releaseLeases: boolean;
 }
@@ -41,11 +47,14 @@ export function readWebhooksConfig(settings: Settings): WebhooksConfig {
     secretKeys: ring.derive('webhook secrets'),
     pageTokenKeys: ring.derive('webhooks page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
+    noticeTopic: `${settings.KAFKA_PREFIX}.notices.v1`,
     group: `${settings.KAFKA_PREFIX}-webhooks`,
     partitions: settings.EVENT_PARTITIONS,
     replication: settings.EVENT_REPLICATION,
     egress: { allowHttp: settings.WEBHOOK_ALLOW_HTTP, allowCidrs: settings.WEBHOOK_ALLOW_CIDRS },
     eraseOnDelete: settings.ERASE_ON_DELETE,
+    retentionDays: settings.LOG_RETENTION_DAYS,
+    disableAfterHours: settings.WEBHOOK_DISABLE_AFTER_HOURS,
     releaseLeases: false,
   };
 }

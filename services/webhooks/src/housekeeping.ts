@@ -1,29 +1,40 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from '@rms/db';
-import type { Logger, Worker } from '@rms/service';
+import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import { eraseDeleted } from './log/erase-queries.ts';
+import { dropPartitions, makePartitions } from './log/partition-queries.ts';
 import { deleteExpiredKeys } from './subscription/idempotency-queries.ts';
 
 const everyMs = 60_000;
 const eraseEveryMs = 2_000;
 
-/** Removes what has had its time: idempotent answers after 24 hours, and bodies of deleted resources if asked to. */
-export function createHousekeeping(parts: { pool: Pool; log: Logger; eraseOnDelete: boolean }): Worker {
-  const { pool, log, eraseOnDelete } = parts;
+/**
+ * Makes the partitions of the days to come, and removes what has had its time: the log by the day, idempotent answers
+ * after 24 hours, and bodies of deleted resources if asked to.
+ */
+export function createHousekeeping(parts: {
+  pool: Pool;
+  log: Logger;
+  eraseOnDelete: boolean;
+  retentionDays: number;
+}): Worker {
+  const { pool, log, eraseOnDelete, retentionDays } = parts;
   return {
     name: 'housekeeping',
     async run(signal) {
-      let keysAtMs = 0;
+      let nextAtMs = 0;
       while (!signal.aborted) {
-        if (Date.now() >= keysAtMs) {
+        if (Date.now() >= nextAtMs) {
+          await makePartitions(pool);
+          const dropped = await dropPartitions(pool, retentionDays);
+          if (dropped > 0) log.info({ dropped, retention_days: retentionDays }, 'old days of the log are dropped');
           await deleteExpiredKeys(pool);
-          keysAtMs = Date.now() + everyMs;
+          nextAtMs = Date.now() + everyMs;
         }
         if (eraseOnDelete) {
           const erased = await eraseDeleted(pool);
           if (erased > 0) log.info({ erased }, 'event bodies of deleted resources erased');
         }
-        await delay(eraseOnDelete ? eraseEveryMs : everyMs, undefined, { signal }).catch(() => {});
+        await abortableDelay(eraseOnDelete ? eraseEveryMs : everyMs, signal);
       }
     },
   };

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
@@ -7,18 +7,24 @@ import { createSecretBox } from '@rms/secrets';
 import { callers } from './callers.ts';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
+import { createEndpointAgents } from './delivery/endpoint-agents.ts';
+import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
 import { createSecretCache } from './delivery/secret-cache.ts';
 import { createAddressGuard } from './egress/addresses.ts';
-import { createGuardedAgent } from './egress/guarded-agent.ts';
 import { createResolve } from './egress/resolve.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
 import { createHousekeeping } from './housekeeping.ts';
+import { createNoticeRelay } from './notices/notice-relay.ts';
+import { createReplayer } from './replay/replayer.ts';
+import { cancelReplay } from './rpc/cancel-replay.ts';
 import { createWebhook } from './rpc/create-webhook.ts';
 import { deleteWebhook } from './rpc/delete-webhook.ts';
 import { getDelivery } from './rpc/get-delivery.ts';
+import { getReplay } from './rpc/get-replay.ts';
 import { getWebhook } from './rpc/get-webhook.ts';
 import { listDeliveries } from './rpc/list-deliveries.ts';
+import { listEvents } from './rpc/list-events.ts';
 import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
@@ -27,8 +33,8 @@ import { replayDeliveries } from './rpc/replay-deliveries.ts';
 import { rotateSecret } from './rpc/rotate-secret.ts';
 import { testWebhook } from './rpc/test-webhook.ts';
 import { updateWebhook } from './rpc/update-webhook.ts';
+import { watchEvents } from './rpc/watch-events.ts';
 import { createKeyCheck } from './sealed/key-check.ts';
-import { disableGone } from './subscription/webhook-queries.ts';
 
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
@@ -39,24 +45,12 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const secrets = createSecretCache(box);
   const permitted = createAddressGuard(egress.allowCidrs);
   const resolve = createResolve();
-  const agent = createGuardedAgent({ allowHttp: egress.allowHttp, permitted, resolve });
-  const engine = createDeliveryEngine({
-    pool,
-    agent,
-    secrets,
-    log,
-    releaseLeases: config.releaseLeases,
-    async onGone(job) {
-      log.warn(
-        { webhook_id: job.webhookId, delivery_id: job.id },
-        'the endpoint is gone (410); the webhook is disabled',
-      );
-      await disableGone(pool, job, job.webhookId, job.url);
-    },
-  });
+  const agents = createEndpointAgents({ allowHttp: egress.allowHttp, permitted, resolve }, box);
+  const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
+  const engine = createDeliveryEngine({ pool, agents, secrets, health, log, releaseLeases: config.releaseLeases });
   const checkKeys = createKeyCheck({ pool, box, log });
   const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
-  const parts: HandlerParts = { pool, box, secrets, agent, egress, permitted, resolve, engine, pageTokenKeys, log };
+  const parts: HandlerParts = { pool, box, secrets, agents, egress, permitted, resolve, engine, pageTokenKeys, log };
 
   return createGrpcService({
     name: 'webhooks',
@@ -82,18 +76,31 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         getDelivery: getDelivery(parts),
         redeliverDelivery: redeliverDelivery(parts),
         replayDeliveries: replayDeliveries(parts),
+        getReplay: getReplay(parts),
+        cancelReplay: cancelReplay(parts),
       }),
+      rpcService(EventsService, { listEvents: listEvents(parts), watchEvents: watchEvents(parts) }),
       rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
     ],
-    workers: [fanOut, engine, createHousekeeping({ pool, log, eraseOnDelete: config.eraseOnDelete })],
+    workers: [
+      fanOut,
+      engine,
+      createReplayer({ pool, engine }),
+      createNoticeRelay({ pool, bus, topic: config.noticeTopic, log }),
+      createHousekeeping({ pool, log, eraseOnDelete: config.eraseOnDelete, retentionDays: config.retentionDays }),
+    ],
     ready: async () => {
       await pool.query('select 1');
       await checkKeys();
     },
-    open: () => bus.start([{ topic, partitions, replication }]),
+    open: () =>
+      bus.start([
+        { topic, partitions, replication },
+        { topic: config.noticeTopic, partitions: 1, replication },
+      ]),
     async close() {
       await bus.stop();
-      await Promise.race([agent.close(), delay(1_000, undefined, { ref: false }).then(() => agent.destroy())]);
+      await agents.close();
       await pool.end();
     },
   });

@@ -70,7 +70,7 @@ describe('operating webhooks and deliveries', () => {
         what: 'the first attempt',
       },
     );
-    expect(next.status).toBe(DeliveryStatus.PENDING);
+    expect(next.status).toBe(DeliveryStatus.RETRYING);
     expect(Number(next.nextAttemptTime?.seconds)).toBeGreaterThan(Date.now() / 1000 + 3_000);
   });
 

@@ -20,6 +20,14 @@ describe('retry policy', () => {
     expect(nextDelayMs({ ...policy, maxRetries: 0 }, 1)).toBeUndefined();
   });
 
+  test('an explicit schedule is kept, with jitter, in place of all else', () => {
+    const policy = { ...defaultRetryPolicy, delaysMs: [1_000, 50, 70_000] };
+    expect([1, 2, 3, 4].map((tries) => nextDelayMs(policy, tries, 0, middle))).toEqual([1_000, 50, 70_000, undefined]);
+    expect(nextDelayMs(policy, 1, 0, 1)).toBe(1_100);
+    expect(nextDelayMs(policy, 2, 3_000, middle)).toBe(3_000);
+    expect(nextDelayMs({ ...policy, delaysMs: [] }, 1)).toBeUndefined();
+  });
+
   test('Retry-After is waited for if it is longer, and cut at a day', () => {
     expect(nextDelayMs(defaultRetryPolicy, 1, 120_000, middle)).toBe(120_000);
     expect(nextDelayMs(defaultRetryPolicy, 1, 5_000, middle)).toBe(60_000);
@@ -42,6 +50,9 @@ describe('retry policy', () => {
     [{ initialDelayMs: 1 }, 'initial_delay'],
     [{ maxDelayMs: 10 }, 'max_delay'],
     [{ maxDelayMs: 8 * 86_400_000 }, 'max_delay'],
+    [{ delaysMs: Array.from({ length: 51 }, () => 1_000) }, 'delays'],
+    [{ delaysMs: [1_000, 9] }, 'delays'],
+    [{ delaysMs: [8 * 86_400_000] }, 'delays'],
   ])('%j is refused', (change, field) => {
     expect(checkRetryPolicy({ ...defaultRetryPolicy, ...change }).map((violation) => violation.field)).toEqual([field]);
     expect(checkRetryPolicy(defaultRetryPolicy)).toEqual([]);

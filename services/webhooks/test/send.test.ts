@@ -13,6 +13,7 @@ import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 import { makeSecret } from '../src/subscription/webhook.ts';
 
 const secret = makeSecret();
+const secrets = { current: toSigningSecret(secret), previous: undefined };
 const body = Buffer.from('{"name":"Grüße, 世界 🌍","n":1.0}');
 const names: Record<string, string[]> = { 'hooks.example': ['127.0.0.1'], 'other.example': ['127.0.0.1'] };
 
@@ -32,7 +33,7 @@ function outgoing(url: string) {
 describe('an attempt', () => {
   let receiver: Receiver;
   const agent = agentWith();
-  const attempt = (url = receiver.url) => send(agent, toSigningSecret(secret), outgoing(url));
+  const attempt = (url = receiver.url) => send(agent, secrets, outgoing(url));
   beforeEach(async () => {
     receiver = await startReceiver();
   });
@@ -54,16 +55,22 @@ describe('an attempt', () => {
   });
 
   test('a receiver that does not answer, or not whole, within 10 seconds counts as failed', async () => {
-    const dripping = await startReceiver();
-    let drips: NodeJS.Timeout | undefined;
-    receiver.respondWith(() => {});
-    dripping.respondWith((_, response) => {
-      response.writeHead(200);
-      drips = setInterval(() => response.write('.'), 200);
-    });
-    const answers = await Promise.all([attempt(), attempt(dripping.url)]);
-    clearInterval(drips);
-    await dripping.close();
+    const timers: NodeJS.Timeout[] = [];
+    // Never, its head only, a byte a second, and bytes that never end its head.
+    const ways: Parameters<Receiver['respondWith']>[0][] = [
+      () => {},
+      (_, response) => void response.writeHead(200).flushHeaders(),
+      (_, response) => void timers.push(setInterval(() => response.write('.'), 1_000)),
+      (_, { socket }) => void timers.push(setInterval(() => socket?.write('H'), 1_000)),
+    ];
+    const slow = await Promise.all(ways.map(() => startReceiver()));
+    for (const [i, way] of ways.entries()) slow[i]?.respondWith(way);
+    const answers = await Promise.all(slow.map(({ url }) => attempt(url)));
+    for (const timer of timers) clearInterval(timer);
+    for (const one of slow) await one.close();
+    // What is no HTTP fails at its first byte.
+    const nonsense = answers.pop();
+    expect(nonsense).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^(?:connection|timeout): /) });
     for (const answer of answers) {
       expect(answer).toMatchObject({ statusCode: 0, error: 'timeout: no complete answer within 10 s' });
     }
@@ -82,7 +89,7 @@ describe('an attempt', () => {
     expect((await attempt()).responseBody).toEqual(Buffer.from('x'.repeat(16_384)));
     let sent = 0;
     receiver.respondWith((_, response) => {
-      response.writeHead(200);
+      response.writeHead(200, { 'content-length': String(100 * 1024 * 1024) });
       const pour = () => {
         while (!response.destroyed && response.write(Buffer.alloc(65_536, 'y'))) sent += 65_536;
         if (!response.destroyed) response.once('drain', pour);
@@ -97,6 +104,11 @@ describe('an attempt', () => {
 
   test('a connection that breaks, and an answer that is no HTTP, are failures', async () => {
     receiver.respondWith((_, response) => void response.destroy());
+    expect(await attempt()).toMatchObject({ statusCode: 0, error: 'connection: UND_ERR_SOCKET' });
+    receiver.respondWith((_, response) => {
+      response.writeHead(200, { 'content-length': '1000' });
+      response.write('half', () => response.destroy());
+    });
     expect(await attempt()).toMatchObject({ statusCode: 0, error: 'connection: UND_ERR_SOCKET' });
     const nonsense = createTcpServer((socket) => {
       socket.on('error', () => {});
@@ -141,9 +153,9 @@ describe('TLS', () => {
     server?.close();
     rmSync(folder, { recursive: true });
   });
-  const attempt = async (host: string, ca?: string) => {
+  const attempt = async (host: string, ca?: string, to = port) => {
     const agent = agentWith(ca);
-    const answer = await send(agent, toSigningSecret(secret), outgoing(`https://${host}:${port}/`));
+    const answer = await send(agent, secrets, outgoing(`https://${host}:${to}/`));
     await agent.destroy();
     return answer;
   };
@@ -155,6 +167,21 @@ describe('TLS', () => {
   test('a certificate that nobody vouches for is refused', async () => {
     const answer = await attempt('hooks.example');
     expect(answer).toMatchObject({ statusCode: 0, error: 'tls: DEPTH_ZERO_SELF_SIGNED_CERT' });
+  });
+
+  test('a server that speaks no TLS, or an old one only, is a failure of TLS', async () => {
+    const plain = await startReceiver();
+    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => readFileSync(join(folder, name)));
+    // OpenSSL speaks what is that old at its lowest security level only.
+    const old = createServer({ key, cert, maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' });
+    await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
+    const ports = [plain.port, (old.address() as AddressInfo).port];
+    for (const badPort of ports) {
+      const answer = await attempt('hooks.example', certificate, badPort);
+      expect(answer).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^tls: ERR_SSL_/) });
+    }
+    old.close();
+    await plain.close();
   });
 
   test('a certificate for another name is refused', async () => {

@@ -4,22 +4,37 @@ import { signatureHeaders, toSigningSecret } from '../src/delivery/sign.ts';
 import { makeSecret } from '../src/subscription/webhook.ts';
 
 const text = makeSecret();
+const secrets = { current: toSigningSecret(text), previous: undefined };
 const body = Buffer.from('{"name":"Grüße 🎉","raw":"\\u00e9"}', 'utf8');
 
 describe('signatures', () => {
   test('X-Service-Signature is the lowercase hex HMAC-SHA256 of the raw body, keyed with the whole secret', () => {
-    const headers = signatureHeaders(toSigningSecret(text), 'evt_1', body, Date.now());
+    const headers = signatureHeaders(secrets, 'evt_1', body, Date.now());
     expect(headers['x-service-signature']).toBe(createHmac('sha256', text).update(body).digest('hex'));
     expect(headers['x-service-signature']).toMatch(/^[0-9a-f]{64}$/);
   });
 
   test('the reference verifier of Standard Webhooks accepts a delivery, and refuses a changed one', () => {
-    const headers = signatureHeaders(toSigningSecret(text), 'evt_1', body, Date.now());
+    const headers = signatureHeaders(secrets, 'evt_1', body, Date.now());
     const verifier = new Webhook(text);
     expect(verifier.verify(body.toString('utf8'), headers)).toEqual({ name: 'Grüße 🎉', raw: 'é' });
     expect(() => verifier.verify(`${body.toString('utf8')} `, headers)).toThrow();
     expect(() => verifier.verify(body.toString('utf8'), { ...headers, 'webhook-id': 'evt_2' })).toThrow();
     expect(() => new Webhook(makeSecret()).verify(body.toString('utf8'), headers)).toThrow();
+  });
+
+  test('during an overlap both secrets verify, the new one first; X-Service-Signature is of the new one', () => {
+    const newText = makeSecret();
+    const both = { current: toSigningSecret(newText), previous: toSigningSecret(text) };
+    const headers = signatureHeaders(both, 'evt_1', body, Date.now());
+    for (const one of [text, newText]) {
+      expect(new Webhook(one).verify(body.toString('utf8'), headers)).toMatchObject({ raw: 'é' });
+    }
+    const [first] = headers['webhook-signature'].split(' ');
+    const newOnly = { ...headers, 'webhook-signature': first ?? '' };
+    expect(new Webhook(newText).verify(body.toString('utf8'), newOnly)).toMatchObject({ raw: 'é' });
+    expect(() => new Webhook(text).verify(body.toString('utf8'), newOnly)).toThrow();
+    expect(headers['x-service-signature']).toBe(createHmac('sha256', newText).update(body).digest('hex'));
   });
 
   test('a secret is whsec_ and 32 random bytes in base64', () => {

@@ -9,6 +9,7 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
@@ -19,6 +20,9 @@ import { migrations } from '../src/migrations.ts';
 
 const silent = createLogger({ name: 'test', level: 'silent' });
 const topic = 'rms.resource-events.v1';
+const underWay = [DeliveryStatus.PENDING, DeliveryStatus.RETRYING];
+
+export type Webhooks = Awaited<ReturnType<typeof startWebhooks>>;
 
 /** A database for instances that share it. */
 export const webhooksDatabase = () => testDatabase([audit, migrations]);
@@ -41,11 +45,14 @@ export async function startWebhooks(
     secretKeys: [Buffer.alloc(32, 1)],
     pageTokenKeys: [Buffer.alloc(32, 2)],
     topic,
+    noticeTopic: 'rms.notices.v1',
     group: 'rms-webhooks',
     partitions: 3,
     replication: 1,
     egress: { allowHttp: true, allowCidrs: ['127.0.0.0/8'] },
     eraseOnDelete: false,
+    retentionDays: 30,
+    disableAfterHours: 120,
     releaseLeases: false,
     ...overrides,
   };
@@ -60,6 +67,7 @@ export async function startWebhooks(
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);
   const deliveries = createClient(DeliveriesService, target);
+  const feed = createClient(EventsService, target);
   const secrets = createClient(SecretsService, target);
   const health = createClient(Health, target);
 
@@ -74,12 +82,12 @@ export async function startWebhooks(
   };
   const list = (tenant: Tenant, filter: object = {}) =>
     deliveries.listDeliveries({ ...tenant, pageSize: 1_000, ...filter }).then((page) => page.deliveries);
-  /** Waits until nothing of a tenant is pending, and returns the log. */
+  /** Waits until so many deliveries of a tenant are there and have all ended, and returns the log. */
   const settled = (tenant: Tenant, count: number) =>
     waitUntil(
       async () => {
         const all = await list(tenant);
-        const done = all.length >= count && all.every(({ status }) => status !== DeliveryStatus.PENDING);
+        const done = all.length >= count && all.every(({ status }) => !underWay.includes(status));
         return done ? all : undefined;
       },
       { what: `${count} settled deliveries` },
@@ -90,6 +98,7 @@ export async function startWebhooks(
     bus,
     webhooks,
     deliveries,
+    feed,
     secrets,
     health,
     publish,
@@ -98,6 +107,7 @@ export async function startWebhooks(
     async stop() {
       webhooks.close();
       deliveries.close();
+      feed.close();
       secrets.close();
       health.close();
       await service.stop();

@@ -1,4 +1,5 @@
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { newEvent, newTenant, startWebhooks, type Tenant } from './support.ts';
 
@@ -60,7 +61,7 @@ describe('webhooks', () => {
     const disabled = await rms.webhooks.updateWebhook({ ...tenant, id, status: WebhookStatus.DISABLED });
     expect(disabled.webhook).toMatchObject({ status: WebhookStatus.DISABLED, disableReason: 'manual' });
     await rms.publish(newEvent(tenant, 'resource.deleted'));
-    expect(await rms.list(tenant)).toEqual([]);
+    expect(await rms.list(tenant)).toMatchObject([{ status: DeliveryStatus.SKIPPED, attempts: [] }]);
     const enabled = await rms.webhooks.updateWebhook({ ...tenant, id, status: WebhookStatus.ACTIVE });
     expect(enabled.webhook).toMatchObject({ status: WebhookStatus.ACTIVE, disableReason: '' });
     await expect(rms.webhooks.updateWebhook({ ...tenant, id, url: 'https://10.0.0.1/' })).rejects.toMatchObject({

@@ -52,6 +52,13 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
   const [delivered] = await listed(DeliveryStatus.DELIVERED);
   const deliveries = [...(await listed(DeliveryStatus.DELIVERED)), ...(await listed(DeliveryStatus.FAILED))];
 
+  const { replay } = await rpc.deliveries.replayDeliveries({
+    ...owner,
+    webhookId,
+    since: { seconds: 0n },
+    statuses: [DeliveryStatus.SKIPPED],
+  });
+
   const pageTokens = {
     resources: (await rpc.resources.listResources({ context, pageSize: 1 })).nextPageToken,
     webhooks: (await rpc.webhooks.listWebhooks({ ...owner, pageSize: 1 })).nextPageToken,
@@ -67,6 +74,7 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     url,
     resourceId: resourceIds[0] ?? '',
     deliveryId: delivered?.id ?? '',
+    replayId: replay?.id ?? '',
     eventId: delivered?.eventId ?? '',
     requestId: context.requestId,
     pageTokens,

@@ -5,6 +5,7 @@ import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient } from '@rms/rpc';
@@ -26,6 +27,7 @@ export function connectAll({ env }: Network) {
     workspaces: createClient(WorkspacesService, auth),
     resources: createClient(ResourcesService, resources),
     deliveries: createClient(DeliveriesService, webhooks),
+    events: createClient(EventsService, webhooks),
     secrets: createClient(SecretsService, webhooks),
     webhooks: createClient(WebhooksService, webhooks),
   };

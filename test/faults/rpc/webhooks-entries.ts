@@ -1,5 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
@@ -96,7 +97,37 @@ export const deliveriesEntries: Entries<typeof DeliveriesService> = {
       ];
     },
   },
+  getReplay: {
+    keyedBy: 'workspace',
+    attempts: ({ deliveries }, { workspaceId }, { replayId: id, owner }) =>
+      workspaceId === owner.workspaceId ? [] : [[() => deliveries.getReplay({ workspaceId, id }), 'not_found']],
+  },
+  cancelReplay: {
+    keyedBy: 'workspace',
+    attempts: ({ deliveries }, { workspaceId }, { replayId: id, owner }) =>
+      workspaceId === owner.workspaceId ? [] : [[() => deliveries.cancelReplay({ workspaceId, id }), 'not_found']],
+  },
 };
+
+export const eventsEntries: Entries<typeof EventsService> = {
+  listEvents: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    attempts: ({ events }, as) => [[() => events.listEvents({ ...as, pageSize: 1_000 }), {}]],
+  },
+  watchEvents: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    // Its own events, or none before the deadline.
+    attempts: ({ events }, as) => [[() => firstOf(events.watchEvents({ ...as, after: 0n }, { timeoutMs: 1_000 })), {}]],
+  },
+};
+
+/** The first answer of a stream. */
+async function firstOf(stream: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const answer of stream) return answer;
+  return undefined;
+}
 
 export const secretsEntries: Entries<typeof SecretsService> = {
   reencryptSecrets: {

@@ -2,10 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inTransaction, type Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger } from '@rms/service';
-import type { Agent } from 'undici';
-import { giveBack, leaseDue, type Recording, recordAttempts, releaseLeases } from './delivery-queries.ts';
-import { EndpointQueues } from './endpoint-queues.ts';
-import { type DeliveryJob, leaseMs, startWithinMs } from './job.ts';
+import type { EndpointAgents } from './endpoint-agents.ts';
+import type { EndpointHealth } from './endpoint-health.ts';
+import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
+import { type AttemptResult, type DeliveryJob, leaseMs, startWithinMs } from './job.ts';
+import { freeLanes, giveBack, leaseDue, releaseLeases } from './lease-queries.ts';
+import { failDeliveries, type Recording, recordAttempts } from './record-queries.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
 import { settle } from './settle.ts';
@@ -14,11 +16,10 @@ import { createWakeableSleep } from './wakeable-sleep.ts';
 
 export interface DeliveryParts {
   readonly pool: Pool;
-  readonly agent: Agent;
+  readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
+  readonly health: EndpointHealth;
   readonly log: Logger;
-  /** The endpoint answered 410. */
-  readonly onGone: (job: DeliveryJob) => Promise<void>;
   readonly releaseLeases: boolean;
 }
 
@@ -34,16 +35,16 @@ export interface DeliveryEngine {
   wake(): void;
 }
 
-const jobsLimit = 5_000;
+const limits = { inFlight: 32, inFlightOfWorkspace: 512, jobs: 5_000 };
 const bytesLimit = 128 * 1024 * 1024;
-const perEndpointInFlight = 32;
 const claimBatch = 200;
 const pollMs = 1_000;
 const recordAgainMs = 500;
+const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, agent, secrets, log, onGone } = parts;
-  const queues = new EndpointQueues({ inFlight: perEndpointInFlight, jobs: jobsLimit });
+  const { pool, agents, secrets, health, log } = parts;
+  const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
   const sleeper = createWakeableSleep();
@@ -81,36 +82,44 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     { maxBatch: 500, maxInFlight: 1 },
   );
 
-  const attempt = async (job: DeliveryJob) => {
+  const attempt = async (job: DeliveryJob): Promise<Outcome> => {
     // Its lease could end while the attempt is under way: left for whoever claims it next.
-    if (stopping || performance.now() - job.leasedAtMs > startWithinMs) return 0;
+    if (stopping || performance.now() - job.leasedAtMs > startWithinMs) return notAttempted;
     try {
-      const secret = signerOf(job);
-      if (!secret) {
+      const { endpoint, webhookId } = job;
+      const signer = signerOf(job);
+      if (!signer) {
         await releaseUnsigned(job);
-        return 0;
+        return notAttempted;
       }
-      const result = await send(agent, secret, job);
+      const outgoing = { ...job, url: endpoint.url };
+      const result = await send(agents.of(webhookId, endpoint), signer, outgoing);
       const settlement = settle(job, result);
       await recordSurely({ job, result, settlement });
-      if (settlement.gone) await onGone(job);
+      await health.note(job, settlement);
       if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
-      return result.durationMs;
+      // Whatever is next in its lane is due now.
+      else if (job.ordered) sleeper.wake();
+      return { durationMs: result.durationMs, health: healthOf(result) };
     } catch (err) {
       // The lease ends by itself, and the delivery is attempted again.
       log.error({ err, delivery_id: job.id, request_id: job.requestId }, 'an attempt was not recorded');
-      return 0;
+      return notAttempted;
     }
   };
 
   const start = (job: DeliveryJob) => {
-    const done = attempt(job).then((durationMs) => {
+    const done = attempt(job).then((outcome) => {
       underWay.delete(done);
-      const next = queues.finished(job, durationMs);
-      for (const following of next.start) start(following);
-      if (next.roomAgain) sleeper.wake();
+      follow(queues.finished(job, outcome));
     });
     underWay.add(done);
+  };
+
+  const follow = ({ start: following, giveBack: untaken, roomAgain }: Next) => {
+    for (const job of following) start(job);
+    if (untaken.length > 0) void release(untaken);
+    if (roomAgain) sleeper.wake();
   };
 
   const deliver = (jobs: readonly DeliveryJob[]) => {
@@ -123,10 +132,28 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     if (untaken.length > 0) void release(untaken);
   };
 
-  const room = () => (queues.bytes < bytesLimit ? Math.max(0, jobsLimit - queues.size) : 0);
+  const room = () => (queues.bytes < bytesLimit ? Math.max(0, limits.jobs - queues.size) : 0);
 
   const lease = (limit: number) =>
-    inTransaction(pool, (tx) => leaseDue(tx, limit, [...queues.full(), ...unsignable()]));
+    inTransaction(pool, async (tx) => {
+      const found = await leaseDue(tx, limit, [...queues.full(), ...unsignable()]);
+      if (found.lost.length > 0) await failDeliveries(tx, found.lost);
+      return found;
+    });
+
+  const untilNext = async (signal: AbortSignal) => {
+    const probeAtMs = queues.nextProbeAtMs();
+    if (probeAtMs !== undefined) sleeper.wakeAt(Date.now() + Math.max(0, probeAtMs - performance.now()));
+    await sleeper.sleep(pollMs, signal);
+  };
+
+  let lanesFreedAtMs = Number.NEGATIVE_INFINITY;
+  /** However much there is to lease, and however often it is woken. */
+  const freeLanesNowAndThen = async () => {
+    if (performance.now() - lanesFreedAtMs < pollMs) return;
+    await freeLanes(pool);
+    lanesFreedAtMs = performance.now();
+  };
 
   return {
     name: 'delivery',
@@ -137,11 +164,12 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       stopping = false;
       if (parts.releaseLeases) await releaseLeases(pool);
       while (!signal.aborted) {
+        await freeLanesNowAndThen();
         const limit = Math.min(claimBatch, room());
         const { jobs, leased } = limit > 0 ? await lease(limit) : { jobs: [], leased: 0 };
         deliver(jobs);
         // A webhook gets a part of a batch: there may be more as long as anything comes.
-        if (leased === 0) await sleeper.sleep(pollMs, signal);
+        if (leased === 0) await untilNext(signal);
       }
       stopping = true;
       // What is queued is given back; what is under way ends within an attempt's time.
@@ -152,4 +180,10 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       over.abort();
     },
   };
+}
+
+/** Whether the endpoint can take anything: no answer, 429 and 5xx say that it cannot. */
+function healthOf({ statusCode }: AttemptResult): Outcome['health'] {
+  if (statusCode === 200) return 'arrived';
+  return statusCode === 0 || statusCode === 429 || statusCode >= 500 ? 'failing' : 'refused';
 }

@@ -9,16 +9,30 @@ export interface DeliveryJob extends Tenant {
   readonly traceparent: string;
   readonly body: Buffer;
   readonly webhookId: string;
-  readonly url: string;
-  readonly secretSealed: Buffer;
-  readonly secretVersion: number;
-  readonly retryPolicy: RetryPolicy;
+  readonly resourceId: string;
+  /** In the lane of its resource: its end lets the next one go. */
+  readonly ordered: boolean;
+  readonly endpoint: Endpoint;
   /** Attempts made so far in this round. */
   readonly tries: number;
   /** Which lease of this delivery it is. */
   readonly lease: number;
   /** When the lease began, on this instance's clock (performance.now()). */
   readonly leasedAtMs: number;
+}
+
+/** Where a webhook's deliveries go, and how. */
+export interface Endpoint {
+  readonly url: string;
+  readonly secretSealed: Buffer;
+  readonly secretVersion: number;
+  /** Signs as well, until then. */
+  readonly previousSecretSealed: Buffer | undefined;
+  readonly previousSecretUntil: Date | undefined;
+  /** PEM. */
+  readonly clientCertificate: string | undefined;
+  readonly clientKeySealed: Buffer | undefined;
+  readonly retryPolicy: RetryPolicy;
 }
 
 /** How long an attempt may take at most: the specification's 10 seconds for the whole answer. */
@@ -28,6 +42,17 @@ export const leaseMs = 20_000;
 /** A job that has waited longer in the queue is left to its lease: its attempt could outlast it. */
 export const startWithinMs = 7_000;
 
+export type HeaderPair = readonly [name: string, value: string];
+
+/** Where the time of an attempt went, in milliseconds; 0 for what a connection that was open already spared. */
+export interface Timings {
+  readonly dns: number;
+  readonly connect: number;
+  readonly tls: number;
+  /** From the request that is sent to the answer's first byte; undefined: there was none. */
+  readonly firstByte: number | undefined;
+}
+
 /** What one attempt came to. */
 export interface AttemptResult {
   readonly startedAt: Date;
@@ -36,6 +61,11 @@ export interface AttemptResult {
   /** Empty if delivered. */
   readonly error: string;
   readonly durationMs: number;
+  readonly timings: Timings;
+  /** The address that was dialled; undefined: none was. */
+  readonly address: string | undefined;
+  readonly requestHeaders: readonly HeaderPair[];
+  readonly responseHeaders: readonly HeaderPair[];
   /** The first 16 KiB. */
   readonly responseBody: Buffer;
   /** What a 429 or 503 asked for. */

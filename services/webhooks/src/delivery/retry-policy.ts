@@ -5,6 +5,8 @@ export interface RetryPolicy {
   readonly maxRetries: number;
   readonly initialDelayMs: number;
   readonly maxDelayMs: number;
+  /** The delay before each retry, as many as there are; in place of all of that. */
+  readonly delaysMs?: readonly number[] | undefined;
 }
 
 /** Specification, "Limits": 5 retries. They come after about 1 min, 5 min, 30 min, 2 h and 12 h. */
@@ -27,17 +29,24 @@ const longestRetryAfterMs = 24 * 3_600_000;
  * @param random 0 to 1
  */
 export function nextDelayMs(
-  { maxRetries, initialDelayMs, maxDelayMs }: RetryPolicy,
+  policy: RetryPolicy,
   tries: number,
   retryAfterMs = 0,
   random = Math.random(),
 ): number | undefined {
-  if (tries > maxRetries) return undefined;
-  const index = tries - 1;
+  const plainMs = plainDelayMs(policy, tries - 1);
+  if (plainMs === undefined) return undefined;
+  const delayMs = plainMs * (1 - jitter + 2 * jitter * random);
+  return Math.round(Math.max(delayMs, Math.min(retryAfterMs, longestRetryAfterMs)));
+}
+
+/** The delay before a retry, without jitter; counts from 0. */
+function plainDelayMs({ maxRetries, initialDelayMs, maxDelayMs, delaysMs }: RetryPolicy, index: number) {
+  if (delaysMs) return delaysMs[index];
+  if (index >= maxRetries) return undefined;
   const last = multiples.length - 1;
   const multiple = multiples[index] ?? (multiples[last] as number) * lastFactor ** (index - last);
-  const delayMs = Math.min(initialDelayMs * multiple, maxDelayMs) * (1 - jitter + 2 * jitter * random);
-  return Math.round(Math.max(delayMs, Math.min(retryAfterMs, longestRetryAfterMs)));
+  return Math.min(initialDelayMs * multiple, maxDelayMs);
 }
 
 /** Retry-After in seconds or as an HTTP date (RFC 9110, 10.2.3), in milliseconds from now; undefined if it is neither. */
@@ -49,8 +58,14 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-export function checkRetryPolicy({ maxRetries, initialDelayMs, maxDelayMs }: RetryPolicy): FieldViolation[] {
+export function checkRetryPolicy({ maxRetries, initialDelayMs, maxDelayMs, delaysMs }: RetryPolicy): FieldViolation[] {
   const violations: FieldViolation[] = [];
+  if (delaysMs && delaysMs.length > retriesLimit) {
+    violations.push({ field: 'delays', message: `must be at most ${retriesLimit}` });
+  }
+  if (delaysMs?.some((delayMs) => delayMs < shortestDelayMs || delayMs > longestDelayMs)) {
+    violations.push({ field: 'delays', message: 'must each be 0.01 seconds to 7 days' });
+  }
   if (maxRetries < 0 || maxRetries > retriesLimit) {
     violations.push({ field: 'max_retries', message: `must be 0 to ${retriesLimit}` });
   }

@@ -1,7 +1,8 @@
-import type { Agent } from 'undici';
-import { type AttemptResult, attemptTimeoutMs } from './job.ts';
+import type { Dispatcher } from 'undici';
+import { rounded, watchRequest } from './connection-times.ts';
+import { type AttemptResult, attemptTimeoutMs, type HeaderPair } from './job.ts';
 import { parseRetryAfter } from './retry-policy.ts';
-import { type SigningSecret, signatureHeaders } from './sign.ts';
+import { type SigningSecrets, signatureHeaders } from './sign.ts';
 
 /** One call to make. */
 export interface Outgoing {
@@ -14,52 +15,75 @@ export interface Outgoing {
 
 const responseLimitBytes = 16 * 1024;
 const userAgent = 'rms-webhooks/0.1';
+/** Of an answer's headers the log keeps so many, each so long at most. */
+const headersKept = 64;
+const headerLimit = 1_024;
 
 /**
  * Makes one attempt: a signed POST whose whole answer, body included, has 10 seconds. Never rejects: whatever goes wrong
  * is the attempt's result. Only 200 is success; a redirect is an answer like any other.
  */
-export async function send(agent: Agent, secret: SigningSecret, outgoing: Outgoing): Promise<AttemptResult> {
-  const { url, eventId, requestId, traceparent, body } = outgoing;
+export async function send(
+  agent: Dispatcher,
+  secrets: SigningSecrets,
+  { url, eventId, requestId, traceparent, body }: Outgoing,
+): Promise<AttemptResult> {
   const startedAt = new Date();
   const startedAtMs = performance.now();
-  const result = (statusCode: number, error: string, responseBody: Buffer, retryAfterMs?: number): AttemptResult => ({
-    startedAt,
-    statusCode,
-    error,
-    durationMs: Math.round(performance.now() - startedAtMs),
-    responseBody,
-    retryAfterMs,
-  });
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'x-request-id': requestId,
+    ...signatureHeaders(secrets, eventId, body, startedAt.getTime()),
+    ...(traceparent ? { traceparent } : {}),
+  };
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), attemptTimeoutMs);
+  const { origin, pathname, search } = new URL(url);
+  const options = { origin, path: pathname + search, method: 'POST' as const, body, headers, signal: abort.signal };
+  const { watch, begun } = watchRequest(() => agent.request(options));
+  let firstByteMs: number | undefined;
+  const result = (answer: Pick<AttemptResult, 'statusCode' | 'error'> & Partial<AttemptResult>): AttemptResult => ({
+    startedAt,
+    durationMs: Math.round(performance.now() - startedAtMs),
+    timings: { ...watch.times, firstByte: firstByteMs },
+    address: watch.address,
+    requestHeaders: Object.entries(headers),
+    responseHeaders: [],
+    responseBody: Buffer.alloc(0),
+    retryAfterMs: undefined,
+    ...answer,
+  });
   try {
-    const { origin, pathname, search } = new URL(url);
-    const response = await agent.request({
-      origin,
-      path: pathname + search,
-      method: 'POST',
-      body,
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': userAgent,
-        'x-request-id': requestId,
-        ...signatureHeaders(secret, eventId, body, startedAt.getTime()),
-        ...(traceparent ? { traceparent } : {}),
-      },
-      signal: abort.signal,
-    });
+    const response = await begun;
+    firstByteMs = rounded(performance.now() - (watch.sentAtMs ?? startedAtMs));
+    const { statusCode } = response;
     const responseBody = await readStart(response.body);
-    const { statusCode, headers } = response;
-    if (statusCode === 200) return result(200, '', responseBody);
-    const retryAfter = headers['retry-after'];
-    const asked = statusCode === 429 || statusCode === 503 ? String(retryAfter ?? '') || undefined : undefined;
-    return result(statusCode, `status: ${statusCode}`, responseBody, parseRetryAfter(asked, Date.now()));
+    const retryAfter = String(response.headers['retry-after'] ?? '') || undefined;
+    const asked = statusCode === 429 || statusCode === 503 ? retryAfter : undefined;
+    return result({
+      statusCode,
+      error: statusCode === 200 ? '' : `status: ${statusCode}`,
+      responseHeaders: headerPairs(response.headers),
+      responseBody,
+      retryAfterMs: parseRetryAfter(asked, Date.now()),
+    });
   } catch (error) {
-    return result(0, describe(error), Buffer.alloc(0));
+    return result({ statusCode: 0, error: describe(error, watch.brokenBy()) });
   } finally {
     clearTimeout(timer);
   }
+}
+
+function headerPairs(headers: Record<string, string | string[] | undefined>): HeaderPair[] {
+  return Object.entries(headers)
+    .flatMap(([name, value]) => [value ?? []].flat().map((one): HeaderPair => [name, clean(one)]))
+    .slice(0, headersKept);
+}
+
+/** PostgreSQL's JSON holds no NUL. */
+function clean(value: string): string {
+  return value.slice(0, headerLimit).replaceAll('\0', '\ufffd');
 }
 
 /** Reads the whole answer, so that the connection can be used again, and keeps its start. */
@@ -79,9 +103,14 @@ async function readStart(body: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A short class and text, which the delivery log shows. */
-function describe(error: unknown): string {
-  const { name, code = '', message } = error as { name: string; code?: string; message: string };
+/**
+ * A short class and text, which the delivery log shows.
+ * @param cause a connection that ends in the middle is all that the error tells: an endpoint that wants no certificate of
+ * ours says so once it is made, and ends it
+ */
+function describe(error: unknown, cause?: Error): string {
+  const ended = (error as { code?: string }).code === 'UND_ERR_SOCKET';
+  const { name, code = '', message } = ((ended && cause) || error) as { name: string; code?: string; message: string };
   if (name === 'AbortError') return 'timeout: no complete answer within 10 s';
   if (code === 'BLOCKED_ADDRESS') return `blocked: ${message}`;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect: timed out';

@@ -20,6 +20,6 @@ export interface Settlement {
 export function settle(job: DeliveryJob, result: AttemptResult): Settlement {
   if (result.statusCode === 200) return { status: 'delivered', dueInMs: undefined, gone: false };
   if (result.statusCode === 410) return { status: 'failed', dueInMs: undefined, gone: true };
-  const dueInMs = nextDelayMs(job.retryPolicy, job.tries + 1, result.retryAfterMs);
+  const dueInMs = nextDelayMs(job.endpoint.retryPolicy, job.tries + 1, result.retryAfterMs);
   return { status: dueInMs === undefined ? 'failed' : 'pending', dueInMs, gone: false };
 }

@@ -8,22 +8,35 @@ export interface SigningSecret {
   readonly bytes: Buffer;
 }
 
+/** What a delivery is signed with. */
+export interface SigningSecrets {
+  readonly current: SigningSecret;
+  /** While the overlap of a rotation runs. */
+  readonly previous: SigningSecret | undefined;
+}
+
 export function toSigningSecret(text: string): SigningSecret {
   return { text, bytes: Buffer.from(text.slice('whsec_'.length), 'base64') };
 }
 
 /**
  * The signature headers of one delivery attempt. `x-service-signature` is the specification's: lowercase hex HMAC-SHA-256
- * of the raw body, keyed with the whole secret text. The others are Standard Webhooks': base64 HMAC-SHA-256 over
- * "id.timestamp.body", keyed with the secret's bytes.
+ * of the raw body, keyed with the whole secret text; always the current one. The others are Standard Webhooks': base64
+ * HMAC-SHA-256 over "id.timestamp.body", keyed with the secret's bytes; one for each secret that holds, the current first.
  */
-export function signatureHeaders(secret: SigningSecret, eventId: string, body: Uint8Array, nowMs: number) {
+export function signatureHeaders(
+  { current, previous }: SigningSecrets,
+  eventId: string,
+  body: Uint8Array,
+  nowMs: number,
+) {
   const timestamp = String(Math.floor(nowMs / 1000));
-  const standard = createHmac('sha256', secret.bytes).update(`${eventId}.${timestamp}.`).update(body).digest('base64');
+  const standard = ({ bytes }: SigningSecret) =>
+    `v1,${createHmac('sha256', bytes).update(`${eventId}.${timestamp}.`).update(body).digest('base64')}`;
   return {
-    'x-service-signature': createHmac('sha256', secret.text).update(body).digest('hex'),
+    'x-service-signature': createHmac('sha256', current.text).update(body).digest('hex'),
     'webhook-id': eventId,
     'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${standard}`,
+    'webhook-signature': previous ? `${standard(current)} ${standard(previous)}` : standard(current),
   };
 }

@@ -3,12 +3,12 @@ import type { Logger } from '@rms/service';
 import { LRUCache } from 'lru-cache';
 import type { DeliveryJob } from './job.ts';
 import type { SecretCache } from './secret-cache.ts';
-import type { SigningSecret } from './sign.ts';
+import type { SigningSecrets } from './sign.ts';
 
 /** Opens the secrets of deliveries, and knows the webhooks where that has failed. */
 export interface Signers {
   /** Undefined if no configured key opens the secret; says so once a minute for each webhook. */
-  signerOf(job: DeliveryJob): SigningSecret | undefined;
+  signerOf(job: DeliveryJob): SigningSecrets | undefined;
   /** Webhooks whose secret did not open within the last minute. */
   unsignable(): string[];
 }
@@ -24,7 +24,7 @@ export function createSigners(secrets: SecretCache, log: Logger): Signers {
   return {
     signerOf(job) {
       try {
-        const secret = secrets.open(job);
+        const secret = secrets.open(job.webhookId, job.endpoint);
         failed.delete(job.webhookId);
         return secret;
       } catch (err) {

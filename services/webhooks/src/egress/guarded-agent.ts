@@ -1,5 +1,6 @@
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { Agent, buildConnector } from 'undici';
+import { measureConnect, noteConnected } from '../delivery/connection-times.ts';
 import type { Resolve } from './resolve.ts';
 
 /** A call was refused because of where it would have gone. */
@@ -15,6 +16,8 @@ export interface GuardedAgentOptions {
   readonly resolve: Resolve;
   /** Certificate authorities that are trusted instead of Node's. */
   readonly ca?: string;
+  /** What is shown to endpoints that ask for a certificate; PEM. */
+  readonly client?: { readonly cert: string; readonly key: string };
 }
 
 const connectTimeoutMs = 5_000;
@@ -25,7 +28,7 @@ const connectTimeoutMs = 5_000;
  * peer of the socket. Redirects are not followed.
  */
 export function createGuardedAgent(options: GuardedAgentOptions): Agent {
-  const { allowHttp, permitted, resolve, ca } = options;
+  const { allowHttp, permitted, resolve, ca, client } = options;
 
   const lookup: LookupFunction = (hostname, { all, family }, callback) => {
     resolve(hostname).then(
@@ -55,6 +58,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
     minVersion: 'TLSv1.2',
     rejectUnauthorized: true,
     ...(ca ? { ca } : {}),
+    ...client,
     lookup,
   } as buildConnector.BuildOptions);
 
@@ -73,15 +77,18 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
       if (isIP(host) !== 0 && !permitted(host)) {
         return callback(new BlockedAddressError(`${host} is not a public address`), null);
       }
-      dial(target, (error, socket) => {
+      const measured = measureConnect();
+      const dialled = dial(target, (error, socket) => {
         if (error || !socket) return callback(error ?? new Error('no socket'), null);
         const peer = socket.remoteAddress;
         if (!peer || !permitted(peer)) {
           socket.destroy();
           return callback(new BlockedAddressError('connected to an address that is not public'), null);
         }
+        noteConnected(socket, measured.times());
         callback(null, socket);
       });
+      measured.watch(dialled as unknown as Socket | undefined);
     },
   });
 }

@@ -2,58 +2,83 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Queryable } from '@rms/db';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
-import { type JobEvent, type JobRow, toJob } from '../delivery/delivery-queries.ts';
+import { endpointColumns, type JobRow } from '../delivery/endpoint-queries.ts';
 import { type DeliveryJob, leaseMs } from '../delivery/job.ts';
+import { type JobEvent, toJob } from '../delivery/lease-queries.ts';
 
 /**
- * Makes a delivery for each active webhook that wants an event, and stores the events that some webhook wants, in one
- * statement; up to `room` of the deliveries are leased by this instance at once, the others are due. The id of a delivery
- * is made from event and webhook (docs/adr/0006): an event that comes again makes nothing. Answers with the leased ones.
+ * Stores events, each once, with its place in the feed of its tenant, and makes a delivery for each webhook that wants
+ * one; up to `room` of the deliveries are leased by this instance at once, the others are due. For a webhook that is
+ * disabled the log says that it was skipped. An event that comes again is there already, and makes nothing. Answers with
+ * the leased ones. Runs in a transaction: see {@link lockFeeds}.
  */
-export async function fanOut(db: Queryable, events: readonly ResourceEvent[], room: number): Promise<DeliveryJob[]> {
+export async function fanOut(tx: Queryable, events: readonly ResourceEvent[], room: number): Promise<DeliveryJob[]> {
+  await lockFeeds(tx, events);
   const leasedAtMs = performance.now();
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
-  const { rows } = await db.query<JobRow>({
+  const ids = [...jobEvents.keys()].sort();
+  const { rows } = await tx.query<JobRow>({
     name: 'fan-out',
     text: `
       with incoming as (
-        select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[],
-                             $8::text[], $9::bytea[], $10::timestamptz[])
-            as e (workspace_id, environment, event_id, type, resource_id, sequence, request_id, traceparent, body,
-                  created_at)
+        select e.*, f.last_position + row_number() over (partition by workspace_id, environment order by id) as position
+          from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
+                      $9::bytea[], $10::timestamptz[])
+            as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at)
+          join webhooks.feeds as f using (workspace_id, environment)
+         where (workspace_id, environment, id) not in (
+                 select workspace_id, environment, id from webhooks.events
+                  where id >= $13 and id <= $14
+                    and (workspace_id, environment, id) in (select * from unnest($1::text[], $2::text[], $3::text[])))
+      ), counted as (
+        update webhooks.feeds as f set last_position = last.position
+          from (select workspace_id, environment, max(position) as position from incoming group by 1, 2) as last
+         where f.workspace_id = last.workspace_id and f.environment = last.environment
+      ), stored as (
+        insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
+                                     traceparent, body, created_at)
+        select workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent, body,
+               created_at
+          from incoming
       ), matched as (
-        select 'dlv_' || substr(i.event_id, 5, 10) || substr(md5(i.event_id || '/' || w.id), 1, 16) as id,
-               i.workspace_id, i.environment, i.event_id, i.type, i.resource_id, i.request_id,
-               w.id as webhook_id, w.url, w.secret_sealed, w.secret_version, w.max_retries, w.initial_delay_ms,
-               w.max_delay_ms, row_number() over () <= $12 as leased
+        select 'dlv_' || substr(i.id, 5, 10) || substr(md5(i.id || '/' || w.id), 1, 16) as id,
+               i.workspace_id, i.environment, i.id as event_id, i.type, i.resource_id, i.sequence, i.request_id,
+               w.id as webhook_id, w.status, w.ordered,
+               w.ordered and (
+                 row_number() over (partition by w.id, w.ordered, i.resource_id order by i.sequence) > 1
+                 or exists (select from webhooks.deliveries as d
+                             where d.ordered and d.webhook_id = w.id and d.resource_id = i.resource_id)
+               ) as waits, ${endpointColumns}
           from incoming as i
           join webhooks.webhooks as w
-            on w.workspace_id = i.workspace_id and w.environment = i.environment and w.status = 'active'
+            on w.workspace_id = i.workspace_id and w.environment = i.environment
            and (w.events @> array['*'] or w.events @> array[i.type])
-      ), stored as (
-        insert into webhooks.events (workspace_id, environment, id, type, resource_id, sequence, request_id,
-                                     traceparent, body, created_at)
-        select workspace_id, environment, event_id, type, resource_id, sequence, request_id, traceparent, body,
-               created_at
-          from incoming as i
-         where exists (select from matched as m where m.event_id = i.event_id)
-            on conflict do nothing
+      ), chosen as (
+        select *, not waits and row_number() over (order by waits, event_id) <= $12 as leased
+          from matched where status = 'active'
       ), made as (
         insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
-                                         request_id, status, lease, due_at)
-        select workspace_id, environment, id, event_id, webhook_id, type, resource_id, request_id, 'pending', 1,
-               case when leased then now() + $11 * interval '1 millisecond' else now() end
-          from matched
-            on conflict do nothing
-        returning workspace_id, environment, id
+                                         sequence, request_id, ordered, lease, due_at)
+        select workspace_id, environment, id, event_id, webhook_id, type, resource_id, sequence, request_id, ordered, 1,
+               case when waits then null
+                    when leased then now() + $11 * interval '1 millisecond'
+                    else now() end
+          from chosen
+      ), skipped as (
+        insert into webhooks.delivery_log (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
+                                           request_id, status, origin, attempts, created_at)
+        select workspace_id, environment, id, event_id, webhook_id, type, resource_id, request_id, 'skipped', 'event',
+               '[]', now()
+          from matched where status <> 'active'
       )
-      select m.workspace_id, m.environment, m.id, m.event_id, m.webhook_id, m.url, m.secret_sealed, m.secret_version,
-             m.max_retries, m.initial_delay_ms, m.max_delay_ms, 0 as tries, 1 as lease
-        from made join matched as m using (workspace_id, environment, id)
-       where m.leased`,
+      select c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
+             0 as tries, 1 as lease, c.url, c.secret_sealed, c.secret_version, c.previous_secret_sealed,
+             c.previous_secret_until, c.client_certificate, c.client_key_sealed, c.max_retries, c.initial_delay_ms,
+             c.max_delay_ms, c.retry_delays_ms
+        from chosen as c where c.leased`,
     values: [
       events.map(({ workspaceId }) => workspaceId),
-      events.map(({ environment }) => (environment === Environment.LIVE ? 'live' : 'sandbox')),
+      events.map(environmentOf),
       events.map(({ id }) => id),
       events.map(({ type }) => type),
       events.map(({ resourceId }) => resourceId),
@@ -64,11 +89,35 @@ export async function fanOut(db: Queryable, events: readonly ResourceEvent[], ro
       events.map(({ createTime }) => (createTime ? timestampDate(createTime) : new Date())),
       leaseMs,
       room,
+      ids[0],
+      ids.at(-1),
     ],
   });
   return rows.map((row) => toJob(row, jobEvents.get(row.event_id) as JobEvent, leasedAtMs));
 }
 
-function toJobEvent({ requestId, traceparent, body }: ResourceEvent): JobEvent {
-  return { requestId, traceparent, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
+/**
+ * Holds the feeds of the events' tenants until the commit: what is counted becomes visible in its order, without gaps. A
+ * statement that begins after that sees every event that was stored before, so that none is stored twice. Always in one
+ * order, so that two instances never wait for each other.
+ */
+async function lockFeeds(tx: Queryable, events: readonly ResourceEvent[]): Promise<void> {
+  const tenants = [...new Set(events.map((event) => `${event.workspaceId} ${environmentOf(event)}`))].sort();
+  await tx.query({
+    name: 'feeds-lock',
+    text: `
+      insert into webhooks.feeds as f (workspace_id, environment, last_position)
+      select workspace_id, environment, 0
+        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, place) order by place
+          on conflict (workspace_id, environment) do update set last_position = f.last_position`,
+    values: [tenants.map((tenant) => tenant.split(' ')[0]), tenants.map((tenant) => tenant.split(' ')[1])],
+  });
+}
+
+function environmentOf({ environment }: ResourceEvent): 'live' | 'sandbox' {
+  return environment === Environment.LIVE ? 'live' : 'sandbox';
+}
+
+function toJobEvent({ traceparent, body }: ResourceEvent): JobEvent {
+  return { traceparent, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
 }

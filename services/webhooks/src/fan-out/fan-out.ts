@@ -1,10 +1,12 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { ConsumedRecord, EventBus } from '@rms/bus';
-import type { Pool } from '@rms/db';
+import { inTransaction, type Pool } from '@rms/db';
+import { idTime, isId } from '@rms/ids';
 import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
 import type { DeliveryEngine } from '../delivery/engine.ts';
+import { hasPartition } from '../log/partition-queries.ts';
 import { fanOut } from './fan-out-queries.ts';
 
 export interface FanOutParts {
@@ -29,7 +31,7 @@ export function createFanOut({ pool, bus, topic, group, engine, log }: FanOutPar
       const events = unique(batches.flat());
       for (let i = 0; i < events.length; i += eventsAtOnce) {
         const room = engine.room();
-        const jobs = await fanOut(pool, events.slice(i, i + eventsAtOnce), room);
+        const jobs = await inTransaction(pool, (tx) => fanOut(tx, events.slice(i, i + eventsAtOnce), room));
         engine.deliver(jobs);
         // There may be more of them than there was room for.
         if (jobs.length >= room) engine.wake();
@@ -59,8 +61,12 @@ export function createFanOut({ pool, bus, topic, group, engine, log }: FanOutPar
 function decode(record: ConsumedRecord, log: Logger): ResourceEvent | undefined {
   try {
     const event = fromBinary(ResourceEventSchema, record.value);
-    if (event.id !== '' && event.workspaceId !== '' && event.body.length > 0) return event;
-    throw new Error('it names no event');
+    if (!isId('evt', event.id) || event.workspaceId === '' || event.body.length === 0) {
+      throw new Error('it names no event');
+    }
+    // It could not be stored, now or later.
+    if (!hasPartition(idTime(event.id), Date.now())) throw new Error('it is too old, or of the future');
+    return event;
   } catch (err) {
     const { partition, offset, headers } = record;
     log.error(

@@ -2,7 +2,7 @@ import type { Queryable } from '@rms/db';
 import { deliveriesOfEvent } from './log-queries.ts';
 
 /**
- * Erases the bodies of all events of up to 500 resources that are deleted and none of whose deliveries is pending.
+ * Erases the bodies of all events of up to 500 resources that are deleted and none of whose deliveries is under way.
  * Answers with how many bodies are gone.
  */
 export async function eraseDeleted(db: Queryable): Promise<number> {
@@ -14,7 +14,7 @@ export async function eraseDeleted(db: Queryable): Promise<number> {
                select from webhooks.events as e
                  join webhooks.deliveries as d on ${deliveriesOfEvent}
                 where e.workspace_id = x.workspace_id and e.environment = x.environment
-                  and e.resource_id = x.resource_id and d.status = 'pending')
+                  and e.resource_id = x.resource_id)
        limit 500
     )
     update webhooks.events as e set body = null

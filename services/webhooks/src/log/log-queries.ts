@@ -1,17 +1,8 @@
-import type { Queryable } from '@rms/db';
+import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import type { Environment, WebhookStatus } from '../subscription/webhook.ts';
 import type { WebhookScope } from '../subscription/webhook-queries.ts';
-
-export type LoggedStatus = 'pending' | 'delivered' | 'failed';
-
-export interface LoggedAttempt {
-  readonly number: number;
-  /** ISO 8601. */
-  readonly startedAt: string;
-  readonly statusCode: number;
-  readonly error: string;
-  readonly durationMs: number;
-}
+import type { LoggedAttempt } from './attempt.ts';
+import { Conditions, type LogFilter, type LoggedStatus, type LogSource, sourcesOf } from './log-filter.ts';
 
 export interface LoggedDelivery {
   readonly workspaceId: string;
@@ -23,20 +14,106 @@ export interface LoggedDelivery {
   readonly resourceId: string;
   readonly requestId: string;
   readonly status: LoggedStatus;
+  readonly origin: string;
   readonly createdAt: Date;
   readonly dueAt: Date | null;
   readonly attempts: readonly LoggedAttempt[];
 }
 
-/** Which deliveries; what is undefined does not count. */
-export interface LogFilter {
-  readonly id?: string | undefined;
-  readonly webhookId?: string | undefined;
-  readonly status?: LoggedStatus | undefined;
-  readonly requestId?: string | undefined;
-  readonly eventId?: string | undefined;
-  /** Only those with a smaller id: older ones. */
-  readonly before?: string | undefined;
+export interface LogPage {
+  readonly deliveries: LoggedDelivery[];
+  /** Where to go on; undefined: there are no more. */
+  readonly next: string | undefined;
+}
+
+/**
+ * Rows that are read for a page at most. A filter that few of them pass gives a short page, and where to go on: no
+ * question reads the whole log.
+ */
+const readAtMost = 5_000;
+
+const columns: Readonly<Record<LogSource, string>> = {
+  deliveries: `case when tries > 0 then 'retrying' else 'pending' end as status, due_at as "dueAt"`,
+  delivery_log: 'status, null as "dueAt"',
+};
+const common = `workspace_id as "workspaceId", environment, id, event_id as "eventId", event_type as "eventType",
+            webhook_id as "webhookId", resource_id as "resourceId", request_id as "requestId", origin,
+            created_at as "createdAt", attempts`;
+
+/**
+ * Deliveries, newest first, each with all its attempts. All is read from one snapshot: a delivery that goes from the queue
+ * into the log, or back, is there once.
+ */
+export function readDeliveries(pool: Pool, scope: WebhookScope, filter: LogFilter, limit: number): Promise<LogPage> {
+  return inTransaction(pool, async (tx) => {
+    await tx.query('set transaction isolation level repeatable read, read only');
+    return readPage(tx, scope, filter, limit);
+  });
+}
+
+async function readPage(tx: Queryable, scope: WebhookScope, filter: LogFilter, limit: number): Promise<LogPage> {
+  const byEvent = filter.requestId !== undefined || filter.eventId !== undefined || filter.resourceId !== undefined;
+  const read = byEvent ? readByEvents : readRange;
+  const parts: LogPage[] = [];
+  for (const source of sourcesOf(filter)) parts.push(await read(tx, source, scope, filter, limit));
+  // Below the lowest id that all sources have been read to, nothing is known.
+  const readTo =
+    parts
+      .map(({ next }) => next ?? '')
+      .sort()
+      .at(-1) ?? '';
+  const found = parts
+    .flatMap(({ deliveries }) => deliveries)
+    .filter(({ id }) => id >= readTo)
+    .sort((a, b) => (a.id < b.id ? 1 : -1));
+  const deliveries = found.slice(0, limit);
+  const next = found.length > limit ? deliveries.at(-1)?.id : readTo || undefined;
+  return { deliveries, next };
+}
+
+/** Reads one range of one index of each environment. */
+async function readRange(
+  db: Queryable,
+  source: LogSource,
+  scope: WebhookScope,
+  filter: LogFilter,
+  limit: number,
+): Promise<LogPage> {
+  const conditions = new Conditions(scope, filter, source);
+  conditions.addOthers(filter, source);
+  const { indexed, others, values } = conditions;
+  const readLimit = others.length > 0 ? readAtMost : limit + 1;
+  const { rows } = await db.query<LoggedDelivery>(
+    `with passed as materialized (
+       select d.* from unnest($2::text[]) as scope (environment)
+        cross join lateral (
+              select * from webhooks.${source} as d
+               where d.environment = scope.environment and ${indexed.join(' and ')}
+               order by d.id desc limit ${conditions.place(readLimit)}
+             ) as d
+     )
+     select ${common}, ${columns[source]} from passed
+      ${others.length > 0 ? `where ${others.join(' and ')}` : ''}
+      order by id desc limit ${conditions.place(limit + 1)}`,
+    values,
+  );
+  if (others.length === 0 || rows.length > limit) return { deliveries: rows, next: rows[limit]?.id };
+  return { deliveries: rows, next: await lowestRead(db, source, scope, filter) };
+}
+
+/** The id that a read which was cut has come to; undefined if it was not cut. */
+async function lowestRead(db: Queryable, source: LogSource, scope: WebhookScope, filter: LogFilter) {
+  const conditions = new Conditions(scope, filter, source);
+  const { rows } = await db.query<{ id: string | null }>(
+    `select max(d.id) as id from unnest($2::text[]) as scope (environment)
+      cross join lateral (
+            select id from webhooks.${source} as d
+             where d.environment = scope.environment and ${conditions.indexed.join(' and ')}
+             order by d.id desc offset ${conditions.place(readAtMost - 1)} limit 1
+           ) as d`,
+    conditions.values,
+  );
+  return rows[0]?.id ?? undefined;
 }
 
 /** From an event to its deliveries by the primary key: an event's time leads the ids of its deliveries. */
@@ -44,42 +121,36 @@ export const deliveriesOfEvent = `d.workspace_id = e.workspace_id and d.environm
             and d.id >= 'dlv_' || substr(e.id, 5, 10) and d.id < 'dlv_' || substr(e.id, 5, 10) || '~'
             and d.event_id = e.id`;
 
-/** Deliveries, newest first, each with all its attempts. */
-export async function readDeliveries(
+/** Those of the events of a request or a resource, or of one event. */
+async function readByEvents(
   db: Queryable,
-  { workspaceId, environments }: WebhookScope,
+  source: LogSource,
+  scope: WebhookScope,
   filter: LogFilter,
   limit: number,
-): Promise<LoggedDelivery[]> {
-  const values: unknown[] = [workspaceId, environments, limit];
-  const conditions = ['d.workspace_id = $1', 'd.environment = any($2)'];
-  const add = (condition: string, value: string | undefined) => {
-    if (value !== undefined) conditions.push(`${condition} $${values.push(value)}`);
-  };
-  add('d.id =', filter.id);
-  add('d.webhook_id =', filter.webhookId);
-  add('d.status =', filter.status);
-  add('e.workspace_id = $1 and e.environment = any($2) and e.request_id =', filter.requestId);
-  add('e.workspace_id = $1 and e.environment = any($2) and e.id =', filter.eventId);
-  add('d.id <', filter.before);
-  const deliveries = 'webhooks.deliveries as d';
-  const byEvent = filter.requestId !== undefined || filter.eventId !== undefined;
+): Promise<LogPage> {
+  const conditions = new Conditions(scope, filter, source);
+  conditions.addOthers(filter, source);
+  const ofEvents = ['e.workspace_id = $1', 'e.environment = any($2)'];
+  for (const [column, value] of [
+    ['e.request_id', filter.requestId],
+    ['e.id', filter.eventId],
+    ['e.resource_id', filter.resourceId],
+  ] as const) {
+    if (value !== undefined) ofEvents.push(`${column} = ${conditions.place(value)}`);
+  }
+  const all = [...ofEvents, ...conditions.indexed, ...conditions.others.map((condition) => `d.${condition}`)];
   const { rows } = await db.query<LoggedDelivery>(
-    `select d.workspace_id as "workspaceId", d.environment, d.id, d.event_id as "eventId",
-            d.event_type as "eventType", d.webhook_id as "webhookId", d.resource_id as "resourceId",
-            d.request_id as "requestId", d.status, d.created_at as "createdAt", d.due_at as "dueAt",
-            coalesce((
-              select json_agg(json_build_object('number', a.number, 'startedAt', a.started_at, 'statusCode',
-                              a.status_code, 'error', a.error, 'durationMs', a.duration_ms) order by a.number)
-                from webhooks.attempts as a
-               where a.workspace_id = d.workspace_id and a.environment = d.environment and a.delivery_id = d.id
-            ), '[]') as attempts
-       from ${byEvent ? `webhooks.events as e join ${deliveries} on ${deliveriesOfEvent}` : deliveries}
-      where ${conditions.join(' and ')}
-      order by d.id desc limit $3`,
-    values,
+    `select ${common}, ${columns[source]}
+       from (
+              select d.* from webhooks.events as e join webhooks.${source} as d on ${deliveriesOfEvent}
+               where ${all.join(' and ')}
+               order by d.id desc limit ${conditions.place(limit + 1)}
+            ) as found
+      order by id desc`,
+    conditions.values,
   );
-  return rows;
+  return { deliveries: rows, next: rows[limit]?.id };
 }
 
 /** Whether the webhook of a delivery can be called and the event has its body; undefined: there is no such delivery. */
@@ -90,54 +161,53 @@ export async function readRedeliverable(
 ): Promise<{ webhookStatus: WebhookStatus | null; hasBody: boolean } | undefined> {
   const { rows } = await db.query<{ webhookStatus: WebhookStatus | null; hasBody: boolean }>(
     `select w.status as "webhookStatus", coalesce(e.body is not null, false) as "hasBody"
-       from webhooks.deliveries as d
+       from (
+              select workspace_id, environment, webhook_id, event_id from webhooks.deliveries
+               where workspace_id = $1 and environment = any($2) and id = $3
+              union all
+              select workspace_id, environment, webhook_id, event_id from webhooks.delivery_log
+               where workspace_id = $1 and environment = any($2) and id = $3
+            ) as d
        left join webhooks.webhooks as w
               on w.workspace_id = d.workspace_id and w.environment = d.environment and w.id = d.webhook_id
        left join webhooks.events as e
-              on e.workspace_id = d.workspace_id and e.environment = d.environment and e.id = d.event_id
-      where d.workspace_id = $1 and d.environment = any($2) and d.id = $3`,
+              on e.workspace_id = d.workspace_id and e.environment = d.environment and e.id = d.event_id`,
     [scope.workspaceId, scope.environments, id],
   );
   return rows[0];
 }
 
+/** SQL that takes deliveries that are selected as `again` (workspace_id, environment, id) out of the log, into the queue. */
+export const backIntoQueue = (origin: string) => `
+     taken as (
+       delete from webhooks.delivery_log as d using again
+        where d.workspace_id = again.workspace_id and d.environment = again.environment and d.id = again.id
+       returning d.*
+     )
+     insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
+                                      sequence, request_id, origin, attempts, lease, due_at, created_at)
+     select workspace_id, environment, id, event_id, webhook_id, event_type, resource_id, 0, request_id, ${origin},
+            attempts, lease + 1, now(), created_at
+       from taken`;
+
 /**
  * Makes one delivery due now, with a full set of retries. An attempt that is under way is logged, and decides nothing any
- * more: its lease is not the last one.
+ * more unless it arrives: its lease is not the last one.
  */
-export async function redeliver(db: Queryable, scope: WebhookScope, id: string): Promise<void> {
-  await db.query(
-    `update webhooks.deliveries set status = 'pending', tries = 0, due_at = now(), lease = lease + 1
+export async function redeliver(tx: Queryable, scope: WebhookScope, id: string): Promise<void> {
+  const values = [scope.workspaceId, scope.environments, id];
+  const { rowCount } = await tx.query(
+    `update webhooks.deliveries
+        set tries = 0, due_at = now(), lease = lease + 1, origin = 'redelivery', ordered = false
       where workspace_id = $1 and environment = any($2) and id = $3`,
-    [scope.workspaceId, scope.environments, id],
+    values,
+  );
+  if (rowCount) return;
+  await tx.query(
+    `with again as (
+       select workspace_id, environment, id from webhooks.delivery_log
+        where workspace_id = $1 and environment = any($2) and id = $3
+     ),${backIntoQueue("'redelivery'")}`,
+    values,
   );
 }
-
-/** Makes all failed deliveries of a webhook since a time due now; answers with how many. */
-export async function replayFailed(
-  db: Queryable,
-  scope: WebhookScope,
-  webhookId: string,
-  since: Date,
-): Promise<number> {
-  const { rowCount } = await db.query(
-    `update webhooks.deliveries set status = 'pending', tries = 0, due_at = now(), lease = lease + 1
-      where ${failedSince}`,
-    [scope.workspaceId, scope.environments, webhookId, since],
-  );
-  return rowCount ?? 0;
-}
-
-/** How many {@link replayFailed} would take. */
-export async function countFailed(db: Queryable, scope: WebhookScope, webhookId: string, since: Date): Promise<number> {
-  const { rows } = await db.query<{ count: string }>(`select count(*) from webhooks.deliveries where ${failedSince}`, [
-    scope.workspaceId,
-    scope.environments,
-    webhookId,
-    since,
-  ]);
-  return Number(rows[0]?.count ?? 0);
-}
-
-const failedSince =
-  "workspace_id = $1 and environment = any($2) and webhook_id = $3 and status = 'failed' and created_at >= $4";

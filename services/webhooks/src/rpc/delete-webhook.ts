@@ -2,9 +2,10 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { failPending } from '../delivery/record-queries.ts';
 import { webhookChange } from '../subscription/webhook-audit.ts';
 import { toScope } from '../subscription/webhook-message.ts';
-import { failPending, lockWebhook, deleteWebhook as removeWebhook } from '../subscription/webhook-queries.ts';
+import { lockWebhook, deleteWebhook as removeWebhook } from '../subscription/webhook-queries.ts';
 import { found, type HandlerParts, translated } from './parts.ts';
 
 /** Removes a webhook and ends its pending deliveries; the log of what was sent stays. */
@@ -13,7 +14,7 @@ export function deleteWebhook({ pool }: HandlerParts): Handlers<typeof WebhooksS
     translated(() =>
       inTransaction(pool, async (tx) => {
         const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
-        await failPending(tx, webhook, webhook.id);
+        await failPending(tx, webhook);
         await removeWebhook(tx, webhook);
         await appendAudit(tx, context, [webhookChange('webhook.deleted', webhook)]);
         return {};

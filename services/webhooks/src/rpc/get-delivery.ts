@@ -8,7 +8,7 @@ import { found, type HandlerParts, translated } from './parts.ts';
 export function getDelivery({ pool }: HandlerParts): Handlers<typeof DeliveriesService>['getDelivery'] {
   return (request) =>
     translated(async () => {
-      const [delivery] = await readDeliveries(pool, toScope(request), { id: request.id }, 1);
-      return { delivery: toDeliveryMessage(found(delivery, 'delivery', request.id)) };
+      const { deliveries } = await readDeliveries(pool, toScope(request), { id: request.id }, 1);
+      return { delivery: toDeliveryMessage(found(deliveries[0], 'delivery', request.id)) };
     });
 }

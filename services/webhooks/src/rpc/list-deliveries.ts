@@ -1,3 +1,4 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { makePageToken, readPageToken } from '@rms/paging';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
@@ -8,14 +9,14 @@ import { checkPageSize, type HandlerParts, translated } from './parts.ts';
 
 const pageSizeLimit = 1_000;
 
-/** The delivery log, newest first. */
+/** The delivery log, newest first. A page may be short though more follow: see readDeliveries(). */
 export function listDeliveries({
   pool,
   pageTokenKeys,
 }: HandlerParts): Handlers<typeof DeliveriesService>['listDeliveries'] {
   return (request) =>
     translated(async () => {
-      const { pageSize, pageToken, webhookId, requestId, eventId } = request;
+      const { pageSize, pageToken, webhookId, requestId, eventId, eventType, resourceId, since, until } = request;
       checkPageSize(pageSize, pageSizeLimit);
       const scope = toScope(request);
       const status = fromDeliveryStatus(request.status);
@@ -23,17 +24,19 @@ export function listDeliveries({
         webhookId: webhookId || undefined,
         requestId: requestId || undefined,
         eventId: eventId || undefined,
+        eventType: eventType || undefined,
+        resourceId: resourceId || undefined,
+        since: since && timestampDate(since),
+        until: until && timestampDate(until),
         status,
       };
       const binding = ['deliveries', scope.workspaceId, ...scope.environments, JSON.stringify(filter)].join('\n');
       const start = readPageToken(pageTokenKeys, binding, pageToken);
-      const rows = await readDeliveries(pool, scope, { ...filter, before: start?.keys[0] }, pageSize + 1);
-      const items = rows.slice(0, pageSize);
-      const last = rows.length > pageSize ? items.at(-1) : undefined;
+      const { deliveries, next } = await readDeliveries(pool, scope, { ...filter, before: start?.keys[0] }, pageSize);
       const page = (start?.page ?? 1) + 1;
       return {
-        deliveries: items.map(toDeliveryMessage),
-        nextPageToken: last ? makePageToken(pageTokenKeys, binding, { direction: 'after', keys: [last.id], page }) : '',
+        deliveries: deliveries.map(toDeliveryMessage),
+        nextPageToken: next ? makePageToken(pageTokenKeys, binding, { direction: 'after', keys: [next], page }) : '',
       };
     });
 }

@@ -2,8 +2,8 @@ import { type Pool, translatePgError } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { Keys, SecretBox } from '@rms/secrets';
 import type { Logger } from '@rms/service';
-import type { Agent } from 'undici';
 import type { EgressConfig } from '../config.ts';
+import type { EndpointAgents } from '../delivery/endpoint-agents.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { SecretCache } from '../delivery/secret-cache.ts';
 import type { Resolve } from '../egress/resolve.ts';
@@ -14,7 +14,7 @@ export interface HandlerParts {
   readonly pool: Pool;
   readonly box: SecretBox;
   readonly secrets: SecretCache;
-  readonly agent: Agent;
+  readonly agents: EndpointAgents;
   readonly egress: EgressConfig;
   readonly permitted: (address: string) => boolean;
   readonly resolve: Resolve;
@@ -33,7 +33,7 @@ export async function translated<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** The thing, or `not_found`. */
-export function found<T>(thing: T | undefined, what: 'webhook' | 'delivery', id: string): T {
+export function found<T>(thing: T | undefined, what: 'webhook' | 'delivery' | 'replay', id: string): T {
   if (thing === undefined) throw new RmsError('not_found', { message: `There is no ${what} "${id}".` });
   return thing;
 }

@@ -1,3 +1,4 @@
+import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
@@ -19,9 +20,9 @@ export function redeliverDelivery(parts: HandlerParts): Handlers<typeof Deliveri
       );
       checkCallable(webhookStatus);
       if (!hasBody) throw new RmsError('conflict', { message: 'The body of its event is erased.' });
-      await redeliver(pool, scope, request.id);
+      await inTransaction(pool, (tx) => redeliver(tx, scope, request.id));
       engine.wake();
-      const [delivery] = await readDeliveries(pool, scope, { id: request.id }, 1);
-      return { delivery: toDeliveryMessage(found(delivery, 'delivery', request.id)) };
+      const { deliveries } = await readDeliveries(pool, scope, { id: request.id }, 1);
+      return { delivery: toDeliveryMessage(found(deliveries[0], 'delivery', request.id)) };
     });
 }

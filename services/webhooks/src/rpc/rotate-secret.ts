@@ -1,22 +1,31 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
+import { RmsError } from '@rms/errors';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { makeSecret } from '../subscription/webhook.ts';
+import { makeSecret, type Webhook } from '../subscription/webhook.ts';
 import { webhookChange } from '../subscription/webhook-audit.ts';
 import { toScope, toWebhookMessage } from '../subscription/webhook-message.ts';
 import { lockWebhook, updateWebhook } from '../subscription/webhook-queries.ts';
 import { found, type HandlerParts, translated } from './parts.ts';
 
-/** Deliveries that are leased from now on are signed with the new secret. */
+const longestOverlapMs = 7 * 24 * 3_600_000;
+
+/** Deliveries that are leased from now on are signed with the new secret, and for the overlap with the old one as well. */
 export function rotateSecret({ pool, box }: HandlerParts): Handlers<typeof WebhooksService>['rotateSecret'] {
   return (request, context) =>
     translated(async () => {
+      const overlapMs = request.overlap ? durationMs(request.overlap) : 0;
+      if (overlapMs < 0 || overlapMs > longestOverlapMs) {
+        throw new RmsError('invalid_request', { details: [{ field: 'overlap', message: 'must be 0 to 7 days' }] });
+      }
       const secret = makeSecret();
       const rotated = await inTransaction(pool, async (tx) => {
         const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
-        const rotated = {
+        const rotated: Webhook = {
           ...webhook,
+          ...previousOf(webhook, overlapMs),
           secretSealed: box.seal(secret, webhook.id),
           secretVersion: webhook.secretVersion + 1,
           updatedAt: new Date(),
@@ -27,4 +36,9 @@ export function rotateSecret({ pool, box }: HandlerParts): Handlers<typeof Webho
       });
       return { webhook: toWebhookMessage(rotated), secret };
     });
+}
+
+function previousOf({ secretSealed }: Webhook, overlapMs: number) {
+  if (overlapMs === 0) return { previousSecretSealed: undefined, previousSecretUntil: undefined };
+  return { previousSecretSealed: secretSealed, previousSecretUntil: new Date(Date.now() + overlapMs) };
 }

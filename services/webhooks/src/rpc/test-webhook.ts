@@ -1,26 +1,26 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/ids';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { send } from '../delivery/send.ts';
+import { toLoggedAttempt } from '../log/attempt.ts';
+import { toAttemptMessage } from '../log/delivery-message.ts';
 import { toScope } from '../subscription/webhook-message.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
 import { found, type HandlerParts, translated } from './parts.ts';
 
 /** Sends one sample event now, whatever the webhook's status and types; it is neither retried nor logged. */
 export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['testWebhook'] {
-  const { pool, agent, secrets } = parts;
+  const { pool, agents, secrets } = parts;
   return (request, { requestId }) =>
     translated(async () => {
       const webhook = found(await findWebhook(pool, toScope(request), request.id), 'webhook', request.id);
-      const secret = secrets.open({ ...webhook, webhookId: webhook.id });
       const eventId = newId('evt');
       const body = Buffer.from(JSON.stringify(sampleEvent(eventId)));
       const outgoing = { url: webhook.url, eventId, requestId: requestId || newId('req'), traceparent: '', body };
-      const { startedAt, statusCode, error, durationMs, responseBody } = await send(agent, secret, outgoing);
+      const result = await send(agents.of(webhook.id, webhook), secrets.open(webhook.id, webhook), outgoing);
       return {
-        attempt: { startTime: timestampFromDate(startedAt), statusCode, error, durationMs, number: 1 },
-        responseBody: responseBody.toString('utf8'),
+        attempt: toAttemptMessage({ ...toLoggedAttempt(result), number: 1 }),
+        responseBody: result.responseBody.toString('utf8'),
       };
     });
 }

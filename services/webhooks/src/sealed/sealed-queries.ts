@@ -11,6 +11,13 @@ export interface SealedStore {
 
 export const sealedStores: readonly SealedStore[] = [
   { name: 'webhooks', idColumn: 'id', sealedColumn: 'secret_sealed', live: 'true' },
+  {
+    name: 'webhooks',
+    idColumn: 'id',
+    sealedColumn: 'previous_secret_sealed',
+    live: 'previous_secret_until > now()',
+  },
+  { name: 'webhooks', idColumn: 'id', sealedColumn: 'client_key_sealed', live: 'client_key_sealed is not null' },
   { name: 'idempotency_keys', idColumn: 'key', sealedColumn: 'answer', live: 'expires_at > now()' },
 ];
 

@@ -22,17 +22,24 @@ export function toWebhookMessage(webhook: Webhook) {
       maxRetries,
       initialDelay: durationFromMs(initialDelayMs),
       maxDelay: durationFromMs(maxDelayMs),
+      delays: (webhook.retryPolicy.delaysMs ?? []).map(durationFromMs),
     },
     disableReason: webhook.disableReason ?? '',
+    ordered: webhook.ordered,
+    clientCertificate: webhook.clientCertificate ?? '',
+    ...(webhook.previousSecretUntil && webhook.previousSecretUntil.getTime() > Date.now()
+      ? { previousSecretExpireTime: timestampFromDate(webhook.previousSecretUntil) }
+      : {}),
   };
 }
 
-/** What is not sent of a policy stays as it is. */
+/** What is not sent of a policy stays as it is; a schedule of its own is given up unless it is sent. */
 export function fromRetryPolicyMessage(message: RetryPolicyMessage, current: RetryPolicy): RetryPolicy {
   return {
     maxRetries: message.maxRetries,
     initialDelayMs: message.initialDelay ? durationMs(message.initialDelay) : current.initialDelayMs,
     maxDelayMs: message.maxDelay ? durationMs(message.maxDelay) : current.maxDelayMs,
+    delaysMs: message.delays.length > 0 ? message.delays.map(durationMs) : undefined,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Queryable } from '@rms/db';
 import type { PageStart } from '@rms/paging';
+import { toEndpoint } from '../delivery/endpoint-queries.ts';
 import type { DisableReason, Environment, Tenant, Webhook, WebhookStatus } from './webhook.ts';
 
 interface WebhookRow {
@@ -12,15 +13,22 @@ interface WebhookRow {
   disable_reason: DisableReason | null;
   secret_sealed: Buffer;
   secret_version: number;
+  previous_secret_sealed: Buffer | null;
+  previous_secret_until: Date | null;
+  client_certificate: string | null;
+  client_key_sealed: Buffer | null;
+  ordered: boolean;
   max_retries: number;
   initial_delay_ms: string;
   max_delay_ms: string;
+  retry_delays_ms: string[] | null;
   created_at: Date;
   updated_at: Date;
 }
 
 const columns = `workspace_id, environment, id, url, events, status, disable_reason, secret_sealed, secret_version,
-  max_retries, initial_delay_ms, max_delay_ms, created_at, updated_at`;
+  previous_secret_sealed, previous_secret_until, client_certificate, client_key_sealed, ordered, max_retries,
+  initial_delay_ms, max_delay_ms, retry_delays_ms, created_at, updated_at`;
 
 /** Whose webhooks: one environment for API clients, both for operators. */
 export interface WebhookScope {
@@ -31,7 +39,8 @@ export interface WebhookScope {
 /** Stores a new webhook. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
-    `insert into webhooks.webhooks (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    `insert into webhooks.webhooks (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+       $14, $15, $16, $17, $18, $19, $20)`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
 }
@@ -41,7 +50,10 @@ export async function updateWebhook(tx: Queryable, webhook: Webhook): Promise<vo
   await tx.query(
     `update webhooks.webhooks
         set url = $4, events = $5, status = $6, disable_reason = $7, secret_sealed = $8, secret_version = $9,
-            max_retries = $10, initial_delay_ms = $11, max_delay_ms = $12, created_at = $13, updated_at = $14
+            previous_secret_sealed = $10, previous_secret_until = $11, client_certificate = $12,
+            client_key_sealed = $13, ordered = $14, max_retries = $15, initial_delay_ms = $16, max_delay_ms = $17,
+            retry_delays_ms = $18, created_at = $19, updated_at = $20,
+            failing_since = case when status = 'disabled' and $6 = 'active' then null else failing_since end
       where workspace_id = $1 and environment = $2 and id = $3`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
@@ -97,35 +109,6 @@ export async function readWebhooks(
   return { webhooks: backwards ? webhooks.reverse() : webhooks, total: Number(count.rows[0]?.total ?? 0) };
 }
 
-/** Disables a webhook whose endpoint is gone, unless it has another URL by now, and ends what is pending for it. */
-export async function disableGone(
-  db: Queryable,
-  { workspaceId, environment }: Tenant,
-  id: string,
-  url: string,
-): Promise<void> {
-  await db.query(
-    `with gone as (
-       update webhooks.webhooks set status = 'disabled', disable_reason = 'gone', updated_at = now()
-        where workspace_id = $1 and environment = $2 and id = $3 and url = $4 and status = 'active'
-       returning id
-     )
-     update webhooks.deliveries as d set status = 'failed', due_at = null
-       from gone
-      where d.workspace_id = $1 and d.environment = $2 and d.webhook_id = gone.id and d.status = 'pending'`,
-    [workspaceId, environment, id, url],
-  );
-}
-
-/** Ends what is pending for a webhook that is not called any more. It can be redelivered later. */
-export async function failPending(tx: Queryable, { workspaceId, environment }: Tenant, id: string): Promise<void> {
-  await tx.query(
-    `update webhooks.deliveries set status = 'failed', due_at = null
-      where workspace_id = $1 and environment = $2 and webhook_id = $3 and status = 'pending'`,
-    [workspaceId, environment, id],
-  );
-}
-
 function valuesOf(webhook: Webhook): unknown[] {
   return [
     webhook.id,
@@ -135,9 +118,15 @@ function valuesOf(webhook: Webhook): unknown[] {
     webhook.disableReason,
     webhook.secretSealed,
     webhook.secretVersion,
+    webhook.previousSecretSealed,
+    webhook.previousSecretUntil,
+    webhook.clientCertificate,
+    webhook.clientKeySealed,
+    webhook.ordered,
     webhook.retryPolicy.maxRetries,
     webhook.retryPolicy.initialDelayMs,
     webhook.retryPolicy.maxDelayMs,
+    webhook.retryPolicy.delaysMs,
     webhook.createdAt,
     webhook.updatedAt,
   ];
@@ -154,11 +143,12 @@ function toWebhook(row: WebhookRow): Webhook {
     disableReason: row.disable_reason ?? undefined,
     secretSealed: row.secret_sealed,
     secretVersion: row.secret_version,
-    retryPolicy: {
-      maxRetries: row.max_retries,
-      initialDelayMs: Number(row.initial_delay_ms),
-      maxDelayMs: Number(row.max_delay_ms),
-    },
+    previousSecretSealed: row.previous_secret_sealed ?? undefined,
+    previousSecretUntil: row.previous_secret_until ?? undefined,
+    clientCertificate: row.client_certificate ?? undefined,
+    clientKeySealed: row.client_key_sealed ?? undefined,
+    ordered: row.ordered,
+    retryPolicy: toEndpoint(row).retryPolicy,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

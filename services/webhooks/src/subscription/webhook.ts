@@ -4,7 +4,7 @@ import type { RetryPolicy } from '../delivery/retry-policy.ts';
 
 export type Environment = 'live' | 'sandbox';
 export type WebhookStatus = 'active' | 'disabled';
-export type DisableReason = 'manual' | 'gone';
+export type DisableReason = 'manual' | 'gone' | 'failing';
 
 /** Whose data: every query is keyed by both. */
 export interface Tenant {
@@ -21,6 +21,14 @@ export interface Webhook extends Tenant {
   readonly disableReason: DisableReason | undefined;
   readonly secretSealed: Buffer;
   readonly secretVersion: number;
+  /** Signs as well, until then. */
+  readonly previousSecretSealed: Buffer | undefined;
+  readonly previousSecretUntil: Date | undefined;
+  /** PEM; shown to the endpoint. */
+  readonly clientCertificate: string | undefined;
+  readonly clientKeySealed: Buffer | undefined;
+  /** One delivery of a resource at a time, in the order of its events. */
+  readonly ordered: boolean;
   readonly retryPolicy: RetryPolicy;
   readonly createdAt: Date;
   readonly updatedAt: Date;

@@ -2,11 +2,11 @@
 // @generated from file rms/webhooks/v1/deliveries_service.proto (package rms.webhooks.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
 import type { Delivery, DeliveryStatus } from "./delivery_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file rms/webhooks/v1/deliveries_service.proto.
@@ -66,6 +66,28 @@ export declare type ListDeliveriesRequest = Message<"rms.webhooks.v1.ListDeliver
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
+
+  /**
+   * @generated from field: string event_type = 9;
+   */
+  eventType: string;
+
+  /**
+   * @generated from field: string resource_id = 10;
+   */
+  resourceId: string;
+
+  /**
+   * By the time of the event.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 11;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp until = 12;
+   */
+  until?: Timestamp | undefined;
 };
 
 /**
@@ -201,6 +223,8 @@ export declare type ReplayDeliveriesRequest = Message<"rms.webhooks.v1.ReplayDel
   webhookId: string;
 
   /**
+   * By the time of the event.
+   *
    * @generated from field: google.protobuf.Timestamp since = 4;
    */
   since?: Timestamp | undefined;
@@ -211,6 +235,34 @@ export declare type ReplayDeliveriesRequest = Message<"rms.webhooks.v1.ReplayDel
    * @generated from field: bool dry_run = 5;
    */
   dryRun: boolean;
+
+  /**
+   * Unset: now.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 6;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Of what has ended; empty: failed and skipped.
+   *
+   * @generated from field: repeated rms.webhooks.v1.DeliveryStatus statuses = 7;
+   */
+  statuses: DeliveryStatus[];
+
+  /**
+   * Empty: any.
+   *
+   * @generated from field: string event_type = 8;
+   */
+  eventType: string;
+
+  /**
+   * 1 to 10,000; unset: 100.
+   *
+   * @generated from field: int32 per_second = 9;
+   */
+  perSecond: number;
 };
 
 /**
@@ -227,6 +279,20 @@ export declare type ReplayDeliveriesResponse = Message<"rms.webhooks.v1.ReplayDe
    * @generated from field: int64 count = 1;
    */
   count: bigint;
+
+  /**
+   * How long it takes at that rate.
+   *
+   * @generated from field: google.protobuf.Duration duration = 2;
+   */
+  duration?: Duration | undefined;
+
+  /**
+   * Unset after a dry run.
+   *
+   * @generated from field: rms.webhooks.v1.Replay replay = 3;
+   */
+  replay?: Replay | undefined;
 };
 
 /**
@@ -234,6 +300,177 @@ export declare type ReplayDeliveriesResponse = Message<"rms.webhooks.v1.ReplayDe
  * Use `create(ReplayDeliveriesResponseSchema)` to create a new message.
  */
 export declare const ReplayDeliveriesResponseSchema: GenMessage<ReplayDeliveriesResponse>;
+
+/**
+ * Deliveries of one webhook that are sent again, oldest first, at a rate.
+ *
+ * @generated from message rms.webhooks.v1.Replay
+ */
+export declare type Replay = Message<"rms.webhooks.v1.Replay"> & {
+  /**
+   * "rpl_…"; the origin of the deliveries that it has sent.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string workspace_id = 2;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 3;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string webhook_id = 4;
+   */
+  webhookId: string;
+
+  /**
+   * @generated from field: rms.webhooks.v1.ReplayStatus status = 5;
+   */
+  status: ReplayStatus;
+
+  /**
+   * How many it was to be when it began.
+   *
+   * @generated from field: int64 total = 6;
+   */
+  total: bigint;
+
+  /**
+   * @generated from field: int64 replayed = 7;
+   */
+  replayed: bigint;
+
+  /**
+   * @generated from field: int32 per_second = 8;
+   */
+  perSecond: number;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp create_time = 9;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string created_by = 10;
+   */
+  createdBy: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.Replay.
+ * Use `create(ReplaySchema)` to create a new message.
+ */
+export declare const ReplaySchema: GenMessage<Replay>;
+
+/**
+ * @generated from message rms.webhooks.v1.GetReplayRequest
+ */
+export declare type GetReplayRequest = Message<"rms.webhooks.v1.GetReplayRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.GetReplayRequest.
+ * Use `create(GetReplayRequestSchema)` to create a new message.
+ */
+export declare const GetReplayRequestSchema: GenMessage<GetReplayRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.GetReplayResponse
+ */
+export declare type GetReplayResponse = Message<"rms.webhooks.v1.GetReplayResponse"> & {
+  /**
+   * @generated from field: rms.webhooks.v1.Replay replay = 1;
+   */
+  replay?: Replay | undefined;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.GetReplayResponse.
+ * Use `create(GetReplayResponseSchema)` to create a new message.
+ */
+export declare const GetReplayResponseSchema: GenMessage<GetReplayResponse>;
+
+/**
+ * @generated from message rms.webhooks.v1.CancelReplayRequest
+ */
+export declare type CancelReplayRequest = Message<"rms.webhooks.v1.CancelReplayRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.CancelReplayRequest.
+ * Use `create(CancelReplayRequestSchema)` to create a new message.
+ */
+export declare const CancelReplayRequestSchema: GenMessage<CancelReplayRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.CancelReplayResponse
+ */
+export declare type CancelReplayResponse = Message<"rms.webhooks.v1.CancelReplayResponse"> & {
+  /**
+   * @generated from field: rms.webhooks.v1.Replay replay = 1;
+   */
+  replay?: Replay | undefined;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.CancelReplayResponse.
+ * Use `create(CancelReplayResponseSchema)` to create a new message.
+ */
+export declare const CancelReplayResponseSchema: GenMessage<CancelReplayResponse>;
+
+/**
+ * @generated from enum rms.webhooks.v1.ReplayStatus
+ */
+export enum ReplayStatus {
+  /**
+   * @generated from enum value: REPLAY_STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: REPLAY_STATUS_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * @generated from enum value: REPLAY_STATUS_DONE = 2;
+   */
+  DONE = 2,
+
+  /**
+   * @generated from enum value: REPLAY_STATUS_CANCELLED = 3;
+   */
+  CANCELLED = 3,
+}
+
+/**
+ * Describes the enum rms.webhooks.v1.ReplayStatus.
+ */
+export declare const ReplayStatusSchema: GenEnum<ReplayStatus>;
 
 /**
  * The delivery log. `environment` unspecified spans both, for operators.
@@ -270,7 +507,7 @@ export declare const DeliveriesService: GenService<{
     output: typeof RedeliverDeliveryResponseSchema;
   },
   /**
-   * Tries all failed deliveries of one webhook since a time again.
+   * Sends deliveries of one webhook that have ended again, at a rate.
    *
    * @generated from rpc rms.webhooks.v1.DeliveriesService.ReplayDeliveries
    */
@@ -278,6 +515,24 @@ export declare const DeliveriesService: GenService<{
     methodKind: "unary";
     input: typeof ReplayDeliveriesRequestSchema;
     output: typeof ReplayDeliveriesResponseSchema;
+  },
+  /**
+   * @generated from rpc rms.webhooks.v1.DeliveriesService.GetReplay
+   */
+  getReplay: {
+    methodKind: "unary";
+    input: typeof GetReplayRequestSchema;
+    output: typeof GetReplayResponseSchema;
+  },
+  /**
+   * Ends a replay; what it has sent stays sent.
+   *
+   * @generated from rpc rms.webhooks.v1.DeliveriesService.CancelReplay
+   */
+  cancelReplay: {
+    methodKind: "unary";
+    input: typeof CancelReplayRequestSchema;
+    output: typeof CancelReplayResponseSchema;
   },
 }>;
 

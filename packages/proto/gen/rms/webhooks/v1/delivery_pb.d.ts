@@ -48,6 +48,54 @@ export declare type Attempt = Message<"rms.webhooks.v1.Attempt"> & {
    * @generated from field: int32 number = 5;
    */
   number: number;
+
+  /**
+   * Where the time went; 0 for what an open connection spared.
+   *
+   * @generated from field: double dns_ms = 6;
+   */
+  dnsMs: number;
+
+  /**
+   * @generated from field: double connect_ms = 7;
+   */
+  connectMs: number;
+
+  /**
+   * @generated from field: double tls_ms = 8;
+   */
+  tlsMs: number;
+
+  /**
+   * From the request that was sent to the first byte of the answer.
+   *
+   * @generated from field: double first_byte_ms = 9;
+   */
+  firstByteMs: number;
+
+  /**
+   * The address that was dialled; empty: none was.
+   *
+   * @generated from field: string address = 10;
+   */
+  address: string;
+
+  /**
+   * @generated from field: repeated rms.webhooks.v1.Header request_headers = 11;
+   */
+  requestHeaders: Header[];
+
+  /**
+   * @generated from field: repeated rms.webhooks.v1.Header response_headers = 12;
+   */
+  responseHeaders: Header[];
+
+  /**
+   * The first 16 KiB of the answer.
+   *
+   * @generated from field: bytes response_body = 13;
+   */
+  responseBody: Uint8Array;
 };
 
 /**
@@ -55,6 +103,27 @@ export declare type Attempt = Message<"rms.webhooks.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export declare const AttemptSchema: GenMessage<Attempt>;
+
+/**
+ * @generated from message rms.webhooks.v1.Header
+ */
+export declare type Header = Message<"rms.webhooks.v1.Header"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string value = 2;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.Header.
+ * Use `create(HeaderSchema)` to create a new message.
+ */
+export declare const HeaderSchema: GenMessage<Header>;
 
 /**
  * One event on its way to one webhook.
@@ -125,6 +194,13 @@ export declare type Delivery = Message<"rms.webhooks.v1.Delivery"> & {
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 12;
    */
   nextAttemptTime?: Timestamp | undefined;
+
+  /**
+   * "event", "redelivery", or the id of the replay that sent it again.
+   *
+   * @generated from field: string origin = 13;
+   */
+  origin: string;
 };
 
 /**
@@ -143,7 +219,7 @@ export enum DeliveryStatus {
   UNSPECIFIED = 0,
 
   /**
-   * Not tried yet, under way, or waiting for a retry.
+   * Not tried yet, or its first attempt is under way.
    *
    * @generated from enum value: DELIVERY_STATUS_PENDING = 1;
    */
@@ -162,6 +238,20 @@ export enum DeliveryStatus {
    * @generated from enum value: DELIVERY_STATUS_FAILED = 3;
    */
   FAILED = 3,
+
+  /**
+   * An attempt has failed, and there are others to come.
+   *
+   * @generated from enum value: DELIVERY_STATUS_RETRYING = 4;
+   */
+  RETRYING = 4,
+
+  /**
+   * Its webhook was disabled when the event came.
+   *
+   * @generated from enum value: DELIVERY_STATUS_SKIPPED = 5;
+   */
+  SKIPPED = 5,
 }
 
 /**

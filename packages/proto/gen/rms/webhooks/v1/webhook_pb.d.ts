@@ -35,6 +35,13 @@ export declare type RetryPolicy = Message<"rms.webhooks.v1.RetryPolicy"> & {
    * @generated from field: google.protobuf.Duration max_delay = 3;
    */
   maxDelay?: Duration | undefined;
+
+  /**
+   * The delay before each retry, as many as there are; in place of the three above.
+   *
+   * @generated from field: repeated google.protobuf.Duration delays = 4;
+   */
+  delays: Duration[];
 };
 
 /**
@@ -99,11 +106,32 @@ export declare type Webhook = Message<"rms.webhooks.v1.Webhook"> & {
   retryPolicy?: RetryPolicy | undefined;
 
   /**
-   * Why it is disabled, e.g. "gone" after a 410, "manual"; empty if active.
+   * Why it is disabled, e.g. "gone" after a 410, "failing" after days of failures, "manual"; empty if active.
    *
    * @generated from field: string disable_reason = 10;
    */
   disableReason: string;
+
+  /**
+   * One delivery of a resource at a time, in the order of its events.
+   *
+   * @generated from field: bool ordered = 11;
+   */
+  ordered: boolean;
+
+  /**
+   * Until then deliveries are signed with the secret before the last rotation as well; unset: they are not.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_secret_expire_time = 12;
+   */
+  previousSecretExpireTime?: Timestamp | undefined;
+
+  /**
+   * PEM; shown to the endpoint. Empty: none.
+   *
+   * @generated from field: string client_certificate = 13;
+   */
+  clientCertificate: string;
 };
 
 /**

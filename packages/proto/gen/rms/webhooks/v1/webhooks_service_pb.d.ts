@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
 import type { RetryPolicy, Webhook, WebhookStatus } from "./webhook_pb.js";
+import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { Attempt } from "./delivery_pb.js";
 
 /**
@@ -245,6 +246,16 @@ export declare type UpdateWebhookRequest = Message<"rms.webhooks.v1.UpdateWebhoo
    * @generated from field: rms.webhooks.v1.RetryPolicy retry_policy = 7;
    */
   retryPolicy?: RetryPolicy | undefined;
+
+  /**
+   * @generated from field: optional bool ordered = 8;
+   */
+  ordered?: boolean | undefined;
+
+  /**
+   * @generated from field: rms.webhooks.v1.ClientCertificate client_certificate = 9;
+   */
+  clientCertificate?: ClientCertificate | undefined;
 };
 
 /**
@@ -252,6 +263,33 @@ export declare type UpdateWebhookRequest = Message<"rms.webhooks.v1.UpdateWebhoo
  * Use `create(UpdateWebhookRequestSchema)` to create a new message.
  */
 export declare const UpdateWebhookRequestSchema: GenMessage<UpdateWebhookRequest>;
+
+/**
+ * Both empty: none.
+ *
+ * @generated from message rms.webhooks.v1.ClientCertificate
+ */
+export declare type ClientCertificate = Message<"rms.webhooks.v1.ClientCertificate"> & {
+  /**
+   * PEM, with the chain if there is one.
+   *
+   * @generated from field: string certificate = 1;
+   */
+  certificate: string;
+
+  /**
+   * PEM, not encrypted. Kept sealed, and never shown again.
+   *
+   * @generated from field: string private_key = 2;
+   */
+  privateKey: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.ClientCertificate.
+ * Use `create(ClientCertificateSchema)` to create a new message.
+ */
+export declare const ClientCertificateSchema: GenMessage<ClientCertificate>;
 
 /**
  * A repeated field has no presence of its own.
@@ -343,6 +381,13 @@ export declare type RotateSecretRequest = Message<"rms.webhooks.v1.RotateSecretR
    * @generated from field: string id = 3;
    */
   id: string;
+
+  /**
+   * For so long deliveries are signed with the old secret as well (webhook-signature); at most 7 days.
+   *
+   * @generated from field: google.protobuf.Duration overlap = 4;
+   */
+  overlap?: Duration | undefined;
 };
 
 /**

@@ -1,0 +1,52 @@
+/** Failures in a row after which an endpoint is left alone for a while. */
+const failuresToOpen = 10;
+const firstPauseMs = 500;
+const longestPauseMs = 10_000;
+const jitter = 0.2;
+
+/**
+ * Whether an endpoint is worth an attempt.
+ *
+ *   closed ──10 failures in a row──► open ──its pause is over──► half open: one attempt
+ *      ▲                              ▲                              │
+ *      │                              └──── it fails: twice the pause┤
+ *      └──────────────────── it succeeds ────────────────────────────┘
+ *
+ * Deliveries of an open circuit wait in the table; they lose none of their retries.
+ */
+export class Circuit {
+  #failures = 0;
+  #pauseMs = firstPauseMs;
+  #openUntilMs: number | undefined;
+
+  /** 'open': no attempt now. 'half-open': one at a time. */
+  state(nowMs: number): 'closed' | 'half-open' | 'open' {
+    if (this.#openUntilMs === undefined) return 'closed';
+    return nowMs < this.#openUntilMs ? 'open' : 'half-open';
+  }
+
+  /** When an open circuit lets an attempt through, in the time that the calls name. */
+  get opensAtMs(): number | undefined {
+    return this.#openUntilMs;
+  }
+
+  get pristine(): boolean {
+    return this.#failures === 0 && this.#openUntilMs === undefined;
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#pauseMs = firstPauseMs;
+    this.#openUntilMs = undefined;
+  }
+
+  /** Answers whether the circuit has just opened. */
+  failed(nowMs: number, random = Math.random()): boolean {
+    this.#failures += 1;
+    const state = this.state(nowMs);
+    if (state === 'open' || (state === 'closed' && this.#failures < failuresToOpen)) return false;
+    this.#openUntilMs = nowMs + this.#pauseMs * (1 - jitter + 2 * jitter * random);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
+    return true;
+  }
+}

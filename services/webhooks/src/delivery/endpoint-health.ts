@@ -1,0 +1,54 @@
+import type { Pool } from '@rms/db';
+import type { Logger } from '@rms/service';
+import { LRUCache } from 'lru-cache';
+import { disableWebhook, setFailing } from '../subscription/health-queries.ts';
+import type { DeliveryJob } from './job.ts';
+import type { Settlement } from './settle.ts';
+
+const webhooksKept = 10_000;
+/** Another instance, or an owner who enables the webhook, may have written otherwise: then it is written again. */
+const knownForMs = 60_000;
+
+/** Remembers since when endpoints fail, and disables those that are gone or have failed for long. */
+export interface EndpointHealth {
+  /** After an attempt of a job was recorded. */
+  note(job: DeliveryJob, settlement: Settlement): Promise<void>;
+}
+
+export interface EndpointHealthParts {
+  readonly pool: Pool;
+  readonly log: Logger;
+  /** Of failures only; 0: never. */
+  readonly disableAfterHours: number;
+  /** A clock; default: performance.now(). */
+  readonly now?: () => number;
+}
+
+export function createEndpointHealth({ pool, log, disableAfterHours, now }: EndpointHealthParts): EndpointHealth {
+  /** Whether a webhook is known to fail, as this instance has written it lately: only changes are written. */
+  const failing = new LRUCache<string, boolean>({
+    max: webhooksKept,
+    ttl: knownForMs,
+    ttlResolution: 0,
+    ...(now ? { perf: { now } } : {}),
+  });
+
+  const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
+    const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
+    if (await disableWebhook(pool, job, { url: job.endpoint.url, reason, failingForHours: disableAfterHours })) {
+      log.warn({ ...fields, reason }, 'a webhook is disabled');
+    }
+  };
+  return {
+    async note(job, { status, gone }) {
+      const fails = status !== 'delivered';
+      if (failing.get(job.webhookId) !== fails) {
+        await setFailing(pool, job, fails);
+        failing.set(job.webhookId, fails);
+      }
+      if (gone) await disable(job, 'gone');
+      // Asked when a delivery has failed for good, so that one that gets no events is not judged by its last one.
+      else if (status === 'failed' && disableAfterHours > 0) await disable(job, 'failing');
+    },
+  };
+}

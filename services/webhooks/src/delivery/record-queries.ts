@@ -1,0 +1,162 @@
+import type { Queryable } from '@rms/db';
+import { toLoggedAttempt } from '../log/attempt.ts';
+import type { JobRow } from './endpoint-queries.ts';
+import type { AttemptResult, DeliveryJob } from './job.ts';
+import type { Settlement } from './settle.ts';
+
+/** An attempt to write down. */
+export interface Recording {
+  readonly job: DeliveryJob;
+  readonly result: AttemptResult;
+  readonly settlement: Settlement;
+}
+
+/** What the log keeps of a delivery that has ended. */
+const kept =
+  'workspace_id, environment, id, event_id, webhook_id, event_type, resource_id, request_id, origin, lease, created_at';
+
+/** Of the lanes of deliveries that end, as `ended`: the first of those that wait. */
+const freed = `
+        update webhooks.deliveries as d set due_at = now()
+          from (
+                 select distinct on (next.webhook_id, next.resource_id) next.workspace_id, next.environment, next.id
+                   from ended as e
+                   join webhooks.deliveries as next
+                     on next.ordered and next.webhook_id = e.webhook_id and next.resource_id = e.resource_id
+                    and next.due_at is null
+                  where e.ordered
+                  order by next.webhook_id, next.resource_id, next.sequence, next.id
+               ) as next
+         where d.workspace_id = next.workspace_id and d.environment = next.environment and d.id = next.id
+           and d.due_at is null`;
+
+/**
+ * Writes many attempts and what follows from them, each statement for one attempt of each delivery: a delivery that has
+ * ended goes from the queue into the log. An attempt whose lease is not the last one any more is logged and decides
+ * nothing; one that arrived is a success even so.
+ */
+export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<void> {
+  let rest = recordings;
+  while (rest.length > 0) {
+    const batch = new Map<string, Recording>();
+    const again: Recording[] = [];
+    for (const recording of rest) {
+      if (batch.has(recording.job.id)) again.push(recording);
+      else batch.set(recording.job.id, recording);
+    }
+    const decided = await recordOneEach(db, [...batch.values()]);
+    const late = [...batch.values()].filter(({ job }) => !decided.has(job.id));
+    if (late.length > 0) await recordLate(db, late);
+    rest = again;
+  }
+}
+
+const doneRows = `
+        select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::jsonb[], $6::text[], $7::float8[],
+                             $8::integer[])
+            as done (workspace_id, environment, id, lease, attempt, status, due_in_ms, tries)`;
+const sameDelivery = 'd.workspace_id = done.workspace_id and d.environment = done.environment and d.id = done.id';
+const withAttempt = "d.attempts || jsonb_set(done.attempt, '{number}', to_jsonb(jsonb_array_length(d.attempts) + 1))";
+
+/** Answers with the ids of those whose attempts have decided something. */
+async function recordOneEach(db: Queryable, recordings: readonly Recording[]): Promise<Set<string>> {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'deliveries-record',
+    text: `
+      with done as (${doneRows}
+      ), ended as (
+        delete from webhooks.deliveries as d using done
+         where ${sameDelivery} and done.status <> 'pending' and (d.lease = done.lease or done.status = 'delivered')
+        returning d.*, done.status, ${withAttempt} as all_attempts
+      ), retried as (
+        update webhooks.deliveries as d
+           set attempts = ${withAttempt}, tries = done.tries,
+               due_at = now() + done.due_in_ms * interval '1 millisecond'
+          from done
+         where ${sameDelivery} and done.status = 'pending' and d.lease = done.lease
+        returning d.id
+      ), logged as (
+        insert into webhooks.delivery_log (${kept}, status, attempts)
+        select ${kept}, status, all_attempts from ended
+      ), freed as (${freed}
+      )
+      select id from ended union all select id from retried`,
+    values: valuesOf(recordings),
+  });
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Attempts that decide nothing any more, unless they have arrived: then the delivery has, whatever the log says. */
+async function recordLate(db: Queryable, recordings: readonly Recording[]): Promise<void> {
+  const values = valuesOf(recordings).slice(0, 6);
+  const late = `
+        select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::jsonb[], $6::text[])
+            as done (workspace_id, environment, id, lease, attempt, status)`;
+  await db.query({
+    name: 'deliveries-record-late',
+    text: `
+      with done as (${late}
+      ), under_way as (
+        update webhooks.deliveries as d set attempts = ${withAttempt} from done where ${sameDelivery}
+      )
+      update webhooks.delivery_log as d
+         set attempts = ${withAttempt},
+             status = case when done.status = 'delivered' then 'delivered' else d.status end
+        from done where ${sameDelivery}`,
+    values,
+  });
+}
+
+/** Ends deliveries that cannot be attempted, as failed; they can be redelivered once what was in the way is gone. */
+export async function failDeliveries(db: Queryable, rows: readonly JobRow[]): Promise<void> {
+  await db.query({
+    name: 'deliveries-fail',
+    text: `
+      with ended as (
+        delete from webhooks.deliveries as d
+         using unnest($1::text[], $2::text[], $3::text[], $4::integer[]) as lost (workspace_id, environment, id, lease)
+         where d.workspace_id = lost.workspace_id and d.environment = lost.environment and d.id = lost.id
+           and d.lease = lost.lease
+        returning d.*
+      ), freed as (${freed}
+      )
+      insert into webhooks.delivery_log (${kept}, status, attempts)
+      select ${kept}, 'failed', attempts from ended`,
+    values: [
+      rows.map((row) => row.workspace_id),
+      rows.map((row) => row.environment),
+      rows.map((row) => row.id),
+      rows.map((row) => row.lease),
+    ],
+  });
+}
+
+/** Ends all that is under way for a webhook that is not called any more, as failed. It can be redelivered later. */
+export async function failPending(
+  db: Queryable,
+  { workspaceId, environment, id }: { workspaceId: string; environment: string; id: string },
+): Promise<void> {
+  await db.query(
+    `with ended as (
+       delete from webhooks.deliveries
+        where workspace_id = $1 and environment = $2 and webhook_id = $3
+       returning *
+     )
+     insert into webhooks.delivery_log (${kept}, status, attempts)
+     select ${kept}, 'failed', attempts from ended`,
+    [workspaceId, environment, id],
+  );
+}
+
+function valuesOf(recordings: readonly Recording[]): unknown[] {
+  return [
+    recordings.map(({ job }) => job.workspaceId),
+    recordings.map(({ job }) => job.environment),
+    recordings.map(({ job }) => job.id),
+    recordings.map(({ job }) => job.lease),
+    recordings.map(({ result }) => JSON.stringify(toLoggedAttempt(result))),
+    recordings.map(({ settlement }) => settlement.status),
+    recordings.map(({ settlement }) => settlement.dueInMs ?? null),
+    recordings.map(({ job }) => job.tries + 1),
+  ];
+}

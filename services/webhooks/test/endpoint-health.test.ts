@@ -1,0 +1,72 @@
+import { createLogger } from '@rms/service';
+import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { createEndpointHealth } from '../src/delivery/endpoint-health.ts';
+import { migrations } from '../src/migrations.ts';
+import { answered, stepsOn } from './leases.ts';
+import { newEvent, newTenant } from './support.ts';
+
+const minuteMs = 60_000;
+
+describe('since when a webhook fails', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase([migrations]);
+  });
+  afterAll(() => database?.drop());
+
+  const start = async () => {
+    const tenant = newTenant();
+    const steps = stepsOn(database.pool);
+    const id = await steps.subscribe(tenant);
+    const [job] = await steps.store([newEvent(tenant)], 1);
+    const clock = { nowMs: 1_000_000 };
+    const log = createLogger({ name: 'test', level: 'silent' });
+    const health = () =>
+      createEndpointHealth({ pool: database.pool, log, disableAfterHours: 1, now: () => clock.nowMs });
+    const attempt = (instance: ReturnType<typeof health>, statusCode: number) => {
+      const { settlement, job: attempted } = answered(job, statusCode);
+      return instance.note(attempted, settlement);
+    };
+    const since = async () => {
+      const { rows } = await database.pool.query('select failing_since from webhooks.webhooks where id = $1', [id]);
+      return rows[0].failing_since as Date | null;
+    };
+    return { id, clock, health, attempt, since };
+  };
+
+  test('is the first failure after the last success', async () => {
+    const { health, attempt, since } = await start();
+    const one = health();
+    await attempt(one, 200);
+    expect(await since()).toBeNull();
+    await attempt(one, 500);
+    const first = await since();
+    expect(first).not.toBeNull();
+    await attempt(one, 500);
+    expect(await since()).toEqual(first);
+    await attempt(one, 200);
+    expect(await since()).toBeNull();
+  });
+
+  test('a success at one instance clears what another one has written, within a minute', async () => {
+    const { clock, health, attempt, since } = await start();
+    const [one, other] = [health(), health()];
+    await attempt(one, 200);
+    await attempt(other, 500);
+    expect(await since()).not.toBeNull();
+    // The other one gets no more of its deliveries.
+    clock.nowMs += minuteMs + 1;
+    await attempt(one, 200);
+    expect(await since()).toBeNull();
+  });
+
+  test('is noted anew when its owner has enabled it and it goes on failing', async () => {
+    const { id, clock, health, attempt, since } = await start();
+    const one = health();
+    await attempt(one, 500);
+    await database.pool.query('update webhooks.webhooks set failing_since = null where id = $1', [id]);
+    clock.nowMs += minuteMs + 1;
+    await attempt(one, 500);
+    expect(await since()).not.toBeNull();
+  });
+});

@@ -1,0 +1,124 @@
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
+
+describe('the feed of a tenant', () => {
+  let rms: Webhooks;
+  let second: Webhooks;
+  beforeAll(async () => {
+    rms = await startWebhooks();
+    second = await startWebhooks({}, { given: rms.database });
+  });
+  afterAll(async () => {
+    await second?.stop();
+    await rms?.stop();
+  });
+
+  /** All events after a position, page by page. */
+  const readAll = async (tenant: Tenant, pageSize: number, after = 0n) => {
+    const found: { id: string; position: bigint }[] = [];
+    for (let last = after; ; ) {
+      const { events } = await rms.feed.listEvents({ ...tenant, after: last, pageSize });
+      if (events.length === 0) return found;
+      found.push(...events);
+      last = events.at(-1)?.position ?? last;
+    }
+  };
+  const upTo = (count: number) => Array.from({ length: count }, (_, i) => BigInt(i + 1));
+
+  test('counts from 1 without gaps, however many count at once; who reads along misses nothing', async () => {
+    const workspaces = Array.from({ length: 6 }, () => newTenant());
+    const tenants = workspaces.flatMap((tenant) => [tenant, { ...tenant, environment: Environment.SANDBOX }]);
+    const [watched] = tenants as [Tenant];
+    const made = tenants.map(() => [] as string[]);
+    const rounds = 20;
+
+    let writing = true;
+    const write = async (instance: Webhooks) => {
+      for (let round = 0; round < rounds; round += 1) {
+        const events = tenants.flatMap((tenant, i) => {
+          const some = Array.from({ length: 1 + ((round + i) % 3) }, () => newEvent(tenant));
+          made[i]?.push(...some.map(({ id }) => id));
+          return some;
+        });
+        // Some of them twice, in any order.
+        await instance.publish(...events.sort(() => Math.random() - 0.5), ...events.slice(0, 3));
+      }
+    };
+    const read = async () => {
+      const seen: { id: string; position: bigint }[] = [];
+      for (let going = true; going; ) {
+        going = writing;
+        seen.push(...(await readAll(watched, 7, seen.at(-1)?.position)));
+      }
+      return seen;
+    };
+    const reading = read();
+    await Promise.all([write(rms), write(rms), write(second), write(second)]);
+    writing = false;
+
+    const seen = await reading;
+    expect(seen.map(({ position }) => position)).toEqual(upTo(made[0]?.length ?? 0));
+    expect(seen.map(({ id }) => id).sort()).toEqual(made[0]?.sort());
+    for (const [i, tenant] of tenants.entries()) {
+      const all = await readAll(tenant, 50);
+      expect(all.map(({ position }) => position)).toEqual(upTo(made[i]?.length ?? 0));
+      expect(all.map(({ id }) => id).sort()).toEqual(made[i]?.sort());
+    }
+  });
+
+  test('is read after a position, by type, with its ends', async () => {
+    const tenant = newTenant();
+    const events = ['created', 'updated', 'updated', 'deleted'].map((type) => newEvent(tenant, `resource.${type}`));
+    await rms.publish(...events);
+    const list = (more: object) => rms.feed.listEvents({ ...tenant, pageSize: 10, ...more });
+    const positions = async (more: object) => (await list(more)).events.map(({ position }) => position);
+    expect(await positions({ after: 2n })).toEqual([3n, 4n]);
+    expect(await positions({ after: 1n, pageSize: 1 })).toEqual([2n]);
+    expect(await positions({ after: 4n })).toEqual([]);
+    expect(await positions({ type: 'resource.updated' })).toEqual([2n, 3n]);
+    const page = await list({ after: 3n });
+    expect(page).toMatchObject({ oldestPosition: 1n, newestPosition: 4n });
+    expect(page.events[0]).toMatchObject({
+      id: events[3]?.id,
+      type: 'resource.deleted',
+      requestId: events[3]?.requestId,
+    });
+    expect(Buffer.from(page.events[0]?.body ?? [])).toEqual(Buffer.from(events[3]?.body ?? []));
+    for (const other of [newTenant(), { ...tenant, environment: Environment.SANDBOX }]) {
+      const none = { events: [], oldestPosition: 0n, newestPosition: 0n };
+      expect(await rms.feed.listEvents({ ...other, pageSize: 10 })).toMatchObject(none);
+    }
+    for (const pageSize of [0, 1_001])
+      await expect(list({ pageSize })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test('is watched from a position on, or from now on', async () => {
+    const tenant = newTenant();
+    const before = [newEvent(tenant), newEvent(tenant)];
+    await rms.publish(...before);
+    const fromStart = rms.feed.watchEvents({ ...tenant, after: 0n })[Symbol.asyncIterator]();
+    const fromSecond = rms.feed.watchEvents({ ...tenant, after: 1n })[Symbol.asyncIterator]();
+    const next = async (watch: typeof fromStart) => (await watch.next()).value?.event?.id;
+    expect([await next(fromStart), await next(fromStart)]).toEqual(before.map(({ id }) => id));
+    expect(await next(fromSecond)).toBe(before[1]?.id);
+    const later = newEvent(tenant);
+    await second.publish(later);
+    expect([await next(fromStart), await next(fromSecond)]).toEqual([later.id, later.id]);
+
+    const fromNow = rms.feed.watchEvents(tenant)[Symbol.asyncIterator]();
+    const first = fromNow.next();
+    // It begins to watch at some moment: publish until it tells of one.
+    let told = false;
+    void first.then(() => {
+      told = true;
+    });
+    const published: string[] = [];
+    while (!told) {
+      const event = newEvent(tenant);
+      published.push(event.id);
+      await rms.publish(event);
+    }
+    expect(published).toContain((await first).value?.event?.id);
+    for (const watch of [fromStart, fromSecond, fromNow]) await watch.return?.();
+  });
+});

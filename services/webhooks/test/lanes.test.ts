@@ -1,0 +1,138 @@
+import { newId } from '@rms/ids';
+import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { freeLanes } from '../src/delivery/lease-queries.ts';
+import { recordAttempts } from '../src/delivery/record-queries.ts';
+import { redeliver } from '../src/log/log-queries.ts';
+import { migrations } from '../src/migrations.ts';
+import { answered, type Steps, stepsOn } from './leases.ts';
+import { newEvent, newTenant, type Tenant } from './support.ts';
+
+describe('lanes', () => {
+  let database: TestDatabase;
+  let steps: Steps;
+  beforeAll(async () => {
+    database = await testDatabase([migrations]);
+    steps = stepsOn(database.pool);
+  });
+  afterAll(() => database?.drop());
+  beforeEach(() => database.pool.query('truncate webhooks.webhooks, webhooks.deliveries'));
+
+  /** Events of one resource, in their sequence. */
+  const lane = (tenant: Tenant, length: number) => {
+    const resourceId = newId('res');
+    return Array.from({ length }, (_, i) => ({
+      ...newEvent(tenant, 'resource.updated', `${i}`, resourceId),
+      sequence: BigInt(i + 1),
+    }));
+  };
+  const subscribed = async () => {
+    const tenant = newTenant();
+    await steps.subscribe(tenant, { ordered: true });
+    return tenant;
+  };
+  const eventIds = (jobs: readonly { eventId: string }[]) => jobs.map(({ eventId }) => eventId);
+
+  test('only the first of a lane is leased, by its fan-out or later', async () => {
+    const tenant = await subscribed();
+    const events = lane(tenant, 3);
+    const jobs = await steps.store(events.slice(0, 2).reverse(), 10);
+    expect(eventIds(jobs)).toEqual([events[0]?.id]);
+    expect(await steps.store(events.slice(2), 10)).toEqual([]);
+    expect(await steps.claim()).toEqual([]);
+    expect(await freeLanes(database.pool)).toBe(0);
+  });
+
+  test('the end of one lets the next one go: arrived, failed for good, or not to be attempted', async () => {
+    const tenant = await subscribed();
+    const events = lane(tenant, 4);
+    const [one] = await steps.store(events, 10);
+    await recordAttempts(database.pool, [answered(one, 200)]);
+    const [two] = await steps.claim();
+    expect(two?.eventId).toBe(events[1]?.id);
+    await recordAttempts(database.pool, [answered(two, 410)]);
+    const [three] = await steps.claim();
+    expect(three?.eventId).toBe(events[2]?.id);
+    await steps.endLeases();
+    await database.pool.query('update webhooks.events set body = null where id = $1', [events[2]?.id]);
+    expect(await steps.claim()).toEqual([]);
+    expect(eventIds(await steps.claim())).toEqual([events[3]?.id]);
+  });
+
+  test('a retry keeps the lane waiting', async () => {
+    const tenant = await subscribed();
+    const events = lane(tenant, 2);
+    const [one] = await steps.store(events, 10);
+    await recordAttempts(database.pool, [answered(one, 500)]);
+    expect(await freeLanes(database.pool)).toBe(0);
+    expect(await steps.claim()).toEqual([]);
+    await steps.endLeases();
+    expect(eventIds(await steps.claim())).toEqual([events[0]?.id]);
+  });
+
+  test('an instance that dies leaves the lane to whoever takes its lease up; its late result frees nothing', async () => {
+    const tenant = await subscribed();
+    const events = lane(tenant, 2);
+    const [stalled] = await steps.store(events, 10);
+    await steps.endLeases();
+    const [successor] = await steps.claim();
+    expect(successor?.eventId).toBe(events[0]?.id);
+    await recordAttempts(database.pool, [answered(stalled, 410)]);
+    await freeLanes(database.pool);
+    expect(await steps.claim()).toEqual([]);
+    await recordAttempts(database.pool, [answered(successor, 200)]);
+    expect(eventIds(await steps.claim())).toEqual([events[1]?.id]);
+  });
+
+  test('one that was stored while the one before it ended is let go afterwards', async () => {
+    const tenant = await subscribed();
+    const events = lane(tenant, 2);
+    const [job] = await steps.store(events.slice(0, 1), 10);
+    const ending = await database.pool.connect();
+    await ending.query('begin');
+    await recordAttempts(ending, [answered(job, 200)]);
+    // The end is not committed: to others the first one is under way.
+    expect(await steps.store(events.slice(1), 10)).toEqual([]);
+    expect(await freeLanes(database.pool)).toBe(0);
+    await ending.query('commit');
+    ending.release();
+    expect(await steps.claim()).toEqual([]);
+    expect(await freeLanes(database.pool)).toBe(1);
+    expect(eventIds(await steps.claim())).toEqual([events[1]?.id]);
+  });
+
+  test('events that come out of order are not under way at once', async () => {
+    const tenant = await subscribed();
+    const events = lane(tenant, 3);
+    const [one, two, three] = events;
+    const [job] = await steps.store(events.slice(1, 2), 10);
+    expect(job?.eventId).toBe(two?.id);
+    await steps.store(events.filter((event) => event !== two).reverse(), 10);
+    await freeLanes(database.pool);
+    expect(await steps.claim()).toEqual([]);
+    await recordAttempts(database.pool, [answered(job, 200)]);
+    const [next] = await steps.claim();
+    expect(next?.eventId).toBe(one?.id);
+    await recordAttempts(database.pool, [answered(next, 200)]);
+    expect(eventIds(await steps.claim())).toEqual([three?.id]);
+  });
+
+  test('a redelivery is outside of the lane, and does not stop it', async () => {
+    const tenant = await subscribed();
+    const events = lane(tenant, 3);
+    const [one] = await steps.store(events, 10);
+    await redeliver(database.pool, steps.scopeOf(tenant), one?.id ?? '');
+    await freeLanes(database.pool);
+    expect(eventIds(await steps.claim()).sort()).toEqual([events[0]?.id, events[1]?.id].sort());
+    await freeLanes(database.pool);
+    expect(await steps.claim()).toEqual([]);
+  });
+
+  test('the same resource at another webhook is another lane', async () => {
+    const tenant = await subscribed();
+    await steps.subscribe(tenant, { ordered: true });
+    await steps.subscribe(tenant);
+    const jobs = await steps.store(lane(tenant, 3), 10);
+    // One of each lane, and all three of the webhook that is not ordered.
+    expect(jobs.map(({ ordered }) => ordered).sort()).toEqual([false, false, false, true, true]);
+  });
+});

@@ -1,0 +1,77 @@
+import { inTransaction, type Pool } from '@rms/db';
+import { newId } from '@rms/ids';
+import type { AttemptResult, DeliveryJob } from '../src/delivery/job.ts';
+import { leaseDue } from '../src/delivery/lease-queries.ts';
+import { failDeliveries, type Recording } from '../src/delivery/record-queries.ts';
+import { defaultRetryPolicy } from '../src/delivery/retry-policy.ts';
+import { settle } from '../src/delivery/settle.ts';
+import { fanOut } from '../src/fan-out/fan-out-queries.ts';
+import { readDeliveries } from '../src/log/log-queries.ts';
+import { insertWebhook } from '../src/subscription/webhook-queries.ts';
+import type { newEvent, Tenant } from './support.ts';
+
+/** What an instance does to the tables, one step at a time. */
+export function stepsOn(pool: Pool) {
+  const scopeOf = ({ workspaceId }: Tenant) => ({ workspaceId, environments: ['live'] as const });
+  return {
+    scopeOf,
+    async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {
+      const id = newId('wh');
+      await insertWebhook(pool, {
+        workspaceId,
+        environment: 'live',
+        id,
+        url: 'https://example.com/',
+        events: ['*'],
+        status: 'active',
+        disableReason: undefined,
+        secretSealed: Buffer.alloc(1),
+        secretVersion: 1,
+        previousSecretSealed: undefined,
+        previousSecretUntil: undefined,
+        clientCertificate: undefined,
+        clientKeySealed: undefined,
+        ordered,
+        retryPolicy: defaultRetryPolicy,
+        createdAt: new Date(),
+        updatedAt: new Date(),
+      });
+      return id;
+    },
+    /** Stores events; leases up to `room` of their deliveries. */
+    store: (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
+      inTransaction(pool, (tx) => fanOut(tx, events, room)),
+    /** Leases what is due. */
+    claim: (limit = 10, except: string[] = []) =>
+      inTransaction(pool, async (tx) => {
+        const { jobs, lost } = await leaseDue(tx, limit, except);
+        if (lost.length > 0) await failDeliveries(tx, lost);
+        return jobs;
+      }),
+    /** As time does. */
+    endLeases: () =>
+      pool.query("update webhooks.deliveries set due_at = now() - interval '1 second' where due_at is not null"),
+    logged: async (tenant: Tenant, filter = {}) =>
+      (await readDeliveries(pool, scopeOf(tenant), filter, 100)).deliveries,
+  };
+}
+
+export type Steps = ReturnType<typeof stepsOn>;
+
+/** An attempt of a job that was answered like that. */
+export function answered(job: DeliveryJob | undefined, statusCode: number): Recording {
+  if (!job) throw new Error('nothing was leased');
+  const result: AttemptResult = {
+    startedAt: new Date(),
+    statusCode,
+    error: statusCode === 200 ? '' : `status: ${statusCode}`,
+    durationMs: 1,
+    timings: { dns: 0, connect: 0, tls: 0, firstByte: 1 },
+    address: '192.0.2.1',
+    requestHeaders: [],
+    responseHeaders: [],
+    responseBody: Buffer.from([0, 255]),
+    retryAfterMs: undefined,
+  };
+  return { job, result, settlement: settle(job, result) };
+}
