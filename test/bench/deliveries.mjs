@@ -54,7 +54,7 @@ export async function run({ quick }) {
       goals: [
         { goal: 'CPU-s per 1,000 delivered, all processes and stores ≤ 0.5', measured: cpu, met: cpu <= 0.5 },
         { goal: 'delivered/s (a Go peer: 1,280)', measured: median(rows.map((row) => row['delivered/s'])), met: true },
-        { goal: 'repeated deliveries', measured: receiver.total() - receiver.arrivals.size, met: true },
+        { goal: 'repeated deliveries', measured: receiver.repeated(), met: true },
       ],
     };
   } finally {

@@ -1,4 +1,5 @@
-// A webhook receiver in a process of its own: answers 200 at once, and reports arrivals to its parent in batches.
+// A webhook receiver in a process of its own: answers 200 at once, and reports arrivals to its parent in batches; what the
+// baseline sends is not reported.
 import { createServer } from 'node:http';
 
 let arrivals = [];
@@ -8,6 +9,7 @@ const server = createServer((request, response) => {
   request.on('data', (chunk) => chunks.push(chunk));
   request.on('end', () => {
     response.end();
+    if (request.url === '/baseline') return;
     arrivals.push({ id: JSON.parse(Buffer.concat(chunks).toString()).data.object.id, atMs });
   });
 });

@@ -19,8 +19,8 @@ export async function startBenchReceiver() {
   return {
     url: `http://127.0.0.1:${port}`,
     arrivals,
-    /** All requests, repeats included. */
-    total: () => count,
+    /** Requests beyond the first of each resource. */
+    repeated: () => count - arrivals.size,
     /** Resolves once events of so many resources have arrived. */
     until(size) {
       return new Promise((resolve, reject) => {

@@ -1,4 +1,5 @@
 import type { Queryable } from '@rms/db';
+import { firstEventFrom } from '../feed/event-by-id.ts';
 import { endpointColumns, type JobRow, toEndpoint } from './endpoint-queries.ts';
 import { type DeliveryJob, leaseMs } from './job.ts';
 
@@ -87,15 +88,17 @@ export async function leaseDue(
   return { jobs, leased: rows.length, lost };
 }
 
-/** Events with bodies, by their ids. The least and the greatest id tell the planner which partitions to look at. */
+/** Events with bodies, by their ids. */
 async function readEvents(db: Queryable, rows: readonly JobRow[]): Promise<Map<string, JobEvent>> {
   const ids = rows.map(({ event_id: id }) => id).sort();
   const { rows: events } = await db.query<JobEvent & { id: string }>({
     name: 'events-of-leases',
     text: `
-      select id, traceparent, body from webhooks.events
-       where id >= $4 and id <= $5 and body is not null
-         and (workspace_id, environment, id) in (select * from unnest($1::text[], $2::text[], $3::text[]))`,
+      select e.id, e.traceparent, e.body
+        from (select distinct * from unnest($1::text[], $2::text[], $3::text[])) as named (workspace_id, environment, id)
+       cross join ${firstEventFrom('named', 'workspace_id, environment, id, traceparent, body', '$4', '$5')} as e
+       where e.workspace_id = named.workspace_id and e.environment = named.environment and e.id = named.id
+         and e.body is not null`,
     values: [
       rows.map((row) => row.workspace_id),
       rows.map((row) => row.environment),

@@ -5,6 +5,7 @@ import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { endpointColumns, type JobRow } from '../delivery/endpoint-queries.ts';
 import { type DeliveryJob, leaseMs } from '../delivery/job.ts';
 import { type JobEvent, toJob } from '../delivery/lease-queries.ts';
+import { firstEventFrom } from '../feed/event-by-id.ts';
 
 /**
  * Stores events, each once, with its place in the feed of its tenant, and makes a delivery for each webhook that wants
@@ -21,15 +22,13 @@ export async function fanOut(tx: Queryable, events: readonly ResourceEvent[], ro
     name: 'fan-out',
     text: `
       with incoming as (
-        select e.*, f.last_position + row_number() over (partition by workspace_id, environment order by id) as position
+        select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.id) as position
           from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
                       $9::bytea[], $10::timestamptz[])
             as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at)
           join webhooks.feeds as f using (workspace_id, environment)
-         where (workspace_id, environment, id) not in (
-                 select workspace_id, environment, id from webhooks.events
-                  where id >= $13 and id <= $14
-                    and (workspace_id, environment, id) in (select * from unnest($1::text[], $2::text[], $3::text[])))
+          left join ${firstEventFrom('e', 'workspace_id, environment, id', '$13', '$14')} as known on true
+         where (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
       ), counted as (
         update webhooks.feeds as f set last_position = last.position
           from (select workspace_id, environment, max(position) as position from incoming group by 1, 2) as last

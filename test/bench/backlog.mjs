@@ -1,0 +1,92 @@
+import { startPostgres, testDatabase } from '@rms/testkit';
+import { migrations as audit } from '@rms/audit';
+import { migrations } from '@rms/webhooks/migrations';
+import pg from 'pg';
+import { leaseDue } from '../../services/webhooks/dist/delivery/lease-queries.js';
+import { quantile } from './processes.mjs';
+
+const atOnce = 200;
+
+/**
+ * What it costs to claim 200 due deliveries of a backlog, and to record their results, by its size and by how many webhooks
+ * it belongs to. Claims are rolled back, so that each finds the same backlog.
+ */
+export async function run({ quick }) {
+  const rounds = quick ? 30 : 100;
+  const backlogs = quick
+    ? { 'one webhook, 2,000': [1, 2_000], 'one webhook, 100,000': [1, 100_000] }
+    : {
+        'one webhook, 2,000': [1, 2_000],
+        'one webhook, 1,000,000': [1, 1_000_000],
+        '1,000 webhooks, 2,000': [1_000, 2_000],
+        '1,000 webhooks, 1,000,000': [1_000, 1_000_000],
+      };
+  const postgres = await startPostgres();
+  const open = {};
+  try {
+    for (const [name, [webhooks, deliveries]] of Object.entries(backlogs)) {
+      const database = await testDatabase([audit, migrations], postgres.url);
+      const client = new pg.Client({ connectionString: database.url });
+      await client.connect();
+      open[name] = { client, database, times: [] };
+      await fill(client, webhooks, deliveries);
+    }
+    for (let round = -10; round < rounds; round++) {
+      for (const { client, times } of Object.values(open)) {
+        await client.query('begin');
+        const startedAtMs = performance.now();
+        const { jobs } = await leaseDue(client, atOnce, []);
+        const tookMs = performance.now() - startedAtMs;
+        await client.query('rollback');
+        if (jobs.length !== atOnce && round === 0) throw new Error(`${jobs.length} of ${atOnce} were claimed`);
+        if (round >= 0) times.push(tookMs);
+      }
+    }
+    const rows = Object.entries(open).map(([backlog, { times }]) => ({
+      backlog,
+      'p50 ms': quantile(times, 0.5),
+      'p99 ms': quantile(times, 0.99),
+    }));
+    const goals = [];
+    for (let i = 0; i < rows.length; i += 2) {
+      const measured = rows[i + 1]['p50 ms'] / rows[i]['p50 ms'];
+      goals.push({ goal: `a claim of ${rows[i + 1].backlog} to ${rows[i].backlog} ≤ 1.2×`, measured, met: measured <= 1.2 });
+    }
+    return { about: `milliseconds to claim ${atOnce} due deliveries`, rows, goals };
+  } finally {
+    for (const { client, database } of Object.values(open)) {
+      await client.end();
+      await database.drop();
+    }
+    await postgres.stop();
+  }
+}
+
+/** Due deliveries of so many webhooks, each with an event of its own. */
+async function fill(client, webhooks, deliveries) {
+  await client.query(
+    `insert into webhooks.webhooks (workspace_id, environment, id, url, events, status, secret_sealed,
+                                    max_retries, initial_delay_ms, max_delay_ms, created_at, updated_at)
+     select 'ws_bench', 'live', 'wh_' || lpad(i::text, 26, '0'), 'https://example.com/' || i, array['*'], 'active', 'x',
+            5, 60000, 43200000, now(), now()
+       from generate_series(1, $1) as i`,
+    [webhooks],
+  );
+  await client.query(
+    `insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
+                                  traceparent, body, created_at)
+     select 'ws_bench', 'live', webhooks.first_id('evt', now()) || lpad(i::text, 16, '0'), i, 'resource.created',
+            'res_' || lpad(i::text, 26, '0'), 1, 'req_bench', '', convert_to(repeat('x', 380), 'utf8'), now()
+       from generate_series(1, $1) as i`,
+    [deliveries],
+  );
+  await client.query(
+    `insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
+                                      sequence, request_id, due_at, created_at)
+     select 'ws_bench', 'live', 'dlv_' || substr(id, 5), id, 'wh_' || lpad((position % $1 + 1)::text, 26, '0'), type,
+            resource_id, 1, request_id, now() - interval '1 second' * (position % 3600), now()
+       from webhooks.events`,
+    [webhooks],
+  );
+  await client.query('vacuum analyze');
+}
