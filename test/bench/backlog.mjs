@@ -1,5 +1,5 @@
-import { startPostgres, testDatabase } from '@rms/testkit';
 import { migrations as audit } from '@rms/audit';
+import { startPostgres, testDatabase } from '@rms/testkit';
 import { migrations } from '@rms/webhooks/migrations';
 import pg from 'pg';
 import { leaseDue } from '../../services/webhooks/dist/delivery/lease-queries.js';
@@ -8,8 +8,8 @@ import { quantile } from './processes.mjs';
 const atOnce = 200;
 
 /**
- * What it costs to claim 200 due deliveries of a backlog, and to record their results, by its size and by how many webhooks
- * it belongs to. Claims are rolled back, so that each finds the same backlog.
+ * What it costs to claim up to 200 due deliveries of a backlog, by its size and by how many webhooks it belongs to. Claims
+ * are rolled back, so that each finds the same backlog.
  */
 export async function run({ quick }) {
   const rounds = quick ? 30 : 100;
@@ -28,31 +28,37 @@ export async function run({ quick }) {
       const database = await testDatabase([audit, migrations], postgres.url);
       const client = new pg.Client({ connectionString: database.url });
       await client.connect();
-      open[name] = { client, database, times: [] };
+      // A webhook gets a quarter of a claim at most.
+      open[name] = { client, database, claimed: webhooks < 4 ? atOnce / 4 : atOnce, times: [] };
       await fill(client, webhooks, deliveries);
     }
     for (let round = -10; round < rounds; round++) {
-      for (const { client, times } of Object.values(open)) {
+      for (const { client, claimed, times } of Object.values(open)) {
         await client.query('begin');
         const startedAtMs = performance.now();
         const { jobs } = await leaseDue(client, atOnce, []);
         const tookMs = performance.now() - startedAtMs;
         await client.query('rollback');
-        if (jobs.length !== atOnce && round === 0) throw new Error(`${jobs.length} of ${atOnce} were claimed`);
+        if (jobs.length !== claimed) throw new Error(`${jobs.length} instead of ${claimed} were claimed`);
         if (round >= 0) times.push(tookMs);
       }
     }
-    const rows = Object.entries(open).map(([backlog, { times }]) => ({
+    const rows = Object.entries(open).map(([backlog, { claimed, times }]) => ({
       backlog,
+      claimed,
       'p50 ms': quantile(times, 0.5),
       'p99 ms': quantile(times, 0.99),
     }));
     const goals = [];
     for (let i = 0; i < rows.length; i += 2) {
       const measured = rows[i + 1]['p50 ms'] / rows[i]['p50 ms'];
-      goals.push({ goal: `a claim of ${rows[i + 1].backlog} to ${rows[i].backlog} ≤ 1.2×`, measured, met: measured <= 1.2 });
+      goals.push({
+        goal: `a claim of ${rows[i + 1].backlog} to ${rows[i].backlog} ≤ 1.2×`,
+        measured,
+        met: measured <= 1.2,
+      });
     }
-    return { about: `milliseconds to claim ${atOnce} due deliveries`, rows, goals };
+    return { about: `milliseconds of a claim of due deliveries, ${atOnce} at most`, rows, goals };
   } finally {
     for (const { client, database } of Object.values(open)) {
       await client.end();

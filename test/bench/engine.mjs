@@ -47,7 +47,12 @@ export async function run({ quick }) {
           Object.entries(cpu).map(([part, value]) => [part, (value / count) * 1_000]),
         );
         if (round === 0) continue; // warm-up
-        rows.push({ what: name, 'per second': Math.round(count / seconds), 'CPU-s/1000': sum(perThousand), ...perThousand });
+        rows.push({
+          what: name,
+          'per second': Math.round(count / seconds),
+          'CPU-s/1000': sum(perThousand),
+          ...perThousand,
+        });
       }
       if (round === 0) await shape.analyze();
     }
@@ -58,7 +63,11 @@ export async function run({ quick }) {
       about: `${count} events from the bus to one endpoint; CPU-seconds per 1,000 delivered`,
       rows,
       goals: [
-        { goal: 'CPU per delivery of engine, PostgreSQL and Kafka to the bare loop ≤ 1.5', measured: cpu, met: cpu <= 1.5 },
+        {
+          goal: 'CPU per delivery of engine, PostgreSQL and Kafka to the bare loop ≤ 1.5',
+          measured: cpu,
+          met: cpu <= 1.5,
+        },
         { goal: 'delivered per second to the bare loop ≥ 0.67', measured: rate, met: rate >= 0.67 },
         { goal: 'repeated deliveries = 0', measured: receiver.repeated(), met: receiver.repeated() === 0 },
       ],

@@ -3,7 +3,18 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const benchmarks = ['requests', 'protection', 'lists', 'deliveries', 'engine', 'isolation', 'backlog', 'log', 'latency', 'start'];
+const benchmarks = [
+  'requests',
+  'protection',
+  'lists',
+  'deliveries',
+  'engine',
+  'isolation',
+  'backlog',
+  'log',
+  'latency',
+  'start',
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -116,7 +116,9 @@ create table webhooks.delivery_log (
 ) partition by range (id);
 
 create index delivery_log_by_webhook on webhooks.delivery_log (workspace_id, environment, webhook_id, id);
-create index delivery_log_undelivered on webhooks.delivery_log (workspace_id, environment, webhook_id, id)
+create index delivery_log_undelivered on webhooks.delivery_log (workspace_id, environment, id)
+  where status <> 'delivered';
+create index delivery_log_undelivered_by_webhook on webhooks.delivery_log (workspace_id, environment, webhook_id, id)
   where status <> 'delivered';
 
 -- Makes the partitions of the days from a day to another one that are missing. The service's role owns no table: this

@@ -1,4 +1,4 @@
-import { firstId } from '@rms/ids';
+import { firstId, idTime } from '@rms/ids';
 import type { WebhookScope } from '../subscription/webhook-queries.ts';
 
 export type LoggedStatus = 'pending' | 'retrying' | 'delivered' | 'failed' | 'skipped';
@@ -54,6 +54,19 @@ export class Conditions {
     this.#add(this.others, 'event_type =', eventType);
     if (source === 'delivery_log') this.#add(this.others, 'status =', status);
     else if (status) this.others.push(status === 'retrying' ? 'tries > 0' : 'tries = 0');
+  }
+
+  /** Which events `e` have deliveries that pass, as an index of the events has them in the order of their ids. */
+  ofEvents({ requestId, resourceId, eventId, since, until, before }: LogFilter): string[] {
+    const conditions = ['e.workspace_id = $1'];
+    this.#add(conditions, 'e.request_id =', requestId);
+    this.#add(conditions, 'e.resource_id =', resourceId);
+    this.#add(conditions, 'e.id =', eventId);
+    this.#add(conditions, 'e.id >=', since && firstId('evt', since.getTime()));
+    this.#add(conditions, 'e.id <', until && firstId('evt', until.getTime()));
+    // Of its own millisecond there may be more.
+    this.#add(conditions, 'e.id <', before && firstId('evt', idTime(before) + 1));
+    return conditions;
   }
 
   /** The place of one more value. */

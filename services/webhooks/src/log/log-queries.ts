@@ -31,6 +31,8 @@ export interface LogPage {
  * question reads the whole log.
  */
 const readAtMost = 5_000;
+/** And events, of those of a resource. */
+const eventsAtMost = 200;
 
 const columns: Readonly<Record<LogSource, string>> = {
   deliveries: `case when tries > 0 then 'retrying' else 'pending' end as status, due_at as "dueAt"`,
@@ -83,17 +85,21 @@ async function readRange(
   conditions.addOthers(filter, source);
   const { indexed, others, values } = conditions;
   const readLimit = others.length > 0 ? readAtMost : limit + 1;
+  // The innermost limit bounds what is read, the next one stops reading once the page is full.
   const { rows } = await db.query<LoggedDelivery>(
-    `with passed as materialized (
-       select d.* from unnest($2::text[]) as scope (environment)
-        cross join lateral (
-              select * from webhooks.${source} as d
-               where d.environment = scope.environment and ${indexed.join(' and ')}
-               order by d.id desc limit ${conditions.place(readLimit)}
-             ) as d
-     )
-     select ${common}, ${columns[source]} from passed
-      ${others.length > 0 ? `where ${others.join(' and ')}` : ''}
+    `select ${common}, ${columns[source]}
+       from (
+              select found.* from unnest($2::text[]) as scope (environment)
+               cross join lateral (
+                     select * from (
+                              select * from webhooks.${source} as d
+                               where d.environment = scope.environment and ${indexed.join(' and ')}
+                               order by d.id desc limit ${conditions.place(readLimit)}
+                            ) as d
+                      ${others.length > 0 ? `where ${others.join(' and ')}` : ''}
+                      order by d.id desc limit ${conditions.place(limit + 1)}
+                     ) as found
+            ) as found
       order by id desc limit ${conditions.place(limit + 1)}`,
     values,
   );
@@ -121,7 +127,10 @@ export const deliveriesOfEvent = `d.workspace_id = e.workspace_id and d.environm
             and d.id >= 'dlv_' || substr(e.id, 5, 10) and d.id < 'dlv_' || substr(e.id, 5, 10) || '~'
             and d.event_id = e.id`;
 
-/** Those of the events of a request or a resource, or of one event. */
+/**
+ * Those of the events of a request or a resource, or of one event: from the newest event on, each with its deliveries. An
+ * event's time leads the ids of its deliveries, so that both are in one order, but for events of the same millisecond.
+ */
 async function readByEvents(
   db: Queryable,
   source: LogSource,
@@ -131,26 +140,38 @@ async function readByEvents(
 ): Promise<LogPage> {
   const conditions = new Conditions(scope, filter, source);
   conditions.addOthers(filter, source);
-  const ofEvents = ['e.workspace_id = $1', 'e.environment = any($2)'];
-  for (const [column, value] of [
-    ['e.request_id', filter.requestId],
-    ['e.id', filter.eventId],
-    ['e.resource_id', filter.resourceId],
-  ] as const) {
-    if (value !== undefined) ofEvents.push(`${column} = ${conditions.place(value)}`);
-  }
-  const all = [...ofEvents, ...conditions.indexed, ...conditions.others.map((condition) => `d.${condition}`)];
-  const { rows } = await db.query<LoggedDelivery>(
-    `select ${common}, ${columns[source]}
-       from (
-              select d.* from webhooks.events as e join webhooks.${source} as d on ${deliveriesOfEvent}
-               where ${all.join(' and ')}
-               order by d.id desc limit ${conditions.place(limit + 1)}
-            ) as found
-      order by id desc`,
+  const { rows } = await db.query<LoggedDelivery & { eventsRead: number; lastRead: string }>(
+    `with events as materialized (
+       select e.* from unnest($2::text[]) as scope (environment)
+        cross join lateral (
+              select workspace_id, environment, id from webhooks.events as e
+               where e.environment = scope.environment and ${conditions.ofEvents(filter).join(' and ')}
+               order by e.id desc limit ${conditions.place(eventsAtMost)}
+             ) as e
+        order by e.id desc limit ${conditions.place(eventsAtMost)}
+     )
+     select ${common}, ${columns[source]}, "eventsRead", "lastRead"
+       from (select count(*)::integer as "eventsRead", min(id) as "lastRead" from events) as read
+       left join (
+              select d.* from events as e
+               cross join lateral (
+                     select d.* from webhooks.${source} as d
+                      where ${[deliveriesOfEvent, ...conditions.indexed, ...conditions.others].join(' and ')}
+                      offset 0
+                    ) as d
+            ) as found on true
+      order by id desc limit ${conditions.place(limit + 1)}`,
     conditions.values,
   );
-  return { deliveries: rows, next: rows[limit]?.id };
+  const deliveries = rows.filter(({ id }) => id !== null);
+  if (deliveries.length > limit) return { deliveries, next: deliveries[limit]?.id };
+  const { eventsRead = 0, lastRead = '' } = rows[0] ?? {};
+  return { deliveries, next: eventsRead < eventsAtMost ? undefined : afterDeliveriesOf(lastRead) };
+}
+
+/** Greater than the ids of all deliveries of events of that millisecond. */
+function afterDeliveriesOf(eventId: string): string {
+  return `dlv_${eventId.slice(4, 14)}~`;
 }
 
 /** Whether the webhook of a delivery can be called and the event has its body; undefined: there is no such delivery. */
