@@ -1,12 +1,13 @@
 import { request } from 'undici';
 
-/** Subscribes a URL to resource.created. */
-export async function createWebhook(baseUrl, headers, url) {
+/** Subscribes a path of a receiver to events; answers with the webhook's id. */
+export async function createWebhook(baseUrl, headers, url, path = '/hook', type = 'resource.created') {
   const { statusCode, body } = await request(`${baseUrl}/v1/webhooks`, {
     method: 'POST',
     headers,
-    body: JSON.stringify({ url: `${url}/hook`, events: ['resource.created'] }),
+    body: JSON.stringify({ url: url + path, events: [type] }),
   });
   const text = await body.text();
   if (statusCode !== 201) throw new Error(`the webhook was answered ${statusCode}: ${text}`);
+  return JSON.parse(text).data.id;
 }

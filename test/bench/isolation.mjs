@@ -1,0 +1,117 @@
+import pg from 'pg';
+import { startDistributed } from './distributed.mjs';
+import { newEvent, openPublisher } from './events.mjs';
+import { quantile } from './processes.mjs';
+import { startBenchReceiver } from './start-receiver.mjs';
+import { createWebhook } from './webhook.mjs';
+
+const perSecond = 50;
+const troublePerSecond = 80;
+const deadWebhooks = 100;
+
+/**
+ * How long a healthy endpoint waits, from the event that goes to the bus to its arrival, alone and beside others of the
+ * same workspace that hang, drip or are dead with a large backlog. Each run with a trouble has a calm one before it.
+ */
+export async function run({ quick }) {
+  const seconds = quick ? 5 : 20;
+  const backlog = quick ? 50_000 : 1_000_000;
+  const shape = await startDistributed();
+  const receiver = await startBenchReceiver();
+  const publisher = await openPublisher(shape.env);
+  const db = new pg.Client({ connectionString: shape.env.DATABASE_URL });
+  await db.connect();
+  try {
+    const { key } = await shape.rms('keys', 'create', '--environment', 'live', '--scope', 'admin', '--name', 'bench');
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const { data: workspaces } = await shape.rms('workspaces', 'list');
+    const workspaceId = workspaces[0].id;
+    await createWebhook(shape.liveUrl, headers, receiver.url);
+    await createWebhook(shape.liveUrl, headers, receiver.url, '/hang', 'resource.updated');
+    await createWebhook(shape.liveUrl, headers, receiver.url, '/drip', 'resource.deleted');
+
+    const dead = [];
+    for (let i = 0; i < deadWebhooks; i++) {
+      dead.push(await createWebhook(shape.liveUrl, headers, 'http://127.0.0.1:9', '/', 'resource.status_changed'));
+    }
+
+    /** Events at a pace; answers with when each was sent. */
+    const pace = async (type, rate, total) => {
+      const sent = new Map();
+      const startedAtMs = performance.now();
+      const running = [];
+      for (let i = 0; i < total; i++) {
+        const dueInMs = startedAtMs + (i * 1_000) / rate - performance.now();
+        if (dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, dueInMs));
+        const event = newEvent(workspaceId, type);
+        sent.set(event.resourceId, performance.timeOrigin + performance.now());
+        running.push(publisher.publish(i % 6, [event]));
+      }
+      await Promise.all(running);
+      return sent;
+    };
+    const healthy = async () => {
+      const before = receiver.arrivals.size;
+      const sent = await pace('resource.created', perSecond, perSecond * seconds);
+      await receiver.until(before + sent.size);
+      const waited = [...sent].map(([id, atMs]) => receiver.arrivals.get(id) - atMs);
+      return { p50: quantile(waited, 0.5), p99: quantile(waited, 0.99) };
+    };
+    const beside = async (type) => {
+      // Under way for a while already, so that all that can be stuck is.
+      const trouble = pace(type, troublePerSecond, troublePerSecond * (seconds + 5));
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      const waited = await healthy();
+      await trouble;
+      return waited;
+    };
+    const troubles = {
+      'one that hangs, 80/s': () => beside('resource.updated'),
+      'one that sends a byte a second, 80/s': () => beside('resource.deleted'),
+      [`${backlog} due retries of ${deadWebhooks} dead endpoints`]: async () => {
+        await fillBacklog(db, workspaceId, dead, backlog);
+        return healthy();
+      },
+    };
+    await healthy(); // warm-up
+    await shape.analyze();
+    const rows = [];
+    const goals = [];
+    for (const [name, withTrouble] of Object.entries(troubles)) {
+      const calm = await healthy();
+      const troubled = await withTrouble();
+      const ratio = troubled.p99 / calm.p99;
+      rows.push({
+        beside: name,
+        'calm p50': calm.p50,
+        'calm p99': calm.p99,
+        p50: troubled.p50,
+        p99: troubled.p99,
+        ratio,
+      });
+      goals.push({ goal: `p99 beside ${name} ≤ 1.2×`, measured: ratio, met: ratio <= 1.2 });
+    }
+    return {
+      about: `${perSecond} events a second to a healthy endpoint, milliseconds from the bus to it`,
+      rows,
+      goals,
+    };
+  } finally {
+    await db.end();
+    await publisher.close();
+    receiver.stop();
+    await shape.stop();
+  }
+}
+
+/** Retries of endpoints that refuse connections, all due now. */
+async function fillBacklog(db, workspaceId, dead, count) {
+  await db.query(
+    `insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
+                                      sequence, request_id, tries, due_at)
+     select workspace_id, environment, webhooks.first_id('dlv', now()) || lpad(i::text, 16, '0'), e.id,
+            ($3::text[])[i % ${deadWebhooks} + 1], 'resource.deleted', resource_id, 1, request_id, 1, now()
+       from (select * from webhooks.events where workspace_id = $1 limit 1) as e, generate_series(1, $2) as i`,
+    [workspaceId, count, dead],
+  );
+}
