@@ -3,7 +3,7 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { makeSecret } from '@rms/signature';
 import { freePort, type ReceivedRequest, startReceiver, waitUntil } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
-import { type RunningRms, startServices, type TestServices } from './support.ts';
+import { type RunningRms, runRms, startServices, type TestServices } from './support.ts';
 
 describe('rms listen', () => {
   let services: TestServices;
@@ -193,8 +193,12 @@ describe('rms listen', () => {
   });
 
   test('without a service it ends in one line', async () => {
-    const { code, stderr } = await services.rms('listen', '--forward-to', 'nonsense');
-    expect(code).toBe(2);
-    expect(stderr.split('\n').filter((line) => line.startsWith('error: '))).toHaveLength(1);
+    const args = ['listen', '--forward-to', 'http://127.0.0.1:9/', '--workspace', await newWorkspace()];
+    const env = { AUTH_ADDRESS: services.addresses.auth, WEBHOOKS_ADDRESS: '127.0.0.1:1' };
+    expect(await runRms(args, env)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^rms: the service does not answer; [^\n]*\n$/),
+    });
   });
 });
