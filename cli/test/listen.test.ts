@@ -129,6 +129,39 @@ describe('rms listen', () => {
     expect(live.stdout()).toEqual([]);
   });
 
+  test('an event whose body is erased is shown, and not sent', async () => {
+    const workspaceId = await newWorkspace();
+    const receiver = await receive();
+    const [erased = '', kept = ''] = await publish(workspaceId, 2);
+    await services.erase(erased);
+    const rms = await listen(receiver.url, workspaceId, ['--json', '--after', '0']);
+    const documents = (await rms.printed(2)).map((line) => JSON.parse(line));
+    expect(documents).toMatchObject([
+      { event_id: erased, resource_id: null, status_code: null, error: 'erased: it is not sent' },
+      { event_id: kept, status_code: 200, error: null },
+    ]);
+    expect(idsOf(receiver.requests)).toEqual([kept]);
+  });
+
+  test('where 50 watch already it says so once, and goes on when there is room; no event is lost', async () => {
+    const workspaceId = await newWorkspace();
+    const receiver = await receive();
+    const [known = ''] = await publish(workspaceId, 1);
+    const tenant = { workspaceId, environment: Environment.SANDBOX };
+    const watches = Array.from({ length: 50 }, () =>
+      services.feed.watchEvents({ ...tenant, after: 0n })[Symbol.asyncIterator](),
+    );
+    for (const one of watches) expect((await one.next()).value?.event?.id).toBe(known);
+    const rms = await listen(receiver.url, workspaceId, ['--json']);
+    const told = () => rms.stderr().filter((line) => line.includes('50 watchers'));
+    await waitUntil(() => told().length > 0, { what: 'it to say why' });
+    const [missed = ''] = await publish(workspaceId, 1);
+    for (const one of watches) await one.return?.();
+    await rms.printed(1);
+    expect(idsOf(receiver.requests)).toEqual([missed]);
+    expect(told()).toEqual([expect.stringMatching(/It is tried again, from after event 1 on\.$/)]);
+  });
+
   test('the service restarts elsewhere, the target is down: none is lost, none comes twice, one line says so', async () => {
     const workspaceId = await newWorkspace();
     const port = await freePort();

@@ -18,6 +18,7 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient } from '@rms/rpc';
 import { createLogger, readSettings } from '@rms/service';
@@ -130,6 +131,7 @@ export async function startServices() {
     keyUses: createClient(KeyUsesService, { target: auth.address, timeoutMs: 10_000 }),
     webhooks: createClient(WebhooksService, { target: webhooks.address, timeoutMs: 10_000 }),
     deliveries: createClient(DeliveriesService, { target: webhooks.address, timeoutMs: 10_000 }),
+    feed: createClient(EventsService, { target: webhooks.address, timeoutMs: 60_000 }),
   };
   const rms = (...args: string[]) => runRms(args, { DATA_DIR: dataDir });
   const rmsReading = (input: string | Buffer, ...args: string[]) => runRms(args, { DATA_DIR: dataDir }, input);
@@ -189,6 +191,12 @@ export async function startServices() {
       });
       const topic = 'rms.resource-events.v1';
       await running.bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
+    },
+    /** Erases the body of an event, as a deleted resource does with ERASE_ON_DELETE. */
+    async erase(eventId: string) {
+      const db = pool();
+      await db.query('update webhooks.events set body = null where id = $1', [eventId]);
+      await db.end();
     },
     async stop() {
       for (const client of Object.values(clients)) client.close();
