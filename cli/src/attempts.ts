@@ -46,7 +46,7 @@ export function describeAttempt(attempt: FullAttemptDocument): string {
   const lines = (mark: string, headers: typeof request_headers) =>
     headers.map(({ name, value }) => `${mark} ${name}: ${value}`);
   return [
-    `${answerText(attempt)} in ${attempt.duration_ms} ms${attempt.address ? `, from ${attempt.address}` : ''} (${split})`,
+    `${answerText(attempt)}, after ${attempt.duration_ms} ms${attempt.address ? `, from ${attempt.address}` : ''} (${split})`,
     ...lines('>', request_headers),
     ...status,
     ...lines('<', response_headers),

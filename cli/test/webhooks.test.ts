@@ -156,7 +156,7 @@ describe('rms webhooks and trace', () => {
       response_body: 'fine \u001b[2J\u009b2J',
     });
     const { stdout } = await rms('webhooks', 'test', id);
-    expect(stdout).toMatch(/^200 in \d+ ms, from 127\.0\.0\.1 \(DNS /);
+    expect(stdout).toMatch(/^200, after \d+ ms, from 127\.0\.0\.1 \(DNS /);
     expect(stdout).toContain('< x-own: a\n');
     expect(stdout).toContain('fine \ufffd[2J\ufffd2J');
   });

@@ -6,6 +6,7 @@ import { withServices } from '../connect.ts';
 import { type EnvironmentName, toEnvironment } from '../documents.ts';
 import { followFeed } from '../follow-feed.ts';
 import { type Answer, forward } from '../forward.ts';
+import { untilInterrupted } from '../interrupted.ts';
 import { note, printLine } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
@@ -44,12 +45,11 @@ export function listenCommand(): Command {
       if (!isWellFormedSecret(secret)) {
         command.error('error: the secret must be "whsec_" and 24 to 64 bytes in base64');
       }
-      const ended = new AbortController();
-      for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ended.abort());
+      const ended = untilInterrupted();
       try {
-        await listen(options, secret, ended.signal);
+        await listen(options, secret, ended);
       } catch (error) {
-        if (!ended.signal.aborted) throw error;
+        if (!ended.aborted) throw error;
       }
     });
 }
