@@ -4,6 +4,7 @@ const projects = {
   paging: 'packages/paging',
   'api-key': 'packages/api-key',
   secrets: 'packages/secrets',
+  signature: 'packages/signature',
   service: 'packages/service',
   rpc: 'packages/rpc',
   db: 'packages/db',

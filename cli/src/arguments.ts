@@ -11,6 +11,11 @@ export function durationMs(text: string): number {
   return Number(count) * unitMs;
 }
 
+/** "5s,1m,30m", each in milliseconds. */
+export function durationsMs(text: string): number[] {
+  return text.split(',').map(durationMs);
+}
+
 /** Seconds, with fractions, in whole milliseconds. */
 export function secondsMs(text: string): number {
   if (!/^\d{0,9}(?:\.\d{0,9})?$/.test(text) || !/\d/.test(text)) {
@@ -34,6 +39,31 @@ export function positiveNumber(text: string): number {
 export function limitNumber(text: string): bigint {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('say a whole number; 0 is no limit.');
   return BigInt(text);
+}
+
+/** The position of an event in its feed; 0: before the first. */
+export function position(text: string): bigint {
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('say a whole number, as the events show it.');
+  return BigInt(text);
+}
+
+/** Specification, "Events". */
+const knownEventTypes = ['resource.created', 'resource.updated', 'resource.deleted', 'resource.status_changed'];
+
+/** "a,b", or "*" for all. */
+export function eventTypes(text: string): string[] {
+  const types = text.split(',');
+  if (text === '*' || types.every((type) => knownEventTypes.includes(type))) return types;
+  throw new InvalidArgumentError(`say "*", or with commas some of ${knownEventTypes.join(', ')}.`);
+}
+
+/** An address for webhooks of this machine. */
+export function httpUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new InvalidArgumentError('say an http:// or https:// URL without a user name.');
+  }
+  return url;
 }
 
 /** For options that may be given several times. */

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RmsError } from '@rms/errors';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, createRpcSecurity, type RpcClient } from '@rms/rpc';
@@ -23,12 +25,15 @@ export interface Services {
   readonly secrets: RpcClient<typeof SecretsService>;
 }
 
+/** Makes a client of the feed where webhooks listens now, for the caller to close; `service_unavailable`: nowhere. */
+export type OpenFeed = () => RpcClient<typeof EventsService>;
+
 const timeoutMs = 15_000;
 
 /** Runs `work` with clients of the services, and closes them. */
-export async function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
+export async function withServices<T>(work: (services: Services, openFeed: OpenFeed) => Promise<T>): Promise<T> {
   const settings = readSettings(process.env);
-  const { auth, webhooks } = addresses(settings);
+  const { auth, webhooks, isLocal } = addresses(settings);
   const say = (_: object, message: string) => note(message);
   const log = { info() {}, warn: say, error: say };
   const common = { timeoutMs, context: operatorContext(), security: createRpcSecurity(settings, log) };
@@ -41,17 +46,27 @@ export async function withServices<T>(work: (services: Services) => Promise<T>):
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
     secrets: createClient(SecretsService, { target: webhooks, ...common }),
   };
+  const openFeed = () => {
+    const now = addresses(settings);
+    // What npm start has written goes with it, and at the default address there would be another installation.
+    if (isLocal && !now.isLocal) throw new RmsError('service_unavailable');
+    return createClient(EventsService, { target: now.webhooks, ...common });
+  };
   try {
-    return await work(services);
+    return await work(services, openFeed);
   } finally {
     for (const client of Object.values(services)) client.close();
   }
 }
 
 /** What the environment names; else what a service that runs on this machine has written into DATA_DIR; else the defaults. */
-function addresses(settings: Settings): { auth: string; webhooks: string } {
+function addresses(settings: Settings): { auth: string; webhooks: string; isLocal: boolean } {
   const local = process.env.AUTH_ADDRESS || process.env.WEBHOOKS_ADDRESS ? {} : readLocal(settings.DATA_DIR);
-  return { auth: local.auth ?? settings.AUTH_ADDRESS, webhooks: local.webhooks ?? settings.WEBHOOKS_ADDRESS };
+  return {
+    auth: local.auth ?? settings.AUTH_ADDRESS,
+    webhooks: local.webhooks ?? settings.WEBHOOKS_ADDRESS,
+    isLocal: local.webhooks !== undefined,
+  };
 }
 
 function readLocal(dataDir: string): { auth?: string; webhooks?: string } {

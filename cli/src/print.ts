@@ -3,6 +3,11 @@ export function print({ json }: { json?: boolean }, document: unknown, text: () 
   process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : `${harmless(text())}\n`);
 }
 
+/** Prints one of many outcomes that come one after another: a JSON document on a line of its own, or text for a person. */
+export function printLine({ json }: { json?: boolean }, document: unknown, text: string): void {
+  process.stdout.write(`${json ? JSON.stringify(document) : harmless(text)}\n`);
+}
+
 /** Says something beside the outcome, on stderr. */
 export function note(text: string): void {
   process.stderr.write(`rms: ${harmless(text)}\n`);

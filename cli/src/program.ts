@@ -4,6 +4,8 @@ import { configCommand } from './commands/config.ts';
 import { deliveriesListCommand } from './commands/deliveries-list.ts';
 import { deliveriesRedeliverCommand } from './commands/deliveries-redeliver.ts';
 import { deliveriesReplayCommand } from './commands/deliveries-replay.ts';
+import { deliveriesReplayCancelCommand, deliveriesReplayStatusCommand } from './commands/deliveries-replay-status.ts';
+import { deliveriesShowCommand } from './commands/deliveries-show.ts';
 import { keysCreateCommand } from './commands/keys-create.ts';
 import { keysLeakedCommand } from './commands/keys-leaked.ts';
 import { keysListCommand } from './commands/keys-list.ts';
@@ -11,21 +13,25 @@ import { keysRevokeCommand } from './commands/keys-revoke.ts';
 import { keysRollCommand } from './commands/keys-roll.ts';
 import { keysShowCommand } from './commands/keys-show.ts';
 import { keysUpdateCommand } from './commands/keys-update.ts';
+import { listenCommand } from './commands/listen.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { plansListCommand } from './commands/plans-list.ts';
 import { plansSetCommand } from './commands/plans-set.ts';
 import { secretsRotateCommand } from './commands/secrets-rotate.ts';
 import { traceCommand } from './commands/trace.ts';
+import { webhooksClientCertificateCommand } from './commands/webhooks-client-certificate.ts';
 import { webhooksDisableCommand, webhooksEnableCommand } from './commands/webhooks-enable.ts';
 import { webhooksListCommand } from './commands/webhooks-list.ts';
+import { webhooksOrderedCommand } from './commands/webhooks-ordered.ts';
 import { webhooksRetryPolicyCommand } from './commands/webhooks-retry-policy.ts';
 import { webhooksRotateSecretCommand } from './commands/webhooks-rotate-secret.ts';
+import { webhooksShowCommand } from './commands/webhooks-show.ts';
 import { webhooksTestCommand } from './commands/webhooks-test.ts';
 import { workspacesCreateCommand } from './commands/workspaces-create.ts';
 import { workspacesListCommand } from './commands/workspaces-list.ts';
 import { workspacesPlanCommand } from './commands/workspaces-plan.ts';
 
-/** The rms command. Every subcommand has --json: one JSON document on stdout, and nothing else there. */
+/** The rms command. Every subcommand has --json: one JSON document on stdout (listen: one an event), and nothing else there. */
 export function createProgram(): Command {
   const program = new Command('rms')
     .description('Manages keys, plans, webhooks and deliveries of a running service.')
@@ -42,7 +48,10 @@ export function createProgram(): Command {
   ]);
   group(program, 'webhooks', 'webhook subscriptions', [
     webhooksListCommand,
+    webhooksShowCommand,
     webhooksRetryPolicyCommand,
+    webhooksOrderedCommand,
+    webhooksClientCertificateCommand,
     webhooksRotateSecretCommand,
     webhooksEnableCommand,
     webhooksDisableCommand,
@@ -50,13 +59,16 @@ export function createProgram(): Command {
   ]);
   group(program, 'deliveries', 'the delivery log', [
     deliveriesListCommand,
+    deliveriesShowCommand,
     deliveriesRedeliverCommand,
     deliveriesReplayCommand,
+    deliveriesReplayStatusCommand,
+    deliveriesReplayCancelCommand,
   ]);
   group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand, workspacesPlanCommand]);
   group(program, 'plans', 'limits under a name', [plansSetCommand, plansListCommand]);
   group(program, 'secrets', 'what is encrypted at rest', [secretsRotateCommand]);
-  for (const make of [traceCommand, auditCommand, migrateCommand, configCommand])
+  for (const make of [listenCommand, traceCommand, auditCommand, migrateCommand, configCommand])
     program.addCommand(withJson(program, make()));
   return program;
 }
@@ -69,5 +81,7 @@ function group(program: Command, name: string, about: string, commands: readonly
 
 /** A command that does something; a group must not have the option, for it would take it from its subcommands. */
 function withJson(program: Command, command: Command): Command {
-  return command.copyInheritedSettings(program).option('--json', 'print one JSON document');
+  command.copyInheritedSettings(program);
+  const hasJson = command.options.some(({ long }) => long === '--json');
+  return hasJson ? command : command.option('--json', 'print one JSON document');
 }

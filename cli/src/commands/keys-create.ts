@@ -1,14 +1,13 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { Command, Option } from 'commander';
 import { collect, durationMs, limitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { keyDocument, toScope } from '../documents.ts';
+import { type EnvironmentName, keyDocument, toEnvironment, toScope } from '../documents.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
-  environment: 'live' | 'test';
+  environment: EnvironmentName;
   scope: string;
   name: string;
   expiresIn?: number;
@@ -34,7 +33,7 @@ export function keysCreateCommand(): Command {
       withServices(async (services) => {
         const { key, keyValue } = await services.keys.createKey({
           workspaceId: await workspaceOf(services, options),
-          environment: options.environment === 'live' ? Environment.LIVE : Environment.SANDBOX,
+          environment: toEnvironment(options.environment),
           scope: toScope(options.scope),
           name: options.name,
           allowedIps: options.allowIp,

@@ -1,9 +1,9 @@
 import type { Delivery } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
+import { answerText } from '../attempts.ts';
 import { withServices } from '../connect.ts';
-import { listDeliveries } from '../deliveries.ts';
-import { deliveryDocument } from '../documents.ts';
+import { deliveryDocument, listDeliveries } from '../deliveries.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
@@ -43,10 +43,11 @@ function byEvent(a: Delivery, b: Delivery): number {
 
 function stepsOf(delivery: ReturnType<typeof deliveryDocument>): Step[] {
   const { id, event_id: eventId, event_type: type, webhook_id: webhookId, created_at: createdAt } = delivery;
-  const made: Step = { at: createdAt ?? '', what: `${type} ${eventId} → ${webhookId} (${id})` };
+  const skipped = delivery.status === 'skipped' ? ': skipped, the webhook was disabled' : '';
+  const made: Step = { at: createdAt ?? '', what: `${type} ${eventId} → ${webhookId} (${id})${skipped}` };
   const attempts = delivery.attempts.map((attempt, i) => ({
     at: attempt.at ?? '',
-    what: `attempt ${i + 1} of ${id}: ${attempt.error ?? attempt.status_code} in ${attempt.duration_ms} ms`,
+    what: `attempt ${i + 1} of ${id}: ${answerText(attempt)} in ${attempt.duration_ms} ms`,
   }));
   return [made, ...attempts];
 }

@@ -2,8 +2,8 @@ import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { webhookDocument } from '../documents.ts';
 import { print } from '../print.ts';
+import { webhookDocument } from '../webhooks.ts';
 import { workspaceOf } from '../workspace.ts';
 
 export function webhooksEnableCommand(): Command {

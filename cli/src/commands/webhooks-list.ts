@@ -2,8 +2,8 @@ import type { Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { webhookDocument } from '../documents.ts';
 import { print, table } from '../print.ts';
+import { retriesText, stateText, webhookDocument } from '../webhooks.ts';
 import { workspaceOf } from '../workspace.ts';
 
 export function webhooksListCommand(): Command {
@@ -23,8 +23,12 @@ export function webhooksListCommand(): Command {
         const data = all.map(webhookDocument);
         print(options, { data }, () =>
           table(
-            ['ID', 'ENVIRONMENT', 'STATUS', 'EVENTS', 'URL'],
-            data.map(({ id, environment, status, events, url }) => [id, environment, status, events.join(','), url]),
+            ['ID', 'ENVIRONMENT', 'STATUS', 'EVENTS', 'RETRIES', 'ORDERED', 'CERTIFICATE', 'URL'],
+            data.map((webhook) => [
+              ...[webhook.id, webhook.environment, stateText(webhook), webhook.events.join(',')],
+              ...[retriesText(webhook), webhook.ordered ? 'yes' : '', webhook.client_certificate ? 'yes' : ''],
+              webhook.url,
+            ]),
           ),
         );
       }),

@@ -27,7 +27,7 @@ export interface RpcServer {
   readonly address: string;
   /** Starts as not serving. */
   readonly health: HealthState;
-  /** Says "not serving", finishes calls under way for up to `graceMs`, then closes. Safe to call twice. */
+  /** Says "not serving", tells streams to end, finishes calls under way for up to `graceMs`, then closes. Safe to call twice. */
   stop(graceMs?: number): Promise<void>;
 }
 
@@ -57,11 +57,13 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
     const { code, kind } = toRmsError(error);
     if (kind.httpStatus >= 500) log.error({ err: error, request_id: requestId, method, code }, 'rpc failed');
   };
+  const stopping = new AbortController();
+  const hooks = { onError, checkCaller, stopping: stopping.signal };
   for (const service of [...services, reflectionService(services.map((one) => one.service))]) {
-    service.addTo(server, onError, checkCaller);
+    service.addTo(server, hooks);
   }
   // Whoever can reach us may ask how we are.
-  health.rpcService().addTo(server, onError);
+  health.rpcService().addTo(server, { ...hooks, checkCaller: undefined });
   const hostPart = host.includes(':') ? `[${host}]` : host;
   const bound = await bind(server, hostPart, port, credentials);
 
@@ -71,6 +73,7 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
     health,
     stop(graceMs = 10_000) {
       health.close();
+      stopping.abort();
       stopped ??= new Promise((resolve) => {
         const force = setTimeout(() => server.forceShutdown(), graceMs);
         server.tryShutdown(() => {

@@ -21,6 +21,8 @@ export interface RpcContext
   extends Pick<CallContext, 'requestId' | 'traceparent' | 'principal' | 'clientAddress' | 'actor'> {
   /** Aborts when the caller cancels or its deadline passes. */
   readonly signal: AbortSignal;
+  /** Aborts when the server stops: a stream without an end of its own has to end then, or it holds the server up. */
+  readonly stopping: AbortSignal;
   readonly deadline: Date | undefined;
   /** The caller's address. */
   readonly peer: string;
@@ -45,11 +47,19 @@ export type Handlers<S extends AnyService> = { [Name in keyof S['method']]: Hand
 /** A service with its handlers, ready for {@link serve}. */
 export interface RpcService {
   readonly service: AnyService;
-  addTo(server: Server, onError: OnError, checkCaller?: CallerCheck): void;
+  addTo(server: Server, hooks: ServerHooks): void;
+}
+
+/** What a server has to do with the calls of its services. */
+export interface ServerHooks {
+  onError(error: unknown, context: RpcContext): void;
+  /** Undefined: all may call. */
+  readonly checkCaller?: CallerCheck | undefined;
+  /** Aborts when the server stops. */
+  readonly stopping: AbortSignal;
 }
 
 type AnyHandler = (request: unknown, context: RpcContext) => Promise<unknown> | AsyncIterable<unknown>;
-type OnError = (error: unknown, context: RpcContext) => void;
 type AnyCall = ServerUnaryCall<unknown, unknown> &
   ServerWritableStream<unknown, unknown> &
   ServerReadableStream<unknown, unknown> &
@@ -59,12 +69,12 @@ type AnyCall = ServerUnaryCall<unknown, unknown> &
 export function rpcService<S extends AnyService>(service: S, handlers: Handlers<S>): RpcService {
   return {
     service,
-    addTo(server, onError, checkCaller) {
+    addTo(server, hooks) {
       const implementation: UntypedServiceImplementation = {};
       for (const method of service.methods) {
         const handler = (handlers as Record<string, AnyHandler>)[method.localName];
         if (!handler) throw new Error(`${service.typeName}/${method.name} has no handler`);
-        implementation[method.localName] = toGrpcHandler(service, method, handler.bind(handlers), onError, checkCaller);
+        implementation[method.localName] = toGrpcHandler(service, method, handler.bind(handlers), hooks);
       }
       server.addService(toServiceDefinition(service), implementation);
     },
@@ -75,8 +85,7 @@ function toGrpcHandler(
   service: AnyService,
   method: DescMethod,
   handler: AnyHandler,
-  onError: OnError,
-  checkCaller: CallerCheck | undefined,
+  { onError, checkCaller, stopping }: ServerHooks,
 ): UntypedHandleCall {
   const name = `${service.typeName}/${method.name}`;
   const streamsIn = method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming';
@@ -84,7 +93,7 @@ function toGrpcHandler(
 
   if (method.methodKind === 'unary' || method.methodKind === 'client_streaming') {
     const unary = async (call: AnyCall, respond: sendUnaryData<unknown>) => {
-      const context = new CallRpcContext(call, name);
+      const context = new CallRpcContext(call, name, stopping);
       try {
         checkCaller?.(name, call);
         respond(null, await (handler(requestOf(call), context) as Promise<unknown>));
@@ -96,7 +105,7 @@ function toGrpcHandler(
     return unary as unknown as UntypedHandleCall;
   }
   const streaming = async (call: AnyCall) => {
-    const context = new CallRpcContext(call, name);
+    const context = new CallRpcContext(call, name, stopping);
     try {
       checkCaller?.(name, call);
       await writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
@@ -122,12 +131,14 @@ class CallRpcContext implements RpcContext {
   readonly clientAddress: string;
   readonly actor: string;
   readonly method: string;
+  readonly stopping: AbortSignal;
   readonly #call: AnyCall;
   #abort: AbortController | undefined;
 
-  constructor(call: AnyCall, method: string) {
+  constructor(call: AnyCall, method: string, stopping: AbortSignal) {
     this.#call = call;
     this.method = method;
+    this.stopping = stopping;
     const { requestId, traceparent, principal, clientAddress, actor } = contextFromMetadata(call.metadata);
     this.requestId = requestId;
     this.traceparent = traceparent;

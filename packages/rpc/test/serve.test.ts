@@ -37,6 +37,24 @@ describe('A server', () => {
     await workspaces.stop();
   });
 
+  test('tells calls under way that it stops', async () => {
+    const entered = signalled();
+    const workspaces = await startWorkspaces({
+      createWorkspace: (_, { stopping }) => {
+        expect(stopping.aborted).toBe(false);
+        entered.resolve();
+        return new Promise((resolve) => {
+          stopping.addEventListener('abort', () => resolve({ workspace: { name: 'told' } }));
+        });
+      },
+    });
+    const call = workspaces.client.createWorkspace({});
+    await entered.promise;
+    await workspaces.server.stop();
+    expect((await call).workspace?.name).toBe('told');
+    await workspaces.stop();
+  });
+
   test('ends calls that outlast the grace', async () => {
     const entered = signalled();
     const workspaces = await startWorkspaces({

@@ -14,6 +14,7 @@ import { createSecretCache } from './delivery/secret-cache.ts';
 import { createAddressGuard } from './egress/addresses.ts';
 import { createResolve } from './egress/resolve.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
+import { createFeedWatchers } from './feed/feed-watchers.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
 import { createReplayer } from './replay/replayer.ts';
@@ -49,8 +50,10 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
   const engine = createDeliveryEngine({ pool, agents, secrets, health, log, releaseLeases: config.releaseLeases });
   const checkKeys = createKeyCheck({ pool, box, log });
-  const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
-  const parts: HandlerParts = { pool, box, secrets, agents, egress, permitted, resolve, engine, pageTokenKeys, log };
+  const watchers = createFeedWatchers();
+  const fanOut = createFanOut({ pool, bus, topic, group, engine, watchers, log });
+  const calling = { agents, egress, permitted, resolve };
+  const parts: HandlerParts = { pool, box, secrets, ...calling, engine, watchers, pageTokenKeys, log };
 
   return createGrpcService({
     name: 'webhooks',

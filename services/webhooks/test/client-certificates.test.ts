@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { createSecretBox } from '@rms/secrets';
+import { makeSecret, toSigningSecret } from '@rms/signature';
 import { type Certificates, makeCertificates } from '@rms/testkit';
 import { createEndpointAgents, type EndpointAgents } from '../src/delivery/endpoint-agents.ts';
 import { send } from '../src/delivery/send.ts';
-import { toSigningSecret } from '../src/delivery/sign.ts';
 import { createAddressGuard } from '../src/egress/addresses.ts';
-import { makeSecret } from '../src/subscription/webhook.ts';
 import { newTenant, startWebhooks, type Webhooks } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rms-client-certificates-'));

@@ -1,4 +1,6 @@
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { waitUntil } from '@rms/testkit';
+import { createFeedWatchers } from '../src/feed/feed-watchers.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 
 describe('the feed of a tenant', () => {
@@ -120,5 +122,68 @@ describe('the feed of a tenant', () => {
     }
     expect(published).toContain((await first).value?.event?.id);
     for (const watch of [fromStart, fromSecond, fromNow]) await watch.return?.();
+  });
+
+  test('is watched by 50 at once on an instance; one more is told so, and finds room once one has gone', async () => {
+    const tenant = newTenant();
+    await rms.publish(newEvent(tenant));
+    const watch = () => rms.feed.watchEvents({ ...tenant, after: 0n })[Symbol.asyncIterator]();
+    const watches = Array.from({ length: 50 }, watch);
+    // Each has begun once it tells of the event.
+    for (const one of watches) expect((await one.next()).value?.event?.position).toBe(1n);
+    await expect(watch().next()).rejects.toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: expect.stringContaining('50 watchers'),
+    });
+    await watches.pop()?.return?.();
+    await waitUntil(
+      async () => {
+        const one = watch();
+        watches.push(one);
+        return (await one.next()).value?.event?.position === 1n;
+      },
+      { what: 'room for one more' },
+    );
+    for (const one of watches) await one.return?.();
+  });
+
+  test('a service that stops ends those who watch; they go on elsewhere', async () => {
+    const tenant = newTenant();
+    const stopped = await startWebhooks({}, { given: rms.database });
+    const events = [newEvent(tenant), newEvent(tenant)] as const;
+    await rms.publish(events[0]);
+    const watch = stopped.feed.watchEvents({ ...tenant, after: 0n })[Symbol.asyncIterator]();
+    expect((await watch.next()).value?.event?.id).toBe(events[0].id);
+    const ended = watch.next();
+    await stopped.stop();
+    // A stream that is cut would reject.
+    expect(await ended).toMatchObject({ done: true });
+    await rms.publish(events[1]);
+    const elsewhere = rms.feed.watchEvents({ ...tenant, after: 1n })[Symbol.asyncIterator]();
+    expect((await elsewhere.next()).value?.event?.id).toBe(events[1].id);
+    await elsewhere.return?.();
+  });
+});
+
+describe('those who watch a feed', () => {
+  const never = new AbortController().signal;
+  const anHourMs = 3_600_000;
+
+  test('sleep until an event of their workspace is stored, or one was while they were awake', async () => {
+    const watchers = createFeedWatchers();
+    const [mine, other] = [watchers.join('ws_1'), watchers.join('ws_2')];
+    const ending = new AbortController();
+    let otherWoke = false;
+    const otherSleeps = other.sleep(anHourMs, ending.signal).then(() => {
+      otherWoke = true;
+    });
+    const asleep = mine.sleep(anHourMs, never);
+    watchers.wake([{ workspaceId: 'ws_1' }]);
+    await asleep;
+    watchers.wake([{ workspaceId: 'ws_1' }]);
+    await mine.sleep(anHourMs, never);
+    expect(otherWoke).toBe(false);
+    ending.abort();
+    await otherSleeps;
   });
 });

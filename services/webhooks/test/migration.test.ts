@@ -6,9 +6,9 @@ import { migrate } from '@rms/db';
 import { newId } from '@rms/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { createSecretBox } from '@rms/secrets';
+import { makeSecret } from '@rms/signature';
 import { type Receiver, startReceiver, type TestDatabase, testDatabase } from '@rms/testkit';
 import { migrations } from '../src/migrations.ts';
-import { makeSecret } from '../src/subscription/webhook.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 
 const dayMs = 24 * 3_600_000;

@@ -4,13 +4,12 @@ import { createServer, type Server } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeSecret, toSigningSecret } from '@rms/signature';
 import { type Receiver, startReceiver } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
 import { send } from '../src/delivery/send.ts';
-import { toSigningSecret } from '../src/delivery/sign.ts';
 import { createAddressGuard } from '../src/egress/addresses.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
-import { makeSecret } from '../src/subscription/webhook.ts';
 
 const secret = makeSecret();
 const secrets = { current: toSigningSecret(secret), previous: undefined };

@@ -1,7 +1,7 @@
 import type { SecretBox } from '@rms/secrets';
+import { type SigningSecret, type SigningSecrets, toSigningSecret } from '@rms/signature';
 import { LRUCache } from 'lru-cache';
 import type { Endpoint } from './job.ts';
-import { type SigningSecret, type SigningSecrets, toSigningSecret } from './sign.ts';
 
 type Sealed = Pick<Endpoint, 'secretSealed' | 'secretVersion' | 'previousSecretSealed' | 'previousSecretUntil'>;
 

@@ -1,20 +1,15 @@
+import { type DeliveryContent, deliveryHeaders, type SigningSecrets } from '@rms/signature';
 import type { Dispatcher } from 'undici';
 import { rounded, watchRequest } from './connection-times.ts';
 import { type AttemptResult, attemptTimeoutMs, type HeaderPair } from './job.ts';
 import { parseRetryAfter } from './retry-policy.ts';
-import { type SigningSecrets, signatureHeaders } from './sign.ts';
 
 /** One call to make. */
-export interface Outgoing {
+export interface Outgoing extends DeliveryContent {
   readonly url: string;
-  readonly eventId: string;
-  readonly requestId: string;
-  readonly traceparent: string;
-  readonly body: Buffer;
 }
 
 const responseLimitBytes = 16 * 1024;
-const userAgent = 'rms-webhooks/0.1';
 /** Of an answer's headers the log keeps so many, each so long at most. */
 const headersKept = 64;
 const headerLimit = 1_024;
@@ -23,20 +18,11 @@ const headerLimit = 1_024;
  * Makes one attempt: a signed POST whose whole answer, body included, has 10 seconds. Never rejects: whatever goes wrong
  * is the attempt's result. Only 200 is success; a redirect is an answer like any other.
  */
-export async function send(
-  agent: Dispatcher,
-  secrets: SigningSecrets,
-  { url, eventId, requestId, traceparent, body }: Outgoing,
-): Promise<AttemptResult> {
+export async function send(agent: Dispatcher, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
+  const { url, body } = outgoing;
   const startedAt = new Date();
   const startedAtMs = performance.now();
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': userAgent,
-    'x-request-id': requestId,
-    ...signatureHeaders(secrets, eventId, body, startedAt.getTime()),
-    ...(traceparent ? { traceparent } : {}),
-  };
+  const headers = deliveryHeaders(secrets, outgoing, startedAt.getTime());
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), attemptTimeoutMs);
   const { origin, pathname, search } = new URL(url);

@@ -1,9 +1,9 @@
 import { SecretBoxError } from '@rms/secrets';
 import type { Logger } from '@rms/service';
+import type { SigningSecrets } from '@rms/signature';
 import { LRUCache } from 'lru-cache';
 import type { DeliveryJob } from './job.ts';
 import type { SecretCache } from './secret-cache.ts';
-import type { SigningSecrets } from './sign.ts';
 
 /** Opens the secrets of deliveries, and knows the webhooks where that has failed. */
 export interface Signers {

@@ -6,6 +6,7 @@ import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
 import type { DeliveryEngine } from '../delivery/engine.ts';
+import type { FeedWatchers } from '../feed/feed-watchers.ts';
 import { hasPartition } from '../log/partition-queries.ts';
 import { fanOut } from './fan-out-queries.ts';
 
@@ -15,6 +16,7 @@ export interface FanOutParts {
   readonly topic: string;
   readonly group: string;
   readonly engine: Pick<DeliveryEngine, 'room' | 'deliver' | 'wake'>;
+  readonly watchers: Pick<FeedWatchers, 'wake'>;
   readonly log: Logger;
 }
 
@@ -25,14 +27,16 @@ const eventsAtOnce = 500;
  * Turns events of the bus into deliveries. Batches of different partitions that come at the same time share a statement;
  * the position on the bus moves on after its commit.
  */
-export function createFanOut({ pool, bus, topic, group, engine, log }: FanOutParts): Worker {
+export function createFanOut({ pool, bus, topic, group, engine, watchers, log }: FanOutParts): Worker {
   const storeTogether = coalesce(
     async (batches: ResourceEvent[][]) => {
       const events = unique(batches.flat());
       for (let i = 0; i < events.length; i += eventsAtOnce) {
         const room = engine.room();
-        const jobs = await inTransaction(pool, (tx) => fanOut(tx, events.slice(i, i + eventsAtOnce), room));
+        const some = events.slice(i, i + eventsAtOnce);
+        const jobs = await inTransaction(pool, (tx) => fanOut(tx, some, room));
         engine.deliver(jobs);
+        watchers.wake(some);
         // There may be more of them than there was room for.
         if (jobs.length >= room) engine.wake();
       }

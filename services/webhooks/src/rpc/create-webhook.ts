@@ -10,9 +10,10 @@ import {
   type WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { makeSecret } from '@rms/signature';
 import { defaultRetryPolicy } from '../delivery/retry-policy.ts';
 import { claimKey, type IdempotencyRef, readAnswer } from '../subscription/idempotency-queries.ts';
-import { checkEvents, makeSecret, type Tenant, type Webhook } from '../subscription/webhook.ts';
+import { checkEvents, type Tenant, type Webhook } from '../subscription/webhook.ts';
 import { webhookChange } from '../subscription/webhook-audit.ts';
 import { toTenant, toWebhookMessage } from '../subscription/webhook-message.ts';
 import { insertWebhook } from '../subscription/webhook-queries.ts';

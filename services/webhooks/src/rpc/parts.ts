@@ -7,6 +7,7 @@ import type { EndpointAgents } from '../delivery/endpoint-agents.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { SecretCache } from '../delivery/secret-cache.ts';
 import type { Resolve } from '../egress/resolve.ts';
+import type { FeedWatchers } from '../feed/feed-watchers.ts';
 import type { WebhookStatus } from '../subscription/webhook.ts';
 
 /** What the handlers need. */
@@ -19,6 +20,7 @@ export interface HandlerParts {
   readonly permitted: (address: string) => boolean;
   readonly resolve: Resolve;
   readonly engine: Pick<DeliveryEngine, 'wake'>;
+  readonly watchers: Pick<FeedWatchers, 'join'>;
   readonly pageTokenKeys: Keys;
   readonly log: Logger;
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { FieldViolation } from '@rms/errors';
 import type { RetryPolicy } from '../delivery/retry-policy.ts';
 
@@ -50,9 +49,4 @@ export function checkEvents(events: readonly string[]): FieldViolation[] {
   );
   if (new Set(events).size < events.length) violations.push({ field: 'events', message: 'must name each type once' });
   return violations;
-}
-
-/** "whsec_" and 32 random bytes in base64 (Standard Webhooks). */
-export function makeSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`;
 }

@@ -182,7 +182,8 @@ export declare const EventsService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
-   * Events as they come, after a position; ends only with the call.
+   * Events as they come, after a position. Ends with the call, or when the instance stops: to go on, call again after the
+   * last position that came. An instance takes 50 such calls, and answers others with RESOURCE_EXHAUSTED.
    *
    * @generated from rpc rms.webhooks.v1.EventsService.WatchEvents
    */

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 
 /** A webhook's secret in both forms that signatures need. */
 export interface SigningSecret {
@@ -15,8 +15,27 @@ export interface SigningSecrets {
   readonly previous: SigningSecret | undefined;
 }
 
+const prefix = 'whsec_';
+/** Standard Webhooks asks for so many bytes. */
+const fewestBytes = 24;
+const mostBytes = 64;
+
+/** "whsec_" and 32 random bytes in base64 (Standard Webhooks). */
+export function makeSecret(): string {
+  return `${prefix}${randomBytes(32).toString('base64')}`;
+}
+
+/** "whsec_" and 24 to 64 bytes in base64. */
+export function isWellFormedSecret(text: string): boolean {
+  if (!text.startsWith(prefix)) return false;
+  const { bytes } = toSigningSecret(text);
+  // What is not base64 is passed over when it is read.
+  const isBase64 = bytes.toString('base64') === text.slice(prefix.length);
+  return isBase64 && bytes.length >= fewestBytes && bytes.length <= mostBytes;
+}
+
 export function toSigningSecret(text: string): SigningSecret {
-  return { text, bytes: Buffer.from(text.slice('whsec_'.length), 'base64') };
+  return { text, bytes: Buffer.from(text.slice(prefix.length), 'base64') };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { signatureHeaders, toSigningSecret } from '../src/delivery/sign.ts';
-import { makeSecret } from '../src/subscription/webhook.ts';
+import { deliveryHeaders } from '../src/delivery-headers.ts';
+import { isWellFormedSecret, makeSecret, signatureHeaders, toSigningSecret } from '../src/signature.ts';
 
 const text = makeSecret();
 const secrets = { current: toSigningSecret(text), previous: undefined };
@@ -41,5 +41,28 @@ describe('signatures', () => {
     expect(text).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(toSigningSecret(text).bytes).toHaveLength(32);
     expect(makeSecret()).not.toBe(text);
+  });
+
+  test('a secret of others is whsec_ and 24 to 64 bytes in base64', () => {
+    const of = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`;
+    for (const good of [text, of(24), of(64)]) expect(isWellFormedSecret(good)).toBe(true);
+    const [, base64 = ''] = text.split('_');
+    for (const bad of ['', 'whsec_', base64, of(23), of(65), `${text} `, `${text.slice(0, -1)}!`, `sk_${base64}`]) {
+      expect(isWellFormedSecret(bad)).toBe(false);
+    }
+  });
+
+  test('a delivery says what it is, which request caused it, and is signed', () => {
+    const nowMs = Date.now();
+    const content = { eventId: 'evt_1', requestId: 'req_1', traceparent: '', body };
+    const headers = deliveryHeaders(secrets, content, nowMs);
+    expect(headers).toEqual({
+      'content-type': 'application/json',
+      'user-agent': expect.stringMatching(/^rms-webhooks\//),
+      'x-request-id': 'req_1',
+      ...signatureHeaders(secrets, 'evt_1', body, nowMs),
+    });
+    const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+    expect(deliveryHeaders(secrets, { ...content, traceparent }, nowMs)).toEqual({ ...headers, traceparent });
   });
 });

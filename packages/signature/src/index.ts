@@ -1,0 +1,9 @@
+export { type DeliveryContent, deliveryHeaders } from './delivery-headers.ts';
+export {
+  isWellFormedSecret,
+  makeSecret,
+  type SigningSecret,
+  type SigningSecrets,
+  signatureHeaders,
+  toSigningSecret,
+} from './signature.ts';
