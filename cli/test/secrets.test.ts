@@ -43,9 +43,10 @@ describe('rms secrets rotate', () => {
       WEBHOOK_ALLOW_HTTP: 'true',
       WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
     });
-    const pool = createPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
+    const newPool = () => createPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
+    const pools = { pool: newPool(), keyedPool: newPool() };
     const bus = createInProcessBus({ log });
-    service = createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings, { pool, bus, log }));
+    service = createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings, { ...pools, bus, log }));
     await service.start();
   };
   const createOne = async () => {

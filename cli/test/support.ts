@@ -114,7 +114,7 @@ export async function startServices() {
     const bus = createInProcessBus({ log });
     const service = createWebhooks(
       readWebhooksConfig(settings),
-      createWebhooksContext(settings, { pool: pool(), bus, log }),
+      createWebhooksContext(settings, { pool: pool(), keyedPool: pool(), bus, log }),
     );
     await service.start();
     return { service, bus };

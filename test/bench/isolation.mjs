@@ -32,7 +32,7 @@ export async function run({ quick }) {
 
     const dead = [];
     for (let i = 0; i < deadWebhooks; i++) {
-      dead.push(await createWebhook(shape.liveUrl, headers, 'http://127.0.0.1:9', '/', 'resource.status_changed'));
+      dead.push(await createWebhook(shape.liveUrl, headers, 'http://127.0.0.1:65535', '/', 'resource.status_changed'));
     }
 
     /** Events at a pace; answers with when each was sent. */

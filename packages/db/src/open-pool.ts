@@ -1,5 +1,5 @@
 import { type Logger, readTlsFiles, requireSettings, type Settings } from '@rms/service';
-import { createPool } from './pool.ts';
+import { createPool, type PoolOptions } from './pool.ts';
 import type { Pool } from './queryable.ts';
 import { roleName, type ServiceRole } from './roles.ts';
 
@@ -10,11 +10,13 @@ export interface OpenPoolOptions {
   readonly role?: ServiceRole;
   /** Connections at most; default: DATABASE_POOL_SIZE. */
   readonly max?: number;
+  /** See {@link PoolOptions}. */
+  readonly plans?: PoolOptions['plans'];
   readonly log: Logger;
 }
 
 /** A pool on the database that the settings name. Throws SettingsError. */
-export function openPool(settings: Settings, { name, role, max, log }: OpenPoolOptions): Pool {
+export function openPool(settings: Settings, { name, role, max, plans, log }: OpenPoolOptions): Pool {
   requireSettings(settings, 'DATABASE_URL');
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, DATABASE_ROLE_PREFIX: prefix } = settings;
   return createPool({
@@ -23,6 +25,7 @@ export function openPool(settings: Settings, { name, role, max, log }: OpenPoolO
     max: max ?? poolSize,
     applicationName: name,
     role: role && prefix && roleName(prefix, role),
+    plans,
     log,
   });
 }

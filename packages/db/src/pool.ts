@@ -14,6 +14,8 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** The role that each session takes on; unset: that of the login. */
   readonly role?: string | undefined;
+  /** 'kept': for statements that find all their rows by keys; default: 'each'. See {@link sessionOptions}. */
+  readonly plans?: 'each' | 'kept' | undefined;
   readonly log: { warn(fields: object, message: string): void };
 }
 
@@ -25,18 +27,28 @@ const answerTimeoutMs = 12_000;
 const idleInTransactionTimeoutMs = 30_000;
 
 /**
- * Plans are made for the tables as they are at each execution: one kept from when a table was empty would read all of it
- * once it is full. Statements are small and batched, so that planning costs little; compiling them never pays.
+ * 'each': plans are made for the tables as they are at each execution: one kept from when a table was empty would read all
+ * of it once it is full. Statements are small and batched, so that planning costs little; compiling them never pays.
+ * 'kept': a plan is made once, and has no other way than by indexes, so that it is right at any size. For statements that
+ * always find their rows by keys, and that take longer to plan than to execute.
  */
-const sessionOptions = '-c plan_cache_mode=force_custom_plan -c jit=off';
+const sessionOptions = {
+  each: '-c plan_cache_mode=force_custom_plan -c jit=off',
+  kept: [
+    '-c plan_cache_mode=force_generic_plan -c jit=off -c enable_seqscan=off -c enable_bitmapscan=off',
+    '-c enable_hashjoin=off -c enable_mergejoin=off',
+  ].join(' '),
+};
 
 /**
  * A pool whose statements and connection attempts have deadlines, so that no caller hangs on a database that is away.
  * `bigint` values come as text (they may not fit a number), `timestamptz` as Date.
  */
-export function createPool({ url, tls = {}, max, applicationName, role, log }: PoolOptions): Pool {
+export function createPool(options: PoolOptions): Pool {
+  const { url, tls = {}, max, applicationName, role, plans = 'each', log } = options;
+  const session = role === undefined ? sessionOptions[plans] : `${sessionOptions[plans]} -c role=${role}`;
   const pool = new pg.Pool({
-    ...connectionOptions(url, tls, role === undefined ? sessionOptions : `${sessionOptions} -c role=${role}`),
+    ...connectionOptions(url, tls, session),
     max,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,

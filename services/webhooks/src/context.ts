@@ -5,12 +5,17 @@ import { createLogger, createMetrics, type Logger, type Metrics, type Settings }
 
 export interface WebhooksContext {
   readonly pool: Pool;
+  /** For the statements of the fan-out and of the recording, whose plans are kept. */
+  readonly keyedPool: Pool;
   readonly bus: EventBus;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** How callers are known. */
   readonly security: RpcSecurity;
 }
+
+/** One for the fan-out, one for the recording, each of which does one thing at a time; and one to spare. */
+const keyedConnections = 3;
 
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createWebhooksContext(settings: Settings, overrides: Partial<WebhooksContext> = {}): WebhooksContext {
@@ -20,6 +25,9 @@ export function createWebhooksContext(settings: Settings, overrides: Partial<Web
     metrics: overrides.metrics ?? createMetrics('webhooks'),
     security: overrides.security ?? createRpcSecurity(settings, log),
     pool: overrides.pool ?? openPool(settings, { name: 'rms-webhooks', role: 'webhooks', log }),
+    keyedPool:
+      overrides.keyedPool ??
+      openPool(settings, { name: 'rms-webhooks-keyed', role: 'webhooks', max: keyedConnections, plans: 'kept', log }),
     bus: overrides.bus ?? openBus(settings, { name: 'rms-webhooks', log }),
   };
 }

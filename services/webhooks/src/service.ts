@@ -39,7 +39,7 @@ import { createKeyCheck } from './sealed/key-check.ts';
 
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
-  const { pool, bus, log } = context;
+  const { pool, keyedPool, bus, log } = context;
   const { topic, group, partitions, replication, egress, pageTokenKeys } = config;
   const [secretKey, ...previousKeys] = config.secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
@@ -48,10 +48,18 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const resolve = createResolve();
   const agents = createEndpointAgents({ allowHttp: egress.allowHttp, permitted, resolve }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
-  const engine = createDeliveryEngine({ pool, agents, secrets, health, log, releaseLeases: config.releaseLeases });
+  const engine = createDeliveryEngine({
+    pool,
+    keyedPool,
+    agents,
+    secrets,
+    health,
+    log,
+    releaseLeases: config.releaseLeases,
+  });
   const checkKeys = createKeyCheck({ pool, box, log });
   const watchers = createFeedWatchers();
-  const fanOut = createFanOut({ pool, bus, topic, group, engine, watchers, log });
+  const fanOut = createFanOut({ pool: keyedPool, bus, topic, group, engine, watchers, log });
   const calling = { agents, egress, permitted, resolve };
   const parts: HandlerParts = { pool, box, secrets, ...calling, engine, watchers, pageTokenKeys, log };
 
@@ -104,7 +112,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     async close() {
       await bus.stop();
       await agents.close();
-      await pool.end();
+      await Promise.all([pool.end(), keyedPool.end()]);
     },
   });
 }

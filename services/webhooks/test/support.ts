@@ -36,7 +36,9 @@ export async function startWebhooks(
   { given, log = silent }: { given?: TestDatabase; log?: Logger } = {},
 ) {
   const database = given ?? (await webhooksDatabase());
-  const pool = createPool({ url: database.url, max: 8, applicationName: 'webhooks', log });
+  const connection = { url: database.url, max: 8, applicationName: 'webhooks', log };
+  const pool = createPool(connection);
+  const keyedPool = createPool({ ...connection, max: 3, plans: 'kept' });
   const bus: EventBus = createInProcessBus({ log });
   const config: WebhooksConfig = {
     host: '127.0.0.1',
@@ -58,6 +60,7 @@ export async function startWebhooks(
   };
   const service = createWebhooks(config, {
     pool,
+    keyedPool,
     bus,
     log,
     metrics: createMetrics('webhooks'),

@@ -16,6 +16,8 @@ import { createWakeableSleep } from './wakeable-sleep.ts';
 
 export interface DeliveryParts {
   readonly pool: Pool;
+  /** Where results are recorded: see WebhooksContext. */
+  readonly keyedPool: Pool;
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
@@ -43,7 +45,7 @@ const recordAgainMs = 500;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, agents, secrets, health, log } = parts;
+  const { pool, keyedPool, agents, secrets, health, log } = parts;
   const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
@@ -52,7 +54,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   const record = coalesce(
     async (recordings: Recording[]) => {
-      await recordAttempts(pool, recordings);
+      await recordAttempts(keyedPool, recordings);
       return recordings.map(() => undefined);
     },
     { maxBatch: 500, maxInFlight: 1 },
