@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
@@ -11,8 +12,7 @@ import { createEndpointAgents } from './delivery/endpoint-agents.ts';
 import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
 import { createSecretCache } from './delivery/secret-cache.ts';
-import { createAddressGuard } from './egress/addresses.ts';
-import { createResolve } from './egress/resolve.ts';
+import { createEgress } from './egress/egress.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
@@ -39,18 +39,18 @@ import { createKeyCheck } from './sealed/key-check.ts';
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, bus, log } = context;
-  const { topic, group, partitions, replication, egress, pageTokenKeys } = config;
+  const { topic, group, partitions, replication, pageTokenKeys } = config;
   const [secretKey, ...previousKeys] = config.secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
-  const permitted = createAddressGuard(egress.allowCidrs);
-  const resolve = createResolve();
-  const agents = createEndpointAgents({ allowHttp: egress.allowHttp, permitted, resolve }, box);
+  const egress = createEgress(config.egress);
+  const { ca } = config.egress;
+  const agents = createEndpointAgents({ egress, ...(ca ? { ca: [...rootCertificates, ca] } : {}) }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
   const engine = createDeliveryEngine({ pool, agents, secrets, health, log, releaseLeases: config.releaseLeases });
   const checkKeys = createKeyCheck({ pool, box, log });
   const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
-  const parts: HandlerParts = { pool, box, secrets, agents, egress, permitted, resolve, engine, pageTokenKeys, log };
+  const parts: HandlerParts = { pool, box, secrets, agents, egress, engine, pageTokenKeys, log };
 
   return createGrpcService({
     name: 'webhooks',

@@ -8,7 +8,7 @@ import { type Receiver, startReceiver } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
 import { send } from '../src/delivery/send.ts';
 import { toSigningSecret } from '../src/delivery/sign.ts';
-import { createAddressGuard } from '../src/egress/addresses.ts';
+import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 import { makeSecret } from '../src/subscription/webhook.ts';
 
@@ -19,9 +19,10 @@ const names: Record<string, string[]> = { 'hooks.example': ['127.0.0.1'], 'other
 
 function agentWith(ca?: string) {
   return createGuardedAgent({
-    allowHttp: true,
-    permitted: createAddressGuard(['127.0.0.0/8']),
-    resolve: async (name) => names[name] ?? [],
+    egress: {
+      ...createEgress({ allowHttp: true, allowCidrs: ['127.0.0.0/8'] }),
+      resolve: async (name) => names[name] ?? [],
+    },
     ...(ca ? { ca } : {}),
   });
 }

@@ -1,4 +1,4 @@
-import { createAddressGuard, isPublicAddress } from '../src/egress/addresses.ts';
+import { createEgress } from '../src/egress/egress.ts';
 import { checkWebhookUrl } from '../src/subscription/webhook-url.ts';
 
 const names: Record<string, string[]> = {
@@ -13,7 +13,7 @@ const names: Record<string, string[]> = {
 const resolve = async (name: string) => names[name] ?? [];
 const closed = { allowHttp: false, allowCidrs: [] };
 const check = (url: string, egress: { allowHttp: boolean; allowCidrs: readonly string[] } = closed) =>
-  checkWebhookUrl(url, egress, createAddressGuard(egress.allowCidrs), resolve);
+  checkWebhookUrl(url, { ...createEgress(egress), resolve });
 
 describe('webhook URLs', () => {
   test.each(['a', '.', 'a.', '[', ':', '@', '0', '%', '/', '\\', '\t', '.local', '\ud800'])(
@@ -108,7 +108,8 @@ describe('webhook URLs', () => {
 
   test('a name that takes too long to resolve is taken: every delivery checks again', async () => {
     const never = () => new Promise<string[]>(() => {});
-    const { violations } = await checkWebhookUrl('https://slow.example/', closed, isPublicAddress, never);
+    const egress = { ...createEgress(closed), resolve: never };
+    const { violations } = await checkWebhookUrl('https://slow.example/', egress);
     expect(violations).toEqual([]);
   });
 
