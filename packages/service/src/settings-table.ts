@@ -101,7 +101,11 @@ export const settingsTable = {
     list,
   ),
   WEBHOOK_CA_FILE: setting('CAs that sign certificates of endpoints, beside the public ones', '', text),
-  WEBHOOK_DNS_SERVERS: setting('DNS servers for names of endpoints, "address[:port],…"; empty: those of the system', '', list),
+  WEBHOOK_DNS_SERVERS: setting(
+    'DNS servers for names of endpoints, "address[:port],…"; empty: those of the system',
+    '',
+    list,
+  ),
   WEBHOOK_PROXY_URL: {
     ...setting(
       'proxy that webhooks call through, "http://[user:password@]host:port" or https://; empty: HTTPS_PROXY; none: none',

@@ -9,7 +9,8 @@ import { createResolve } from './resolve.ts';
 /** Throws {@link SettingsError} that names the wrong setting. */
 export function readEgressConfig(settings: Settings): EgressConfig {
   const { WEBHOOK_PROXY_URL: url, WEBHOOK_NO_PROXY: noProxy } = settings;
-  const proxy = url === '' || url === 'none' ? undefined : orSettingsError(() => parseProxy(url), 'WEBHOOK_PROXY_URL: ');
+  const proxy =
+    url === '' || url === 'none' ? undefined : orSettingsError(() => parseProxy(url), 'WEBHOOK_PROXY_URL: ');
   if (proxy) orSettingsError(() => createProxyChoice(proxy, noProxy), 'WEBHOOK_NO_PROXY: ');
   const ca = readCaFile(settings, 'WEBHOOK_CA_FILE')?.toString('utf8');
   return { ...readGuardConfig(settings), noProxy, ...(proxy ? { proxy } : {}), ...(ca ? { ca } : {}) };

@@ -4,7 +4,9 @@ const lowestFreePort = 1_024;
 
 /** From 1024 on: the "bad ports" of the Fetch standard, then what data stores and machines are run by. */
 const takenPorts = new Set([
-  ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+  ...[
+    1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+  ],
   // SQL Server, Oracle, MySQL, PostgreSQL, Redis, CouchDB, Cassandra, Elasticsearch, Memcached, MongoDB.
   ...[1433, 1521, 3306, 5432, 6379, 5984, 9042, 9200, 9300, 11211, 27017, 27018, 27019],
   // ZooKeeper, etcd, AMQP, Kafka.
