@@ -100,7 +100,11 @@ export const settingsTable = {
     '',
     list,
   ),
-  WEBHOOK_CA_FILE: setting('CAs that sign certificates of endpoints, beside the public ones', '', text),
+  WEBHOOK_CA_FILE: setting(
+    'CAs that sign certificates of endpoints and of the egress proxy, beside the public ones',
+    '',
+    text,
+  ),
   WEBHOOK_DNS_SERVERS: setting(
     'DNS servers for names of endpoints, "address[:port],…"; empty: those of the system',
     '',

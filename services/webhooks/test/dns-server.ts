@@ -17,6 +17,8 @@ export interface DnsServer {
   readonly address: string;
   /** "A name" of each question, in their order. */
   readonly questions: readonly string[];
+  /** From now on every name has the last of its lists. */
+  turnToLast(): void;
   close(): Promise<void>;
 }
 
@@ -27,10 +29,11 @@ export async function startDnsServer(zone: Readonly<Record<string, Records>>): P
   const socket = createSocket('udp4');
   const questions: string[] = [];
   const asked = new Map<string, number>();
+  let last = false;
 
   const addressesOf = (name: string, type: 'a' | 'aaaa'): readonly string[] => {
     const sets = zone[name]?.[type] ?? [];
-    const nth = asked.get(`${type} ${name}`) ?? 0;
+    const nth = last ? sets.length : (asked.get(`${type} ${name}`) ?? 0);
     asked.set(`${type} ${name}`, nth + 1);
     const set = typeof sets[0] === 'string' ? sets : (sets[Math.min(nth, sets.length - 1)] ?? []);
     return set as readonly string[];
@@ -63,6 +66,9 @@ export async function startDnsServer(zone: Readonly<Record<string, Records>>): P
   return {
     address: `127.0.0.1:${socket.address().port}`,
     questions,
+    turnToLast() {
+      last = true;
+    },
     async close() {
       const closed = once(socket, 'close');
       socket.close();

@@ -6,9 +6,10 @@ import type { TunnelLimits } from './config.ts';
  * listen. An error of one ends the other, as do silence and age. Resolves when both have closed.
  */
 export async function joinSockets(client: Socket, endpoint: Socket, limits: TunnelLimits): Promise<void> {
+  // By a reset, so that what was cut off is not taken for an end.
   const destroy = () => {
-    client.destroy();
-    endpoint.destroy();
+    client.resetAndDestroy();
+    endpoint.resetAndDestroy();
   };
   const life = setTimeout(destroy, limits.lifeMs);
   const pass = (from: Socket, to: Socket) =>
@@ -17,7 +18,7 @@ export async function joinSockets(client: Socket, endpoint: Socket, limits: Tunn
       from.setTimeout(limits.idleMs, destroy);
       from.once('close', () => {
         // After an end of its own, what is on its way to the other side still arrives.
-        if (!from.readableEnded) to.destroy();
+        if (!from.readableEnded) to.resetAndDestroy();
         resolve();
       });
       from.pipe(to);

@@ -10,7 +10,7 @@ export interface EgressConfig extends GuardConfig {
   readonly proxy?: EgressProxy;
   /** What they reach without it; see {@link createProxyChoice}. */
   readonly noProxy?: readonly string[];
-  /** Certificate authorities that vouch for endpoints beside the public ones; PEM. */
+  /** Certificate authorities that vouch for endpoints and the proxy beside the public ones; PEM. */
   readonly ca?: string;
 }
 

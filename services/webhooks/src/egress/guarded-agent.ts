@@ -68,7 +68,9 @@ export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions):
         callback(error ?? new Error('no socket'), null);
       });
     };
-    openTunnel(proxy, target, connectTimeoutMs).then(opened, (error: Error) => callback(error, null));
+    openTunnel(proxy, target, { timeoutMs: connectTimeoutMs, ca }).then(opened, (error: Error) =>
+      callback(error, null),
+    );
   };
 
   return new Agent({

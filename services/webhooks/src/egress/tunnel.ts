@@ -1,6 +1,6 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { hostOf, type Target } from './guard.ts';
 import { dialledByProxy, errorOfAnswer, ProxyError } from './proxy-answer.ts';
 import type { EgressProxy } from './proxy-choice.ts';
@@ -14,8 +14,15 @@ export interface Tunnel {
 
 const headLimitBytes = 8 * 1024;
 
-/** Asks a proxy to connect (CONNECT, RFC 9110 9.3.6). Rejects with what the delivery log shows. */
-export function openTunnel(proxy: EgressProxy, target: Target, timeoutMs: number): Promise<Tunnel> {
+/**
+ * Asks a proxy to connect (CONNECT, RFC 9110 9.3.6). Rejects with what the delivery log shows.
+ * @param options.ca certificate authorities that are trusted instead of Node's
+ */
+export function openTunnel(
+  proxy: EgressProxy,
+  target: Target,
+  { timeoutMs, ca }: { timeoutMs: number; ca?: string | readonly string[] | undefined },
+): Promise<Tunnel> {
   const host = hostOf(target.hostname);
   const port = target.port || (target.protocol === 'http:' ? '80' : '443');
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -29,8 +36,11 @@ export function openTunnel(proxy: EgressProxy, target: Target, timeoutMs: number
     headers: { host: authority, ...(proxy.authorization ? { 'proxy-authorization': proxy.authorization } : {}) },
     agent: false,
     maxHeaderSize: headLimitBytes,
+    // Not that of the Host header, which is the endpoint.
+    servername: isIP(proxy.host) === 0 ? proxy.host : '',
     minVersion: 'TLSv1.2',
     rejectUnauthorized: true,
+    ...(ca ? { ca } : {}),
   } as https.RequestOptions);
   const timer = setTimeout(() => asking.destroy(new ProxyError('timed out')), timeoutMs);
   asking.once('connect', ({ statusCode = 0, headers }: IncomingMessage, socket: Socket, head: Buffer) => {
