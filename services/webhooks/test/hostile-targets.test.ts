@@ -1,5 +1,5 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { startReceiver } from '@rms/testkit';
+import { freePort, startReceiver } from '@rms/testkit';
 import { send } from '../src/delivery/send.ts';
 import { toSigningSecret } from '../src/delivery/sign.ts';
 import { createEgress } from '../src/egress/egress.ts';
@@ -156,6 +156,16 @@ describe('hostile targets', () => {
         address: undefined,
         dialled: [],
       });
+    });
+
+    test('a DNS server that does not answer is another failure than a name that is not there', async () => {
+      const egress = createEgress({ allowHttp: true, allowCidrs: [], dnsServers: [`127.0.0.1:${await freePort()}`] });
+      const outgoing = { eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+      const one = createGuardedAgent({ egress });
+      const { error } = await send(one, secrets, { ...outgoing, url: 'https://hooks.example/' });
+      await one.destroy();
+      expect(error).toMatch(/^dns: no answer \(E\w+\)$/);
+      expect((await call('https://nowhere.example/')).error).toBe('dns: the name does not resolve');
     });
 
     test('addresses next to it are not allowed', async () => {

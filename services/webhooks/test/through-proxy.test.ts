@@ -256,21 +256,24 @@ describe('calls through an egress proxy', () => {
     };
     const target = 'https://hooks.example:8443/';
 
+    const refused = 'blocked: the egress proxy refused hooks.example:8443';
+    const denied = 'X-Smokescreen-Error: denied: 10.0.0.1\r\nContent-Length: 3\r\n\r\nno\n';
     test.each([
-      ['HTTP/1.1 403 Forbidden\r\n\r\n', 'blocked: the egress proxy refused hooks.example:8443'],
+      ['a refusal', 'HTTP/1.1 403 Forbidden\r\n\r\n', refused],
+      ['a refusal of Smokescreen', `HTTP/1.1 407 Request rejected by proxy\r\n${denied}`, refused],
+      ['missing credentials', 'HTTP/1.1 407 Unauthorized\r\n\r\n', 'proxy: it asks for other credentials (407)'],
+      ['a failure', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', 'proxy: it answered 502'],
       [
-        'HTTP/1.1 407 Request rejected by proxy\r\nX-Smokescreen-Error: denied: 10.0.0.1\r\nContent-Length: 3\r\n\r\nno\n',
-        'blocked: the egress proxy refused hooks.example:8443',
+        'a failure of DNS',
+        'HTTP/1.1 502 Bad Gateway\r\nProxy-Status: x; error=dns_timeout\r\n\r\n',
+        'dns: the egress proxy got no answer',
       ],
-      ['HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', 'proxy: it asks for other credentials (407)'],
-      ['HTTP/1.1 502 Bad Gateway\r\n\r\n', 'proxy: it answered 502'],
-      ['HTTP/1.1 502 Bad Gateway\r\nProxy-Status: x; error=dns_timeout\r\n\r\n', 'dns: the egress proxy got no answer'],
-      ['HTTP/1.1 504 Timeout\r\nProxy-Status: x; error=connection_timeout\r\n\r\n', 'connect: timed out'],
-      ['HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1/\r\n\r\n', 'proxy: it answered 301'],
-      [`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(10_000)}\r\n\r\n`, 'proxy: HPE_HEADER_OVERFLOW'],
-      ['SSH-2.0-nonsense\r\n\r\n', 'proxy: HPE_INVALID_CONSTANT'],
-      ['', 'proxy: ECONNRESET'],
-    ])('%j is "%s"', async (answer, error) => {
+      ['a timeout', 'HTTP/1.1 504 Timeout\r\nProxy-Status: x; error=connection_timeout\r\n\r\n', 'connect: timed out'],
+      ['a redirect', 'HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1/\r\n\r\n', 'proxy: it answered 301'],
+      ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(10_000)}\r\n\r\n`, 'proxy: HPE_HEADER_OVERFLOW'],
+      ['what is no HTTP', 'SSH-2.0-nonsense\r\n\r\n', 'proxy: HPE_INVALID_CONSTANT'],
+      ['nothing', '', 'proxy: ECONNRESET'],
+    ])('%s has a clear error', async (_, answer, error) => {
       expect(await attempt(target, await answering(answer))).toEqual({ error, address: undefined });
     });
 

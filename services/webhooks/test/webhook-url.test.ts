@@ -1,4 +1,5 @@
-import { createEgress } from '../src/egress/egress.ts';
+import { createEgress, type EgressConfig } from '../src/egress/egress.ts';
+import { parseProxy } from '../src/egress/proxy-choice.ts';
 import { checkWebhookUrl } from '../src/subscription/webhook-url.ts';
 
 const names: Record<string, string[]> = {
@@ -12,7 +13,7 @@ const names: Record<string, string[]> = {
 };
 const resolve = async (name: string) => names[name] ?? [];
 const closed = { allowHttp: false, allowCidrs: [] };
-const check = (url: string, egress: { allowHttp: boolean; allowCidrs: readonly string[] } = closed) =>
+const check = (url: string, egress: EgressConfig = closed) =>
   checkWebhookUrl(url, { ...createEgress(egress), resolve });
 
 describe('webhook URLs', () => {
@@ -104,6 +105,34 @@ describe('webhook URLs', () => {
     ['https://not-yet.example/', 'https://not-yet.example/'],
   ])('%s is taken', async (url, normal) => {
     expect(await check(url)).toEqual({ url: normal, violations: [] });
+  });
+
+  test.each([80, 443, 1024, 8080, 8443, 9000, 65535])('port %i is taken', async (port) => {
+    expect((await check(`https://public.example:${port}/`)).violations).toEqual([]);
+  });
+
+  test.each([1, 22, 25, 79, 81, 442, 444, 1023, 6379, 27017])(
+    'port %i is refused, unless the operator adds it',
+    async (port) => {
+      const url = `https://public.example:${port}/`;
+      expect((await check(url)).violations).toEqual([
+        {
+          field: 'url',
+          message: 'must have port 443, 80 or one from 1024 on that no other well-known service has',
+        },
+      ]);
+      expect((await check(url, { ...closed, allowPorts: [port] })).violations).toEqual([]);
+    },
+  );
+
+  test('through an egress proxy names are the proxy`s to resolve; what the URL shows is refused all the same', async () => {
+    const egress = { ...closed, proxy: parseProxy('http://proxy.example:3128') };
+    expect((await check('https://metadata.example/', egress)).violations).toEqual([]);
+    for (const url of ['https://10.0.0.1/', 'https://vault.internal/', 'https://public.example:22/', 'http://a.b/']) {
+      expect((await check(url, egress)).violations).toHaveLength(1);
+    }
+    const exempt = { ...egress, noProxy: ['metadata.example'] };
+    expect((await check('https://metadata.example/', exempt)).violations).toHaveLength(1);
   });
 
   test('a name that takes too long to resolve is taken: every delivery checks again', async () => {
