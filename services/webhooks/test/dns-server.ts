@@ -8,6 +8,8 @@ export interface Records {
   readonly aaaa?: readonly string[] | readonly (readonly string[])[];
   /** An alias: its own name, and the addresses of the other one beside it, as a recursive server answers. */
   readonly cname?: string;
+  /** No question about it is answered before the server closes. */
+  readonly silent?: true;
   /** Default: 0. */
   readonly ttlSeconds?: number;
 }
@@ -29,6 +31,7 @@ export async function startDnsServer(zone: Readonly<Record<string, Records>>): P
   const socket = createSocket('udp4');
   const questions: string[] = [];
   const asked = new Map<string, number>();
+  const unsaid: (() => Promise<void>)[] = [];
   let last = false;
 
   const addressesOf = (name: string, type: 'a' | 'aaaa'): readonly string[] => {
@@ -59,7 +62,10 @@ export async function startDnsServer(zone: Readonly<Record<string, Records>>): P
     head.writeUInt16BE(0x8180 | (zone[name] ? 0 : 3), 2);
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(answers.length, 6);
-    socket.send(Buffer.concat([head, query.subarray(12, end), ...answers]), from.port, from.address);
+    const answer = Buffer.concat([head, query.subarray(12, end), ...answers]);
+    const say = () => new Promise<void>((resolve) => socket.send(answer, from.port, from.address, () => resolve()));
+    if (zone[name]?.silent) unsaid.push(say);
+    else void say();
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -70,6 +76,7 @@ export async function startDnsServer(zone: Readonly<Record<string, Records>>): P
       last = true;
     },
     async close() {
+      await Promise.all(unsaid.map((say) => say()));
       const closed = once(socket, 'close');
       socket.close();
       await closed;

@@ -13,6 +13,7 @@ import { startTrap, type Trap, watchDials } from './traps.ts';
 const zone = {
   ...hostileZone,
   'hooks.example': { a: ['127.0.0.1'] },
+  'silent.example': { silent: true as const },
   'flips.example': { a: [['127.0.0.1'], ['127.0.0.2']] },
 };
 
@@ -189,6 +190,20 @@ describe('the egress proxy', () => {
       expect([authority, await ask(`CONNECT ${authority} HTTP/1.1\r\nHost: x\r\n\r\n`)]).toEqual([authority, 400]);
     }
     expect(await shown()).toMatch(/rms_egress_connects_total{result="malformed",[^}]*} 13/);
+  });
+
+  test.each(['', 'CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n'])(
+    'a head that does not end is cut off: %j',
+    async (bytes) => {
+      const { at } = await start({ limits: { ...tunnelLimits, headMs: 100, drainMs: 200 } });
+      expect((await askProxy(at, bytes)).status).toBe(408);
+    },
+  );
+
+  test('gives up on what does not answer in time', async () => {
+    const { at } = await start({ limits: { ...tunnelLimits, connectMs: 50, drainMs: 200 } });
+    const { status, head } = await askFor(at, 'silent.example:443');
+    expect([status, head]).toEqual([504, expect.stringContaining('error=connection_timeout')]);
   });
 
   test('asks for the credentials that it is given', async () => {

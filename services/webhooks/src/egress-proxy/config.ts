@@ -19,6 +19,8 @@ export interface EgressProxyConfig {
 }
 
 export interface TunnelLimits {
+  /** For the head of a request. */
+  readonly headMs: number;
   /** For resolving and connecting; less than webhooks give the whole, so that they hear why. */
   readonly connectMs: number;
   /** Without a byte in either direction; more than webhooks keep a connection. */
@@ -29,7 +31,13 @@ export interface TunnelLimits {
   readonly drainMs: number;
 }
 
-export const tunnelLimits: TunnelLimits = { connectMs: 4_500, idleMs: 90_000, lifeMs: 3_600_000, drainMs: 12_000 };
+export const tunnelLimits: TunnelLimits = {
+  headMs: 5_000,
+  connectMs: 4_500,
+  idleMs: 90_000,
+  lifeMs: 3_600_000,
+  drainMs: 12_000,
+};
 
 export function readEgressProxyConfig(settings: Settings): EgressProxyConfig {
   const { EGRESS_PROXY_CREDENTIALS: credentials } = settings;

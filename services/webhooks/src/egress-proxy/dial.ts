@@ -9,14 +9,11 @@ export function parseAuthority(text: string | undefined): Target | undefined {
   return { hostname: hostname.replace(/^\[|\]$/g, ''), port: `${Number(port)}` };
 }
 
-/**
- * Connects to what the guard permits, and nothing else. Rejects with what came in between; gives up when the signal says
- * so or time is over (ETIMEDOUT).
- */
+/** Connects to what the guard permits, and nothing else. Rejects with what came in between; ETIMEDOUT: time was over. */
 export function dial(
   target: Target,
   guard: EgressGuard,
-  { lookup, timeoutMs, signal }: { lookup: LookupFunction; timeoutMs: number; signal: AbortSignal },
+  { lookup, timeoutMs }: { lookup: LookupFunction; timeoutMs: number },
 ): Promise<Socket> {
   const refusal = guard.refusal(target);
   if (refusal) return Promise.reject(blockedBy(refusal, target));
@@ -27,7 +24,6 @@ export function dial(
       lookup,
       autoSelectFamily: true,
       allowHalfOpen: true,
-      signal,
     });
     const timer = setTimeout(() => {
       socket.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' }));

@@ -16,8 +16,9 @@ export function createGuardedLookup({ permitted }: EgressGuard, resolve: Resolve
         const wanted = addresses.filter((address) => !family || isIP(address) === family);
         const [first] = wanted;
         if (!first) {
-          const code = found.length > 0 ? 'BLOCKED_ADDRESS' : 'ENOTFOUND';
-          return callback(Object.assign(new Error(`no address for ${hostname}`), { code }), '', 0);
+          const text = `no address for ${hostname}`;
+          const unknown = Object.assign(new Error(text), { code: 'ENOTFOUND' });
+          return callback(found.length > 0 ? new BlockedAddressError(text, found) : unknown, '', 0);
         }
         const list = wanted.map((address) => ({ address, family: isIP(address) }));
         if (all) (callback as unknown as (error: null, addresses: typeof list) => void)(null, list);
