@@ -112,7 +112,7 @@ export const settingsTable = {
   ),
   WEBHOOK_PROXY_URL: {
     ...setting(
-      'proxy that webhooks call through, "http://[user:password@]host:port" or https://; empty: HTTPS_PROXY; none: none',
+      'proxy that webhooks call through, "http://[user:password@]host:port" or https://; empty: HTTPS_PROXY; none: no proxy',
       '',
       text,
       true,

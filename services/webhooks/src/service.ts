@@ -44,7 +44,9 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
   const egress = createEgress(config.egress);
-  const { ca } = config.egress;
+  const { ca, proxy } = config.egress;
+  if (proxy)
+    log.info({ host: proxy.host, port: proxy.port }, 'calls go through an egress proxy, which has to guard them');
   const agents = createEndpointAgents({ egress, ...(ca ? { ca: [...rootCertificates, ca] } : {}) }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
   const engine = createDeliveryEngine({ pool, agents, secrets, health, log, releaseLeases: config.releaseLeases });

@@ -237,7 +237,7 @@ describe('the egress proxy', () => {
     const { at, shown } = await start({ connections: 1 });
     const { socket } = await askFor(at, `127.0.0.1:${port}`);
     expect((await askFor(at, `127.0.0.1:${port}`)).status).toBe(0);
-    expect(await shown()).toMatch(/result="over the limit",[^}]*} 1/);
+    expect(await shown()).toMatch(/result="over_limit",[^}]*} 1/);
     socket.destroy();
   });
 

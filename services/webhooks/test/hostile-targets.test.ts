@@ -119,7 +119,7 @@ describe('hostile targets', () => {
         error: expect.stringMatching(/^connection: /),
       });
       await own.close();
-      expect(own.reachedAt).toEqual(['::ffff:127.0.0.1']);
+      expect(own.reachedAt).toEqual([expect.stringMatching(/127\.0\.0\.1$/)]);
     });
 
     test('a name is asked for once for a connection, and what was checked is what is dialled', async () => {

@@ -15,7 +15,8 @@ export async function startTrap(): Promise<Trap> {
     reachedAt.push(socket.localAddress ?? '');
     socket.on('error', () => {}).destroy();
   });
-  server.listen(0, '::');
+  // "::", which takes IPv4 as well; 0.0.0.0 where there is no IPv6.
+  server.listen(0);
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Metrics } from '@rms/service';
 
-export type ConnectResult = 'connected' | 'refused' | 'failed' | 'unauthorized' | 'malformed' | 'over the limit';
+export type ConnectResult = 'connected' | 'refused' | 'failed' | 'unauthorized' | 'malformed' | 'over_limit';
 
 export interface EgressProxyMetrics {
   count(result: ConnectResult): void;

@@ -89,7 +89,7 @@ export function createEgressProxy(
     const status = code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
     deny(socket, { status, text: 'this is no CONNECT of HTTP/1.1' });
   });
-  server.on('drop', () => count('over the limit'));
+  server.on('drop', () => count('over_limit'));
 
   const stop = async () => {
     if (server.listening) {

@@ -17,8 +17,8 @@ const messages: Record<Refusal, string> = {
 
 /**
  * Checks a webhook's URL when it is set: scheme, length, userinfo, port, literal and known-local addresses, and the
- * addresses that its name has now. A name that does not resolve (yet) passes, as does one that an egress proxy will
- * resolve: every delivery checks again, on the address it dials.
+ * addresses that its name has now. A name that does not resolve (yet, or not here but at an egress proxy) passes: every
+ * delivery checks again, on the address it dials.
  */
 export async function checkWebhookUrl(
   text: string,
@@ -36,11 +36,12 @@ export async function checkWebhookUrl(
   if (refusal) return refuse(messages[refusal]);
   const accepted = { url: url.href, violations: [] };
   const host = hostOf(url.hostname);
-  if (isIP(host) !== 0 || host === 'localhost' || proxyFor(url)) return accepted;
+  if (isIP(host) !== 0 || host === 'localhost') return accepted;
   const addresses = await withinLimit(resolve(host));
-  // A local name leads into a network that the operator allows, or nowhere.
-  if (!addresses.every(guard.permitted) || (isLocalName(host) && addresses.length === 0)) return refuse(notReachable);
-  return accepted;
+  if (!addresses.every(guard.permitted)) return refuse(notReachable);
+  // A local name leads into a network that the operator allows, or nowhere; an egress proxy may know more.
+  const leadsNowhere = isLocalName(host) && addresses.length === 0 && !proxyFor(url);
+  return leadsNowhere ? refuse(notReachable) : accepted;
 }
 
 /** What is known after half a second; nothing by then is no objection. */
