@@ -51,7 +51,7 @@ describe('rms secrets rotate', () => {
   };
   const createOne = async () => {
     const webhooks = createClient(WebhooksService, { target: service?.address ?? '', timeoutMs: 10_000 });
-    const request = { workspaceId, environment: Environment.LIVE, url: 'http://127.0.0.1:9/', events: ['*'] };
+    const request = { workspaceId, environment: Environment.LIVE, url: 'http://127.0.0.1:65535/', events: ['*'] };
     const { webhook } = await webhooks.createWebhook({ ...request, idempotencyKey: newId('req') });
     webhooks.close();
     return webhook?.id ?? '';

@@ -41,7 +41,7 @@ describe('npm start with another encryption key', () => {
           'Content-Type': 'application/json',
           'Idempotency-Key': 'one',
         },
-        body: JSON.stringify({ url: 'http://127.0.0.1:9/', events: ['*'] }),
+        body: JSON.stringify({ url: 'http://127.0.0.1:65535/', events: ['*'] }),
       });
     const made = await create();
     expect(made.status).toBe(201);

@@ -23,5 +23,5 @@ export {
   SettingsError,
   settingNames,
 } from './settings.ts';
-export { clientTls, readTlsFiles, type TlsFiles } from './tls-files.ts';
+export { clientTls, readCaFile, readTlsFiles, type TlsFiles } from './tls-files.ts';
 export { type Supervisor, superviseWorkers, type Worker } from './worker.ts';

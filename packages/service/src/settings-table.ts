@@ -19,6 +19,8 @@ export interface Setting {
   readonly default: string;
   /** Never shown, may come from NAME_FILE. */
   readonly secret?: true;
+  /** Variables of the system's conventions that count where this one is not set; the first that is. */
+  readonly fallbacks?: readonly string[];
   readonly parse: (text: string) => unknown;
 }
 
@@ -93,6 +95,38 @@ export const settingsTable = {
   TRUSTED_PROXIES: setting('CIDRs whose X-Forwarded-For is believed; empty: none', '', list),
   WEBHOOK_ALLOW_HTTP: setting('let webhook URLs be http:// (development)', 'false', flag),
   WEBHOOK_ALLOW_CIDRS: setting('private networks that webhooks may call, as CIDRs', '', list),
+  WEBHOOK_ALLOW_PORTS: setting(
+    'ports that webhooks may call beside 443, 80 and those from 1024 on that no other well-known service has',
+    '',
+    list,
+  ),
+  WEBHOOK_CA_FILE: setting(
+    'CAs that sign certificates of endpoints and of the egress proxy, beside the public ones',
+    '',
+    text,
+  ),
+  WEBHOOK_DNS_SERVERS: setting(
+    'DNS servers for names of endpoints, "address[:port],…"; empty: those of the system',
+    '',
+    list,
+  ),
+  WEBHOOK_PROXY_URL: {
+    ...setting(
+      'proxy that webhooks call through, "http://[user:password@]host:port" or https://; empty: HTTPS_PROXY; none: no proxy',
+      '',
+      text,
+      true,
+    ),
+    fallbacks: ['HTTPS_PROXY', 'https_proxy'],
+  },
+  WEBHOOK_NO_PROXY: {
+    ...setting('what they call without it: names, addresses, CIDRs, each with :port or not; empty: NO_PROXY', '', list),
+    fallbacks: ['NO_PROXY', 'no_proxy'],
+  },
+  EGRESS_PROXY_HOST: setting('address that the egress proxy binds to', '127.0.0.1', text),
+  EGRESS_PROXY_PORT: setting('port of the egress proxy; 0: any free one', '4750', portOrZero),
+  EGRESS_PROXY_CREDENTIALS: setting('"user:password" that it asks for; empty: nothing', '', text, true),
+  EGRESS_PROXY_CONNECTIONS: setting('connections that it holds at once', '4000', integer(1, 1e6)),
   WEBHOOK_DISABLE_AFTER_HOURS: setting(
     'hours of failures only after which a webhook is disabled; 0: never',
     '120',

@@ -86,5 +86,9 @@ function rawValue(name: SettingName, env: NodeJS.ProcessEnv) {
       throw new Error(`${name}_FILE cannot be read (${(error as NodeJS.ErrnoException).code})`);
     }
   }
+  for (const fallback of (settingsTable[name] as Setting).fallbacks ?? []) {
+    const standard = env[fallback];
+    if (standard) return { value: standard, source: 'environment' as const };
+  }
   return { value: settingsTable[name].default, source: 'default' as const };
 }

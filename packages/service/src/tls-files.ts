@@ -32,6 +32,13 @@ export function readTlsFiles(settings: Settings, prefix: 'DATABASE' | 'REDIS' | 
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 }
 
+/** Reads a file of certificates alone; undefined: the setting is empty. Throws {@link SettingsError}. */
+export function readCaFile(settings: Settings, name: 'WEBHOOK_CA_FILE'): Buffer | undefined {
+  const ca = read(settings[name], name);
+  if (ca) insistOnCertificate(ca, name);
+  return ca;
+}
+
 /** How this side is to connect as a client: the other side proves who it is, whatever the environment says. */
 export function clientTls(files: TlsFiles) {
   return { ...files, rejectUnauthorized: true, minVersion: 'TLSv1.2' as const };

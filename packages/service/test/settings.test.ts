@@ -75,6 +75,15 @@ describe('Settings', () => {
     );
   });
 
+  test('a variable of the system`s conventions counts where ours is not set', () => {
+    const env = { HTTPS_PROXY: 'http://u:hunter2@upper', https_proxy: 'http://lower' };
+    expect(readSettings(env).WEBHOOK_PROXY_URL).toBe('http://u:hunter2@upper');
+    expect(readSettings({ ...env, HTTPS_PROXY: '' }).WEBHOOK_PROXY_URL).toBe('http://lower');
+    expect(readSettings({ ...env, WEBHOOK_PROXY_URL: 'http://own' }).WEBHOOK_PROXY_URL).toBe('http://own');
+    const described = describeSettings(env).find(({ name }) => name === 'WEBHOOK_PROXY_URL');
+    expect(described).toMatchObject({ value: '[secret]', source: 'environment' });
+  });
+
   test('a file that cannot be read is named', () => {
     expect(() => readSettings({ ENCRYPTION_KEY_FILE: join(folder, 'missing') })).toThrow(
       /^ENCRYPTION_KEY: ENCRYPTION_KEY_FILE cannot be read \(ENOENT\)$/,

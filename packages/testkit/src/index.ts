@@ -4,6 +4,7 @@ export { freePort } from './free-port.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
 export { type PostgresServer, startPostgres } from './servers/postgres.ts';
+export { type Program, startProgram } from './servers/program.ts';
 export { type RedisServer, startRedis } from './servers/redis.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
 export { type Standalone, startStandalone } from './shapes/standalone.ts';

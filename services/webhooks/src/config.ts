@@ -1,6 +1,7 @@
 import { type Keys, readKeyRing } from '@rms/secrets';
 import { type MetricsAddress, orSettingsError, requireSettings, type Settings } from '@rms/service';
-import { parseCidr } from './egress/addresses.ts';
+import { readEgressConfig } from './egress/config.ts';
+import type { EgressConfig } from './egress/egress.ts';
 
 export interface WebhooksConfig {
   readonly host: string;
@@ -29,17 +30,9 @@ export interface WebhooksConfig {
   readonly releaseLeases: boolean;
 }
 
-/** Where webhooks may call. */
-export interface EgressConfig {
-  readonly allowHttp: boolean;
-  /** Networks that are allowed though they are not public. */
-  readonly allowCidrs: readonly string[];
-}
-
 export function readWebhooksConfig(settings: Settings): WebhooksConfig {
   requireSettings(settings, 'ENCRYPTION_KEY');
   const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
-  for (const cidr of settings.WEBHOOK_ALLOW_CIDRS) orSettingsError(() => parseCidr(cidr), 'WEBHOOK_ALLOW_CIDRS: ');
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
@@ -51,7 +44,7 @@ export function readWebhooksConfig(settings: Settings): WebhooksConfig {
     group: `${settings.KAFKA_PREFIX}-webhooks`,
     partitions: settings.EVENT_PARTITIONS,
     replication: settings.EVENT_REPLICATION,
-    egress: { allowHttp: settings.WEBHOOK_ALLOW_HTTP, allowCidrs: settings.WEBHOOK_ALLOW_CIDRS },
+    egress: readEgressConfig(settings),
     eraseOnDelete: settings.ERASE_ON_DELETE,
     retentionDays: settings.LOG_RETENTION_DAYS,
     disableAfterHours: settings.WEBHOOK_DISABLE_AFTER_HOURS,

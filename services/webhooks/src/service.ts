@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
@@ -11,8 +12,7 @@ import { createEndpointAgents } from './delivery/endpoint-agents.ts';
 import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
 import { createSecretCache } from './delivery/secret-cache.ts';
-import { createAddressGuard } from './egress/addresses.ts';
-import { createResolve } from './egress/resolve.ts';
+import { createEgress } from './egress/egress.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
 import { createFeedWatchers } from './feed/feed-watchers.ts';
 import { createHousekeeping } from './housekeeping.ts';
@@ -40,13 +40,15 @@ import { createKeyCheck } from './sealed/key-check.ts';
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, keyedPool, bus, log } = context;
-  const { topic, group, partitions, replication, egress, pageTokenKeys } = config;
+  const { topic, group, partitions, replication, pageTokenKeys } = config;
   const [secretKey, ...previousKeys] = config.secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
-  const permitted = createAddressGuard(egress.allowCidrs);
-  const resolve = createResolve();
-  const agents = createEndpointAgents({ allowHttp: egress.allowHttp, permitted, resolve }, box);
+  const egress = createEgress(config.egress);
+  const { ca, proxy } = config.egress;
+  if (proxy)
+    log.info({ host: proxy.host, port: proxy.port }, 'calls go through an egress proxy, which has to guard them');
+  const agents = createEndpointAgents({ egress, ...(ca ? { ca: [...rootCertificates, ca] } : {}) }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
   const engine = createDeliveryEngine({
     pool,
@@ -60,8 +62,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const checkKeys = createKeyCheck({ pool, box, log });
   const watchers = createFeedWatchers();
   const fanOut = createFanOut({ pool: keyedPool, bus, topic, group, engine, watchers, log });
-  const calling = { agents, egress, permitted, resolve };
-  const parts: HandlerParts = { pool, box, secrets, ...calling, engine, watchers, pageTokenKeys, log };
+  const parts: HandlerParts = { pool, box, secrets, agents, egress, engine, watchers, pageTokenKeys, log };
 
   return createGrpcService({
     name: 'webhooks',

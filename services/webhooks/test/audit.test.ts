@@ -15,7 +15,7 @@ describe('The audit log of webhooks', () => {
     const byKey = { context: { requestId: 'req_1', principal, clientAddress: '192.0.2.1' } };
     const byPerson = { context: { requestId: 'req_2', actor: 'operator:alice@laptop' } };
     const { webhook, secret } = await rms.webhooks.createWebhook(
-      { ...tenant, url: 'http://127.0.0.1:1/', events: ['*'] },
+      { ...tenant, url: 'http://127.0.0.1:65535/', events: ['*'] },
       byKey,
     );
     const ref = { ...tenant, id: webhook?.id ?? '' };

@@ -9,7 +9,7 @@ import { makeSecret, toSigningSecret } from '@rms/signature';
 import { type Certificates, makeCertificates } from '@rms/testkit';
 import { createEndpointAgents, type EndpointAgents } from '../src/delivery/endpoint-agents.ts';
 import { send } from '../src/delivery/send.ts';
-import { createAddressGuard } from '../src/egress/addresses.ts';
+import { createEgress } from '../src/egress/egress.ts';
 import { newTenant, startWebhooks, type Webhooks } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rms-client-certificates-'));
@@ -44,8 +44,8 @@ describe('client certificates', () => {
       });
       server.on('tlsClientError', () => {});
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      const permitted = createAddressGuard(['127.0.0.0/8']);
-      agents = createEndpointAgents({ allowHttp: false, permitted, resolve: async () => [], ca }, box);
+      const egress = createEgress({ allowHttp: false, allowCidrs: ['127.0.0.0/8'] });
+      agents = createEndpointAgents({ egress, ca }, box);
     });
     afterAll(async () => {
       await agents?.close();
@@ -100,7 +100,7 @@ describe('client certificates', () => {
 
     test('are kept with a sealed key, shown without it, and can be taken away', async () => {
       const tenant = newTenant();
-      const url = 'http://127.0.0.1:9/';
+      const url = 'http://127.0.0.1:65535/';
       const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
       const id = webhook?.id ?? '';
       const update = async (clientCertificate: { certificate: string; privateKey: string }) =>

@@ -1,5 +1,5 @@
 import { startReceiver } from '@rms/testkit';
-import { createAddressGuard } from '../src/egress/addresses.ts';
+import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
@@ -13,9 +13,10 @@ describe('the address that is dialled', () => {
 
   const call = async (host: string, options: { allow?: string[]; allowHttp?: boolean; answers?: string[] }) => {
     const agent = createGuardedAgent({
-      allowHttp: options.allowHttp ?? true,
-      permitted: createAddressGuard(options.allow ?? []),
-      resolve: async () => options.answers ?? [],
+      egress: {
+        ...createEgress({ allowHttp: options.allowHttp ?? true, allowCidrs: options.allow ?? [] }),
+        resolve: async () => options.answers ?? [],
+      },
     });
     try {
       const answer = await agent.request({ origin: `http://${host}:${receiver.port}`, path: '/', method: 'POST' });

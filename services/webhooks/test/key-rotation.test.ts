@@ -66,7 +66,7 @@ describe('a rotation of the encryption key', () => {
     await database.pool.query(
       `insert into webhooks.webhooks (workspace_id, environment, id, url, events, status, secret_sealed, max_retries,
                                       initial_delay_ms, max_delay_ms, created_at, updated_at)
-       select $1, 'live', id, 'http://127.0.0.1:9/', '{*}', 'active', sealed, 0, 1, 1, now(), now()
+       select $1, 'live', id, 'http://127.0.0.1:65535/', '{*}', 'active', sealed, 0, 1, 1, now(), now()
          from unnest($2::text[], $3::bytea[]) as w (id, sealed)`,
       [tenant.workspaceId, ids, ids.map((id) => box.seal(`whsec_${id}`, id))],
     );

@@ -5,10 +5,10 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeSecret, toSigningSecret } from '@rms/signature';
-import { type Receiver, startReceiver } from '@rms/testkit';
+import { makeCertificates, type Receiver, startReceiver } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
 import { send } from '../src/delivery/send.ts';
-import { createAddressGuard } from '../src/egress/addresses.ts';
+import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 
 const secret = makeSecret();
@@ -18,9 +18,10 @@ const names: Record<string, string[]> = { 'hooks.example': ['127.0.0.1'], 'other
 
 function agentWith(ca?: string) {
   return createGuardedAgent({
-    allowHttp: true,
-    permitted: createAddressGuard(['127.0.0.0/8']),
-    resolve: async (name) => names[name] ?? [],
+    egress: {
+      ...createEgress({ allowHttp: true, allowCidrs: ['127.0.0.0/8'] }),
+      resolve: async (name) => names[name] ?? [],
+    },
     ...(ca ? { ca } : {}),
   });
 }
@@ -181,6 +182,24 @@ describe('TLS', () => {
     }
     old.close();
     await plain.close();
+  });
+
+  test('a certificate that has expired, and one of an authority that nobody knows, are refused', async () => {
+    const authority = makeCertificates(join(folder, 'authority'));
+    const errorWith = async (files: { certFile: string; keyFile: string }, ca?: string) => {
+      const [key, cert] = [readFileSync(files.keyFile), readFileSync(files.certFile)];
+      const endpoint = createServer({ key, cert }, (_, response) => void response.end());
+      await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
+      const { error } = await attempt('hooks.example', ca, (endpoint.address() as AddressInfo).port);
+      endpoint.closeAllConnections();
+      endpoint.close();
+      return error;
+    };
+    const trusted = readFileSync(authority.caFile, 'utf8');
+    const valid = authority.issue('hooks.example');
+    expect(await errorWith(valid, trusted)).toBe('');
+    expect(await errorWith(valid)).toBe('tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+    expect(await errorWith(authority.issue('hooks.example', { days: -1 }), trusted)).toBe('tls: CERT_HAS_EXPIRED');
   });
 
   test('a certificate for another name is refused', async () => {

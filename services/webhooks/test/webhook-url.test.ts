@@ -1,4 +1,5 @@
-import { createAddressGuard, isPublicAddress } from '../src/egress/addresses.ts';
+import { createEgress, type EgressConfig } from '../src/egress/egress.ts';
+import { parseProxy } from '../src/egress/proxy-choice.ts';
 import { checkWebhookUrl } from '../src/subscription/webhook-url.ts';
 
 const names: Record<string, string[]> = {
@@ -12,8 +13,8 @@ const names: Record<string, string[]> = {
 };
 const resolve = async (name: string) => names[name] ?? [];
 const closed = { allowHttp: false, allowCidrs: [] };
-const check = (url: string, egress: { allowHttp: boolean; allowCidrs: readonly string[] } = closed) =>
-  checkWebhookUrl(url, egress, createAddressGuard(egress.allowCidrs), resolve);
+const check = (url: string, egress: EgressConfig = closed) =>
+  checkWebhookUrl(url, { ...createEgress(egress), resolve });
 
 describe('webhook URLs', () => {
   test.each(['a', '.', 'a.', '[', ':', '@', '0', '%', '/', '\\', '\t', '.local', '\ud800'])(
@@ -106,9 +107,46 @@ describe('webhook URLs', () => {
     expect(await check(url)).toEqual({ url: normal, violations: [] });
   });
 
+  test.each([80, 443, 1024, 8080, 8443, 9000, 65535])('port %i is taken', async (port) => {
+    expect((await check(`https://public.example:${port}/`)).violations).toEqual([]);
+  });
+
+  test.each([1, 22, 25, 79, 81, 442, 444, 1023, 6379, 27017])(
+    'port %i is refused, unless the operator adds it',
+    async (port) => {
+      const url = `https://public.example:${port}/`;
+      expect((await check(url)).violations).toEqual([
+        {
+          field: 'url',
+          message: 'must have port 443, 80 or one from 1024 on that no other well-known service has',
+        },
+      ]);
+      expect((await check(url, { ...closed, allowPorts: [port] })).violations).toEqual([]);
+    },
+  );
+
+  test('with an egress proxy all of that holds too, but a name may be known only there', async () => {
+    const egress = { ...closed, proxy: parseProxy('http://proxy.example:3128') };
+    expect((await check('https://not-yet.example/', egress)).violations).toEqual([]);
+    for (const url of [
+      'https://10.0.0.1/',
+      'https://metadata.example/',
+      'https://vault.internal/',
+      'https://public.example:22/',
+      'http://public.example/',
+    ]) {
+      expect((await check(url, egress)).violations).toHaveLength(1);
+    }
+    const open = { ...egress, allowCidrs: ['10.1.0.0/16'] };
+    expect((await check('https://known-there.internal/', open)).violations).toEqual([]);
+    const exempt = { ...open, noProxy: ['.internal'] };
+    expect((await check('https://known-there.internal/', exempt)).violations).toHaveLength(1);
+  });
+
   test('a name that takes too long to resolve is taken: every delivery checks again', async () => {
     const never = () => new Promise<string[]>(() => {});
-    const { violations } = await checkWebhookUrl('https://slow.example/', closed, isPublicAddress, never);
+    const egress = { ...createEgress(closed), resolve: never };
+    const { violations } = await checkWebhookUrl('https://slow.example/', egress);
     expect(violations).toEqual([]);
   });
 

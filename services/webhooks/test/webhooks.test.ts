@@ -3,7 +3,7 @@ import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { newEvent, newTenant, startWebhooks, type Tenant } from './support.ts';
 
-const url = 'http://127.0.0.1:9/hook';
+const url = 'http://127.0.0.1:65535/hook';
 
 describe('webhooks', () => {
   let rms: Awaited<ReturnType<typeof startWebhooks>>;

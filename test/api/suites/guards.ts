@@ -94,6 +94,7 @@ export function guardsSuite(target: () => Target): void {
           'https://api.localhost/',
           'https://printer.local/',
           'https://metadata.internal/',
+          'https://kubernetes.default.svc/',
         ]);
       });
 
@@ -121,8 +122,13 @@ export function guardsSuite(target: () => Target): void {
           'https://[::127.0.0.1]/',
           'https://[64:ff9b::7f00:1]/',
           'https://[2002:7f00:1::]/',
+          'https://168.63.129.16/',
           'https://①②⑦.⓪.⓪.①/',
         ]);
+      });
+
+      test('a webhook URL has no port of another service', async () => {
+        await expectRefused([22, 25, 444, 6379, 10250].map((port) => `https://example.com:${port}/`));
       });
 
       test('a public HTTPS URL is taken', async () => {

@@ -12,7 +12,7 @@ export const eventTypes = [
 export const webhookStatusMessages = { active: WebhookStatus.ACTIVE, disabled: WebhookStatus.DISABLED } as const;
 
 const url = text(1, 2_048)
-  .describe('HTTPS, publicly reachable, without user information.')
+  .describe('HTTPS, publicly reachable, without user information, and with no port of another service.')
   .meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]://[^\\u0000]*$', examples: ['https://example.com/hooks'] });
 
 const events = z

@@ -8,6 +8,7 @@ export type ConnectTimes = Pick<Timings, 'dns' | 'connect' | 'tls'>;
 const none: ConnectTimes = { dns: 0, connect: 0, tls: 0 };
 /** Of connections whose first request has not been sent yet. */
 const unclaimed = new WeakMap<Socket, ConnectTimes>();
+const addresses = new WeakMap<Socket, string>();
 /** What connections broke by: the first error of each, of which later ones are a consequence. */
 const broken = new WeakMap<Socket, Error>();
 const watched = new WeakMap<object, Watch>();
@@ -23,9 +24,13 @@ export interface Watch {
   brokenBy(): Error | undefined;
 }
 
-/** Notes what a connection took, which the first request that goes out by it counts as its own; and what it breaks by. */
-export function noteConnected(socket: Socket, times: ConnectTimes): void {
+/**
+ * Notes what a connection took, which the first request that goes out by it counts as its own; and what it breaks by.
+ * @param address of the endpoint; undefined: an egress proxy dialled it and does not tell
+ */
+export function noteConnected(socket: Socket, times: ConnectTimes, address: string | undefined): void {
   unclaimed.set(socket, times);
+  if (address) addresses.set(socket, address);
   socket.once('error', (error) => broken.set(socket, error));
 }
 
@@ -42,6 +47,10 @@ export function measureConnect() {
       socket?.once('connect', () => {
         connectedAtMs = performance.now();
       });
+    },
+    /** An egress proxy has resolved the name and connected: it tells the two as one. */
+    tunnelled(): void {
+      connectedAtMs = performance.now();
     },
     /** Once it has been made. */
     times(): ConnectTimes {
@@ -81,7 +90,7 @@ diagnostics.subscribe('undici:client:sendHeaders', (message) => {
   const watch = watched.get(request);
   if (!watch) return;
   watch.sentAtMs = performance.now();
-  watch.address = socket.remoteAddress;
+  watch.address = addresses.get(socket);
   watch.brokenBy = () => broken.get(socket);
   watch.times = unclaimed.get(socket) ?? none;
   unclaimed.delete(socket);

@@ -44,7 +44,10 @@ export const startWithinMs = 7_000;
 
 export type HeaderPair = readonly [name: string, value: string];
 
-/** Where the time of an attempt went, in milliseconds; 0 for what a connection that was open already spared. */
+/**
+ * Where the time of an attempt went, in milliseconds; 0 for what a connection that was open already spared. Through an
+ * egress proxy `connect` covers all until the proxy has connected, and `dns` is 0.
+ */
 export interface Timings {
   readonly dns: number;
   readonly connect: number;
@@ -62,7 +65,7 @@ export interface AttemptResult {
   readonly error: string;
   readonly durationMs: number;
   readonly timings: Timings;
-  /** The address that was dialled; undefined: none was. */
+  /** The address that was dialled; undefined: none was, or an egress proxy does not tell. */
   readonly address: string | undefined;
   readonly requestHeaders: readonly HeaderPair[];
   readonly responseHeaders: readonly HeaderPair[];

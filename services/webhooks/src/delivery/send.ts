@@ -1,5 +1,6 @@
 import { type DeliveryContent, deliveryHeaders, type SigningSecrets } from '@rms/signature';
 import type { Dispatcher } from 'undici';
+import { BlockedAddressError } from '../egress/guard.ts';
 import { rounded, watchRequest } from './connection-times.ts';
 import { type AttemptResult, attemptTimeoutMs, type HeaderPair } from './job.ts';
 import { parseRetryAfter } from './retry-policy.ts';
@@ -25,9 +26,9 @@ export async function send(agent: Dispatcher, secrets: SigningSecrets, outgoing:
   const headers = deliveryHeaders(secrets, outgoing, startedAt.getTime());
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), attemptTimeoutMs);
-  const { origin, pathname, search } = new URL(url);
-  const options = { origin, path: pathname + search, method: 'POST' as const, body, headers, signal: abort.signal };
-  const { watch, begun } = watchRequest(() => agent.request(options));
+  const { watch, begun } = watchRequest(async () =>
+    agent.request({ ...requestTarget(url), method: 'POST', body, headers, signal: abort.signal }),
+  );
   let firstByteMs: number | undefined;
   const result = (answer: Pick<AttemptResult, 'statusCode' | 'error'> & Partial<AttemptResult>): AttemptResult => ({
     startedAt,
@@ -59,6 +60,15 @@ export async function send(agent: Dispatcher, secrets: SigningSecrets, outgoing:
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** What undici takes of a URL. Throws for what only a URL that was never checked can be. */
+function requestTarget(text: string): { origin: string; path: string } {
+  if (!URL.canParse(text)) throw new BlockedAddressError('not a URL');
+  const { origin, protocol, pathname, search, username, password } = new URL(text);
+  if (protocol !== 'https:' && protocol !== 'http:') throw new BlockedAddressError(`${protocol} is not allowed`);
+  if (username || password) throw new BlockedAddressError('the URL holds a user name or password');
+  return { origin, path: pathname + search };
 }
 
 function headerPairs(headers: Record<string, string | string[] | undefined>): HeaderPair[] {
@@ -100,6 +110,8 @@ function describe(error: unknown, cause?: Error): string {
   if (name === 'AbortError') return 'timeout: no complete answer within 10 s';
   if (code === 'BLOCKED_ADDRESS') return `blocked: ${message}`;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect: timed out';
+  if (code === 'PROXY') return `proxy: ${message}`;
+  if (code === 'DNS_FAILED') return `dns: ${message}`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns: the name does not resolve';
   if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/.test(code)) return `connect: ${code}`;
   if (/^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code)) return `tls: ${code}`;

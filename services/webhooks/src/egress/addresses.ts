@@ -21,12 +21,16 @@ const notPublicV4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
+// Azure's host answers its virtual machines there, metadata and credentials included, though the address is a public one.
+const metadataV4 = ['168.63.129.16'];
 // IPv6 is refused unless it is global unicast: mapped, NAT64, link-local and unique local addresses are all outside.
 const globalV6 = ['2000::/3'];
-// Teredo and other protocols, documentation, 6to4 (which holds any IPv4 address).
-const notPublicV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+// Teredo, ORCHID and other protocols, documentation, 6to4 (which holds any IPv4 address), AS112, the former 6bone.
+const notPublicV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3ffe::/16', '3fff::/20'];
+// RFC 5214: an IPv4 address follows that part of the address, whatever its network is.
+const isatap = /:(?:200:|0:)?5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 
-const deniedV4 = networks(notPublicV4);
+const deniedV4 = networks([...notPublicV4, ...metadataV4]);
 const allowedV6 = networks(globalV6);
 const deniedV6 = networks(notPublicV6);
 
@@ -35,7 +39,13 @@ export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !deniedV4.check(address, 'ipv4');
   if (family !== 6 || address.includes('%')) return false;
-  return allowedV6.check(address, 'ipv6') && !deniedV6.check(address, 'ipv6');
+  return allowedV6.check(address, 'ipv6') && !deniedV6.check(address, 'ipv6') && !isIsatap(address);
+}
+
+function isIsatap(address: string): boolean {
+  // The one spelling of RFC 5952, without a dotted half; "::" may stand for the zeros before 5efe.
+  const host = new URL(`http://[${address}]/`).hostname.slice(1, -1);
+  return isatap.test(host);
 }
 
 /** Decides which addresses webhooks may reach: public ones, and those in networks that the operator allows. */

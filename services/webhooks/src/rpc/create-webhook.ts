@@ -58,7 +58,7 @@ export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
 }
 
 async function checkRequest(parts: HandlerParts, request: CreateWebhookRequest): Promise<string> {
-  const { url, violations } = await checkWebhookUrl(request.url, parts.egress, parts.permitted, parts.resolve);
+  const { url, violations } = await checkWebhookUrl(request.url, parts.egress);
   const details = [...violations, ...checkEvents(request.events)];
   if (!/^[\x20-\x7e]{0,255}$/.test(request.idempotencyKey)) {
     details.push({ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' });

@@ -2,11 +2,10 @@ import { type Pool, translatePgError } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { Keys, SecretBox } from '@rms/secrets';
 import type { Logger } from '@rms/service';
-import type { EgressConfig } from '../config.ts';
 import type { EndpointAgents } from '../delivery/endpoint-agents.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { SecretCache } from '../delivery/secret-cache.ts';
-import type { Resolve } from '../egress/resolve.ts';
+import type { Egress } from '../egress/egress.ts';
 import type { FeedWatchers } from '../feed/feed-watchers.ts';
 import type { WebhookStatus } from '../subscription/webhook.ts';
 
@@ -16,9 +15,7 @@ export interface HandlerParts {
   readonly box: SecretBox;
   readonly secrets: SecretCache;
   readonly agents: EndpointAgents;
-  readonly egress: EgressConfig;
-  readonly permitted: (address: string) => boolean;
-  readonly resolve: Resolve;
+  readonly egress: Egress;
   readonly engine: Pick<DeliveryEngine, 'wake'>;
   readonly watchers: Pick<FeedWatchers, 'join'>;
   readonly pageTokenKeys: Keys;

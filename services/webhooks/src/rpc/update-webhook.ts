@@ -36,10 +36,7 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
 }
 
 async function checkRequest(parts: HandlerParts, request: UpdateWebhookRequest): Promise<string | undefined> {
-  const checked =
-    request.url === undefined
-      ? undefined
-      : await checkWebhookUrl(request.url, parts.egress, parts.permitted, parts.resolve);
+  const checked = request.url === undefined ? undefined : await checkWebhookUrl(request.url, parts.egress);
   const details = [...(checked?.violations ?? []), ...(request.events ? checkEvents(request.events.types) : [])];
   if (request.status === WebhookStatus.UNSPECIFIED) {
     details.push({ field: 'status', message: 'must be active or disabled' });

@@ -50,7 +50,7 @@ export declare type Attempt = Message<"rms.webhooks.v1.Attempt"> & {
   number: number;
 
   /**
-   * Where the time went; 0 for what an open connection spared.
+   * Where the time went; 0 for what an open connection spared. Through an egress proxy connect_ms has dns_ms in it.
    *
    * @generated from field: double dns_ms = 6;
    */
@@ -74,7 +74,7 @@ export declare type Attempt = Message<"rms.webhooks.v1.Attempt"> & {
   firstByteMs: number;
 
   /**
-   * The address that was dialled; empty: none was.
+   * The address that was dialled; empty: none was, or an egress proxy does not tell.
    *
    * @generated from field: string address = 10;
    */

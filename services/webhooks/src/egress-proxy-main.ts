@@ -1,0 +1,9 @@
+import { createLogger, createMetrics, readSettings, runMain } from '@rms/service';
+import { readEgressProxyConfig } from './egress-proxy/config.ts';
+import { createEgressProxy } from './egress-proxy/service.ts';
+
+await runMain(() => {
+  const settings = readSettings(process.env);
+  const log = createLogger({ name: 'egress-proxy', level: settings.LOG_LEVEL });
+  return createEgressProxy(readEgressProxyConfig(settings), { log, metrics: createMetrics('egress-proxy') });
+});

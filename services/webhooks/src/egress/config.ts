@@ -1,0 +1,26 @@
+import { orSettingsError, readCaFile, type Settings } from '@rms/service';
+import { parseCidr } from './addresses.ts';
+import type { EgressConfig } from './egress.ts';
+import type { GuardConfig } from './guard.ts';
+import { parsePort } from './ports.ts';
+import { createProxyChoice, parseProxy } from './proxy-choice.ts';
+import { createResolve } from './resolve.ts';
+
+/** Throws {@link SettingsError} that names the wrong setting. */
+export function readEgressConfig(settings: Settings): EgressConfig {
+  const { WEBHOOK_PROXY_URL: url, WEBHOOK_NO_PROXY: noProxy } = settings;
+  const proxy =
+    url === '' || url === 'none' ? undefined : orSettingsError(() => parseProxy(url), 'WEBHOOK_PROXY_URL: ');
+  if (proxy) orSettingsError(() => createProxyChoice(proxy, noProxy), 'WEBHOOK_NO_PROXY: ');
+  const ca = readCaFile(settings, 'WEBHOOK_CA_FILE')?.toString('utf8');
+  return { ...readGuardConfig(settings), noProxy, ...(proxy ? { proxy } : {}), ...(ca ? { ca } : {}) };
+}
+
+/** What the egress proxy judges by as well. Throws {@link SettingsError} that names the wrong setting. */
+export function readGuardConfig(settings: Settings): GuardConfig & { readonly dnsServers: readonly string[] } {
+  const { WEBHOOK_ALLOW_CIDRS: allowCidrs, WEBHOOK_DNS_SERVERS: dnsServers } = settings;
+  orSettingsError(() => allowCidrs.map(parseCidr), 'WEBHOOK_ALLOW_CIDRS: ');
+  orSettingsError(() => createResolve(dnsServers), 'WEBHOOK_DNS_SERVERS: ');
+  const allowPorts = orSettingsError(() => settings.WEBHOOK_ALLOW_PORTS.map(parsePort), 'WEBHOOK_ALLOW_PORTS: ');
+  return { allowHttp: settings.WEBHOOK_ALLOW_HTTP, allowCidrs, allowPorts, dnsServers };
+}

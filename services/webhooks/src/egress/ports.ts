@@ -1,0 +1,29 @@
+/** HTTP has these two below 1024, where everything else belongs to another protocol. */
+const webPorts = [80, 443];
+const lowestFreePort = 1_024;
+
+/** From 1024 on: the "bad ports" of the Fetch standard, then what data stores and machines are run by. */
+const takenPorts = new Set([
+  ...[
+    1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+  ],
+  // SQL Server, Oracle, MySQL, PostgreSQL, Redis, CouchDB, Cassandra, Elasticsearch, Memcached, MongoDB.
+  ...[1433, 1521, 3306, 5432, 6379, 5984, 9042, 9200, 9300, 11211, 27017, 27018, 27019],
+  // ZooKeeper, etcd, AMQP, Kafka.
+  ...[2181, 2379, 2380, 5671, 5672, 9092],
+  // Docker, Kubernetes, remote desktops, WinRM.
+  ...[2375, 2376, 6443, 10250, 10255, 3389, 5900, 5985, 5986],
+]);
+
+/** Decides which ports webhooks may call: those of the web, those that nothing well-known has, and what the operator adds. */
+export function createPortGuard(allowPorts: readonly number[]): (port: number) => boolean {
+  const allowed = new Set([...webPorts, ...allowPorts]);
+  return (port) => allowed.has(port) || (port >= lowestFreePort && port <= 65_535 && !takenPorts.has(port));
+}
+
+/** A port as its number. Throws a text for a person. */
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535) throw new Error(`"${text}" is not a port`);
+  return port;
+}

@@ -1,0 +1,306 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { makeSecret, toSigningSecret } from '@rms/signature';
+import { type Certificates, freePort, makeCertificates, type Program, startProgram, waitUntil } from '@rms/testkit';
+import { send } from '../src/delivery/send.ts';
+import { createEgress, type EgressConfig } from '../src/egress/egress.ts';
+import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
+import { parseProxy } from '../src/egress/proxy-choice.ts';
+import { type DnsServer, startDnsServer } from './dns-server.ts';
+import { hostileTargets, hostileZone } from './hostile-targets.ts';
+import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
+import { startTrap, type Trap } from './traps.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'rms-through-proxy-'));
+const main = fileURLToPath(new URL('../dist/egress-proxy-main.js', import.meta.url));
+const credentials = 'rms:p@ss';
+const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
+const zone = { ...hostileZone, 'hooks.example': { a: ['127.0.0.1'] }, 'other.example': { a: ['127.0.0.1'] } };
+
+describe('calls through an egress proxy', () => {
+  let certificates: Certificates;
+  let ca: string;
+  let dns: DnsServer;
+  let trap: Trap;
+  let proxy: Program;
+  let proxyPort: number;
+  let metricsPort: number;
+  let endpoint: Server;
+  let port: number;
+  /** Of each connection that the endpoint got: the name on the client's certificate, if it showed one. */
+  const connections: (string | undefined)[] = [];
+  const pemOf = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => ({
+    cert: readFileSync(certFile, 'utf8'),
+    key: readFileSync(keyFile, 'utf8'),
+  });
+  beforeAll(async () => {
+    certificates = makeCertificates(join(folder, 'ca'));
+    ca = readFileSync(certificates.caFile, 'utf8');
+    [dns, trap] = [await startDnsServer(zone), await startTrap()];
+    const options = { ...pemOf(certificates.issue('hooks.example')), ca, requestCert: true, rejectUnauthorized: false };
+    endpoint = createServer(options, (request, response) => void request.resume().on('end', () => response.end()));
+    endpoint.on('secureConnection', (socket: TLSSocket) => {
+      connections.push(socket.getPeerCertificate().subject?.CN as string | undefined);
+    });
+    port = await listen(endpoint);
+    [proxyPort, metricsPort] = [await freePort(), await freePort()];
+    proxy = await startProxy(proxyPort, {
+      EGRESS_PROXY_CREDENTIALS: credentials,
+      METRICS_ADDRESS: `127.0.0.1:${metricsPort}`,
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32',
+    });
+  });
+  afterAll(async () => {
+    await proxy?.terminate();
+    endpoint?.closeAllConnections();
+    endpoint?.close();
+    await trap?.close();
+    await dns?.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const startProxy = (at: number, env: Record<string, string>) =>
+    startProgram({
+      name: 'the egress proxy',
+      command: process.execPath,
+      args: [main],
+      env: { EGRESS_PROXY_PORT: `${at}`, WEBHOOK_DNS_SERVERS: dns.address, ...env },
+      outputFile: join(folder, `proxy-${at}.log`),
+      ready: (output) => output.includes('"serving"'),
+    });
+  const through = (
+    url = `http://${encodeURIComponent('rms')}:${encodeURIComponent('p@ss')}@127.0.0.1:${proxyPort}`,
+  ) => ({
+    allowHttp: true,
+    allowCidrs: [],
+    proxy: parseProxy(url),
+    // Names are the proxy's to resolve.
+    dnsServers: ['127.0.0.1:9'],
+  });
+  const attempt = async (url: string, config: EgressConfig, trusted: string | undefined = ca) => {
+    const agent = createGuardedAgent({ egress: createEgress(config), ...(trusted ? { ca: trusted } : {}) });
+    const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+    const { error, address } = await send(agent, secrets, outgoing);
+    await agent.destroy();
+    return { error, address };
+  };
+
+  describe('of the engine', () => {
+    let rms: Webhooks;
+    beforeAll(async () => {
+      rms = await startWebhooks({ egress: { ...through(), ca } });
+    });
+    afterAll(() => rms?.stop());
+    const subscribe = async (tenant: Tenant, url: string, maxRetries = 0) => {
+      const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
+      const id = webhook?.id ?? '';
+      const retryPolicy = { maxRetries, initialDelay: durationFromMs(50), maxDelay: durationFromMs(50) };
+      await rms.webhooks.updateWebhook({ ...tenant, id, retryPolicy });
+      return id;
+    };
+
+    test('arrive; TLS is with the endpoint, and a kept connection costs nothing again', async () => {
+      const tenant = newTenant();
+      await subscribe(tenant, `https://hooks.example:${port}/`);
+      const before = connections.length;
+      await rms.publish(newEvent(tenant));
+      const [first] = await rms.settled(tenant, 1);
+      await rms.publish(newEvent(tenant));
+      const [second] = await rms.settled(tenant, 2);
+      const [one, two] = [first?.attempts[0], second?.attempts[0]];
+      expect([one, two]).toMatchObject([
+        { statusCode: 200, address: '127.0.0.1' },
+        { statusCode: 200, address: '127.0.0.1' },
+      ]);
+      expect(connections.slice(before)).toEqual([undefined]);
+      expect([one?.dnsMs, (one?.connectMs ?? 0) > 0, (one?.tlsMs ?? 0) > 0]).toEqual([0, true, true]);
+      expect([two?.dnsMs, two?.connectMs, two?.tlsMs]).toEqual([0, 0, 0]);
+    });
+
+    test('show the webhook`s certificate to the endpoint', async () => {
+      const tenant = newTenant();
+      const id = await subscribe(tenant, `https://hooks.example:${port}/`);
+      const { cert: certificate, key: privateKey } = pemOf(certificates.issue('wh_mine'));
+      await rms.webhooks.updateWebhook({ ...tenant, id, clientCertificate: { certificate, privateKey } });
+      await rms.publish(newEvent(tenant));
+      expect(await rms.settled(tenant, 1)).toMatchObject([{ status: DeliveryStatus.DELIVERED }]);
+      expect(connections.at(-1)).toBe('wh_mine');
+    });
+
+    test('are retried while the proxy is away, and arrive once it is back', async () => {
+      const tenant = newTenant();
+      await proxy.kill();
+      await subscribe(tenant, `https://hooks.example:${port}/`, 50);
+      await rms.publish(newEvent(tenant));
+      const failed = await waitUntil(
+        async () => (await rms.list(tenant)).find(({ attempts }) => attempts.length > 0)?.attempts,
+        { what: 'an attempt' },
+      );
+      expect(failed[0]).toMatchObject({ statusCode: 0, error: 'proxy: ECONNREFUSED', address: '' });
+      await proxy.restart();
+      expect(await rms.settled(tenant, 1)).toMatchObject([{ status: DeliveryStatus.DELIVERED }]);
+    });
+  });
+
+  describe('of an engine and by a proxy that may call nothing that is not public', () => {
+    let strict: Program;
+    let rms: Webhooks;
+    beforeAll(async () => {
+      const at = await freePort();
+      strict = await startProxy(at, {});
+      rms = await startWebhooks({ egress: { ...through(`http://127.0.0.1:${at}`), allowHttp: false } });
+    });
+    afterAll(async () => {
+      await rms?.stop();
+      await strict?.terminate();
+    });
+
+    test('reach no hostile target: what a URL shows is refused here, what DNS shows is refused there', async () => {
+      const tenant = newTenant();
+      const targets = hostileTargets(trap.port);
+      const ids = new Map<string, string>();
+      for (const { url, shownBy } of targets) {
+        const request = { ...tenant, url: shownBy === 'url' ? 'https://hooks.example/' : url, events: ['*'] };
+        const { webhook } = await rms.webhooks.createWebhook(request);
+        ids.set(webhook?.id ?? '', url);
+        await rms.database.pool.query('update webhooks.webhooks set url = $2, max_retries = 0 where id = $1', [
+          webhook?.id,
+          url,
+        ]);
+      }
+      // No name has its harmless address any more.
+      dns.turnToLast();
+      await rms.publish(newEvent(tenant));
+      const log = await rms.settled(tenant, targets.length);
+      const unclear = log
+        .filter(({ attempts }) => attempts.length !== 1 || !attempts[0]?.error.startsWith('blocked: '))
+        .map(({ webhookId, attempts }) => [ids.get(webhookId), attempts.map(({ error }) => error)]);
+      expect({ unclear, reachedAt: trap.reachedAt }).toEqual({ unclear: [], reachedAt: [] });
+      const byProxy = log.filter(({ attempts }) => attempts[0]?.error.includes('the egress proxy refused'));
+      expect(byProxy).toHaveLength(targets.filter(({ shownBy }) => shownBy !== 'url').length);
+      expect(strict.output()).toContain('"addresses":["169.254.169.254"]');
+    });
+  });
+
+  test('endpoints prove who they are to us, not to the proxy', async () => {
+    const [expired, self] = [
+      createServer(pemOf(certificates.issue('expired', { sans: ['hooks.example'], days: -1 }))),
+      createServer(pemOf(makeCertificates(join(folder, 'others')).issue('hooks.example'))),
+    ];
+    const [expiredPort, selfPort] = [await listen(expired), await listen(self)];
+    const errorOf = async (host: string, to: number) => (await attempt(`https://${host}:${to}/`, through())).error;
+    expect(await errorOf('hooks.example', port)).toBe('');
+    expect(await errorOf('other.example', port)).toBe('tls: ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(await errorOf('hooks.example', expiredPort)).toBe('tls: CERT_HAS_EXPIRED');
+    expect(await errorOf('hooks.example', selfPort)).toBe('tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+    expired.close();
+    self.close();
+  });
+
+  test('plain http goes by CONNECT as well', async () => {
+    const plain = createHttpServer((request, response) => void request.resume().on('end', () => response.end()));
+    const plainPort = await listen(plain);
+    expect(await attempt(`http://hooks.example:${plainPort}/`, through())).toEqual({ error: '', address: '127.0.0.1' });
+    plain.closeAllConnections();
+    plain.close();
+  });
+
+  test('what the proxy could not do has the class that it has without one', async () => {
+    const errorOf = async (url: string) => (await attempt(url, through())).error;
+    expect(await errorOf('https://nowhere.example/')).toBe('dns: the name does not resolve');
+    expect(await errorOf(`https://hooks.example:${await freePort()}/`)).toBe('connect: ECONNREFUSED');
+    const wrong = `http://rms:wrong@127.0.0.1:${proxyPort}`;
+    expect(await attempt('https://hooks.example/', through(wrong))).toEqual({
+      error: 'proxy: it asks for other credentials (407)',
+      address: undefined,
+    });
+    expect(proxy.output()).not.toMatch(/p@ss|wrong/);
+  });
+
+  test('loopback and what WEBHOOK_NO_PROXY lists are called directly', async () => {
+    const direct = { ...through('http://127.0.0.1:9'), allowCidrs: ['127.0.0.0/8'], dnsServers: [dns.address] };
+    expect((await attempt(`https://hooks.example:${port}/`, direct)).error).toMatch(/^proxy: /);
+    expect(await attempt(`https://hooks.example:${port}/`, { ...direct, noProxy: ['.example'] })).toEqual({
+      error: '',
+      address: '127.0.0.1',
+    });
+    expect(await attempt(`https://127.0.0.1:${port}/`, direct)).toEqual({ error: '', address: '127.0.0.1' });
+  });
+
+  test('metrics tell how often the proxy connected and refused', async () => {
+    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    expect(metrics).toMatch(/rms_egress_connects_total{result="connected",service="egress-proxy"} [1-9]/);
+    expect(metrics).toMatch(/rms_egress_connects_total{result="unauthorized",service="egress-proxy"} [1-9]/);
+  });
+
+  describe('that is another one', () => {
+    const servers: (HttpServer | Server)[] = [];
+    afterEach(() => {
+      for (const server of servers.splice(0)) server.close();
+    });
+    /** A proxy that answers every CONNECT like this. */
+    const answering = async (answer: string) => {
+      const server = createHttpServer();
+      server.on('connect', (_, socket) => void socket.on('error', () => {}).end(answer));
+      servers.push(server);
+      return through(`http://127.0.0.1:${await listen(server)}`);
+    };
+    const target = 'https://hooks.example:8443/';
+
+    const refused = 'blocked: the egress proxy refused hooks.example:8443';
+    const denied = 'X-Smokescreen-Error: denied: 10.0.0.1\r\nContent-Length: 3\r\n\r\nno\n';
+    test.each([
+      ['a refusal', 'HTTP/1.1 403 Forbidden\r\n\r\n', refused],
+      ['a refusal of Smokescreen', `HTTP/1.1 407 Request rejected by proxy\r\n${denied}`, refused],
+      ['missing credentials', 'HTTP/1.1 407 Unauthorized\r\n\r\n', 'proxy: it asks for other credentials (407)'],
+      ['a failure', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', 'proxy: it answered 502'],
+      [
+        'a failure of DNS',
+        'HTTP/1.1 502 Bad Gateway\r\nProxy-Status: x; error=dns_timeout\r\n\r\n',
+        'dns: the egress proxy got no answer',
+      ],
+      ['a timeout', 'HTTP/1.1 504 Timeout\r\nProxy-Status: x; error=connection_timeout\r\n\r\n', 'connect: timed out'],
+      ['a redirect', 'HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1/\r\n\r\n', 'proxy: it answered 301'],
+      ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(10_000)}\r\n\r\n`, 'proxy: HPE_HEADER_OVERFLOW'],
+      ['what is no HTTP', 'SSH-2.0-nonsense\r\n\r\n', 'proxy: HPE_INVALID_CONSTANT'],
+      ['nothing', '', 'proxy: ECONNRESET'],
+    ])('%s has a clear error', async (_, answer, error) => {
+      expect(await attempt(target, await answering(answer))).toEqual({ error, address: undefined });
+    });
+
+    test('may be asked by TLS, verified', async () => {
+      const pem = pemOf(certificates.issue('proxy'));
+      const server = createTlsServer({ ...pem, allowHalfOpen: true }, (socket) => forward(socket, port));
+      servers.push(server as Server);
+      const config = through(`https://localhost:${await listen(server as Server)}`);
+      expect(await attempt('https://hooks.example/', config)).toEqual({ error: '', address: undefined });
+      const others = readFileSync(join(folder, 'others', 'ca.pem'), 'utf8');
+      expect((await attempt('https://hooks.example/', config, others)).error).toMatch(/^proxy: UNABLE_TO/);
+    });
+  });
+});
+
+/** The simplest of proxies: whatever is asked for, it connects to a port of loopback, and tells nothing. */
+function forward(socket: Socket, port: number): void {
+  socket.on('error', () => {});
+  socket.once('data', () => {
+    const endpoint = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket.pipe(endpoint).pipe(socket);
+    });
+    endpoint.on('error', () => socket.destroy());
+  });
+}
+
+async function listen(server: HttpServer | Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
