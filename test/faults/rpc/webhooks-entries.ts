@@ -98,14 +98,14 @@ export const deliveriesEntries: Entries<typeof DeliveriesService> = {
     },
   },
   getReplay: {
-    keyedBy: 'workspace',
-    attempts: ({ deliveries }, { workspaceId }, { replayId: id, owner }) =>
-      workspaceId === owner.workspaceId ? [] : [[() => deliveries.getReplay({ workspaceId, id }), 'not_found']],
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { replayId: id }) => [[() => deliveries.getReplay({ ...as, id }), 'not_found']],
   },
   cancelReplay: {
-    keyedBy: 'workspace',
-    attempts: ({ deliveries }, { workspaceId }, { replayId: id, owner }) =>
-      workspaceId === owner.workspaceId ? [] : [[() => deliveries.cancelReplay({ workspaceId, id }), 'not_found']],
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { replayId: id }) => [[() => deliveries.cancelReplay({ ...as, id }), 'not_found']],
   },
 };
 
@@ -113,7 +113,11 @@ export const eventsEntries: Entries<typeof EventsService> = {
   listEvents: {
     keyedBy: 'tenant',
     unspecified: 'refused',
-    attempts: ({ events }, as) => [[() => events.listEvents({ ...as, pageSize: 1_000 }), {}]],
+    // A position of the owner's feed is of no use elsewhere: a feed that is that long has events of its own.
+    attempts: ({ events }, as, { newestPosition }) => [
+      [() => events.listEvents({ ...as, pageSize: 1_000 }), {}],
+      [() => events.listEvents({ ...as, pageSize: 1_000, after: newestPosition + 1_000n }), 'invalid_request'],
+    ],
   },
   watchEvents: {
     keyedBy: 'tenant',

@@ -2,7 +2,7 @@ import { translatePgError } from '@rms/db';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { abortableDelay } from '@rms/service';
-import { readFeed, readFeedEnds } from '../feed/feed-queries.ts';
+import { readFeed, readNewestPosition } from '../feed/feed-queries.ts';
 import { toTenant } from '../subscription/webhook-message.ts';
 import type { HandlerParts } from './parts.ts';
 
@@ -14,9 +14,9 @@ export function watchEvents({ pool }: HandlerParts): Handlers<typeof EventsServi
   return async function* (request, { signal }) {
     try {
       const tenant = toTenant(request);
-      let after = request.after ?? (await readFeedEnds(pool, tenant)).newest;
+      let after = request.after ?? (await readNewestPosition(pool, tenant));
       while (!signal.aborted) {
-        const events = await readFeed(pool, tenant, { after, limit: batch });
+        const { events } = await readFeed(pool, tenant, { after, limit: batch });
         for (const event of events) {
           yield { event };
           after = event.position;
