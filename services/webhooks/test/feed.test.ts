@@ -1,3 +1,4 @@
+import { newId } from '@rms/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 
@@ -94,6 +95,19 @@ describe('the feed of a tenant', () => {
     await expect(list({ ...sandbox, after: 1n })).rejects.toMatchObject({ code: 'invalid_request' });
     for (const pageSize of [0, 1_001])
       await expect(list({ pageSize })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test('has the events of a resource in the order of the bus, whatever the clocks that made their ids', async () => {
+    const tenant = newTenant();
+    const resourceId = newId('res');
+    const now = Date.now();
+    const events = [0, -5_000, 3_000, -60_000].map((skewMs) => {
+      const event = newEvent(tenant, 'resource.updated', 'thing', resourceId);
+      return { ...event, id: newId('evt', now + skewMs) };
+    });
+    await rms.publish(...events);
+    const { events: listed } = await rms.feed.listEvents({ ...tenant, pageSize: 10 });
+    expect(listed.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
   });
 
   test('begins with the first event that is kept, and goes on counting when none is', async () => {

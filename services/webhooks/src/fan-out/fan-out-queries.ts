@@ -7,8 +7,8 @@ import { type DeliveryJob, leaseMs } from '../delivery/job.ts';
 import { type JobEvent, toJob } from '../delivery/lease-queries.ts';
 
 /**
- * Stores events, each once, with its place in the feed of its tenant, and makes a delivery for each webhook that wants
- * one; up to `room` of the deliveries are leased by this instance at once, the others are due. For a webhook that is
+ * Stores events, each once, with its place in the feed of its tenant, in the order given, which is that of the bus for
+ * those of one resource; and makes a delivery for each webhook that wants one; up to `room` of the deliveries are leased by this instance at once, the others are due. For a webhook that is
  * disabled the log says that it was skipped. An event that comes again is there already, and makes nothing. Answers with
  * the leased ones. Runs in a transaction: see {@link lockFeeds}.
  */
@@ -21,10 +21,11 @@ export async function fanOut(tx: Queryable, events: readonly ResourceEvent[], ro
     name: 'fan-out',
     text: `
       with incoming as (
-        select e.*, f.last_position + row_number() over (partition by workspace_id, environment order by id) as position
+        select e.*, f.last_position + row_number() over (partition by workspace_id, environment order by place) as position
           from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
-                      $9::bytea[], $10::timestamptz[])
-            as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at)
+                      $9::bytea[], $10::timestamptz[]) with ordinality
+            as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
+                  place)
           join webhooks.feeds as f using (workspace_id, environment)
          where (workspace_id, environment, id) not in (
                  select workspace_id, environment, id from webhooks.events
