@@ -45,8 +45,8 @@ export async function readFeed(
     text: `
       select ends.oldest, ends.newest, e.position, e.id, e.type, e.request_id, e.body
         from (
-          select coalesce((select min(position) from webhooks.events
-                            where workspace_id = $1 and environment = $2), 0) as oldest,
+          select coalesce((select position from webhooks.events
+                            where workspace_id = $1 and environment = $2 order by position limit 1), 0) as oldest,
                  coalesce((select last_position from webhooks.feeds
                             where workspace_id = $1 and environment = $2), 0) as newest
         ) as ends
