@@ -16,7 +16,9 @@ def before_call(context, case, kwargs):
     key = case.headers.get("Idempotency-Key") if case.headers else None
     if isinstance(key, str) and 0 < len(key) <= 200 and all(" " <= character <= "~" for character in key):
         case.headers["Idempotency-Key"] = f"{key}-{uuid.uuid4()}"
-    # Cursors are authenticated, so that no schema describes them. Those of wrong requests stay.
+    # Cursors are authenticated, and a feed goes on only after events that it has: no schema describes either. Those of
+    # wrong requests stay.
     generation = case.meta.generation if case.meta else None
     if generation and generation.mode.is_positive and case.query:
         case.query.pop("cursor", None)
+        case.query.pop("after", None)

@@ -55,6 +55,7 @@ const segments = [
   'V1',
   'resources',
   'webhooks',
+  'events',
   'livez',
   'readyz',
   'docs',
@@ -73,7 +74,7 @@ const segments = [
   'wh_7zzzzzzzzzzzzzzzzzzzzzzzzz',
   '%F0%9F%8E%88',
 ];
-const parameters = ['per_page', 'cursor', 'sort', 'status', 'page', '__proto__', 'per_page[]', 'a[b][c]', ''];
+const parameters = ['per_page', 'after', 'cursor', 'sort', 'status', 'page', '__proto__', 'per_page[]', 'a[b][c]', ''];
 const headerNames = [
   'X-Request-ID',
   'Idempotency-Key',
@@ -102,6 +103,7 @@ const pathsOfApi = [
   '/v1/resources/res_00000000000000000000000000',
   '/v1/webhooks',
   '/v1/webhooks/wh_00000000000000000000000000',
+  '/v1/events',
 ];
 
 /** Makes requests that start from valid ones and go wrong in many ways; the same seed makes the same ones. */

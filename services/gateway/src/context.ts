@@ -3,6 +3,7 @@ import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, createRpcSecurity, type RpcClient } from '@rms/rpc';
 import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
@@ -12,6 +13,7 @@ export interface GatewayContext {
   readonly keyUses: RpcClient<typeof KeyUsesService>;
   readonly resources: RpcClient<typeof ResourcesService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
+  readonly events: RpcClient<typeof EventsService>;
   /** The health service of each of the three. */
   readonly health: Readonly<Record<'auth' | 'resources' | 'webhooks', RpcClient<typeof Health>>>;
   readonly limiter: Limiter;
@@ -39,6 +41,7 @@ export function createGatewayContext(settings: Settings, overrides: Partial<Gate
     keyUses: overrides.keyUses ?? createClient(KeyUsesService, client(settings.AUTH_ADDRESS)),
     resources: overrides.resources ?? createClient(ResourcesService, client(settings.RESOURCES_ADDRESS)),
     webhooks: overrides.webhooks ?? createClient(WebhooksService, client(settings.WEBHOOKS_ADDRESS)),
+    events: overrides.events ?? createClient(EventsService, client(settings.WEBHOOKS_ADDRESS)),
     health: overrides.health ?? {
       auth: health(settings.AUTH_ADDRESS),
       resources: health(settings.RESOURCES_ADDRESS),

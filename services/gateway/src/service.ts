@@ -26,8 +26,8 @@ const graceMs = 20_000;
  *   stop:  not ready → no new connections, requests under way end → clients and limiter end
  */
 export function createGateway(config: GatewayConfig, context: GatewayContext): GatewayService {
-  const { auth, resources, webhooks, health, limiter, log, metrics } = context;
-  const backend = createBackend(resources, webhooks);
+  const { auth, resources, webhooks, events, health, limiter, log, metrics } = context;
+  const backend = createBackend(resources, webhooks, events);
   const probes = createProbes({ health, limiter });
   const principals = {
     live: new Principals(auth, 'live', config.limits),
@@ -56,7 +56,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     await keyUses.stop();
     await metricsServer?.stop();
     unsubscribe();
-    for (const client of [auth, context.keyUses, resources, webhooks, ...Object.values(health)]) client.close();
+    for (const client of [auth, context.keyUses, resources, webhooks, events, ...Object.values(health)]) client.close();
     await limiter.stop();
   };
   return {

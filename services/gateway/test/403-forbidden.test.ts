@@ -10,6 +10,7 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
   const endpoints = [
     ['read', 'GET', '/v1/resources'],
     ['read', 'GET', '/v1/resources/res_x'],
+    ['read', 'GET', '/v1/events'],
     ['write', 'POST', '/v1/resources'],
     ['write', 'PATCH', '/v1/resources/res_x'],
     ['write', 'DELETE', '/v1/resources/res_x'],

@@ -67,6 +67,7 @@ describe('404 not_found and 405 method_not_allowed', () => {
     ['PUT', '/v1/resources', 'POST, GET, HEAD'],
     ['OPTIONS', '/v1/resources', 'POST, GET, HEAD'],
     ['DELETE', '/v1/webhooks', 'POST, GET, HEAD'],
+    ['POST', '/v1/events', 'GET, HEAD'],
     ['POST', '/v1/resources/x', 'GET, HEAD, PATCH, DELETE'],
     ['PROPFIND', '/v1/webhooks/x', 'GET, HEAD, PATCH, DELETE'],
     ['POST', '/livez', 'GET, HEAD'],

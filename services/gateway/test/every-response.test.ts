@@ -16,6 +16,7 @@ describe('Every response', () => {
     ['POST', '/v1/resources', { json: { name: 'x' } }],
     ['POST', '/v1/resources', { raw: '{' }],
     ['GET', '/v1/webhooks', {}],
+    ['GET', '/v1/events', {}],
     ['GET', '/v1/nothing', {}],
     ['PUT', '/v1/resources', {}],
     ['GET', '/nothing', {}],

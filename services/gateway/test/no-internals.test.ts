@@ -81,6 +81,7 @@ describe('What went wrong inside stays inside', () => {
   test('a service that is away is not named', async () => {
     await api.servers.webhooks.stop(0);
     expectPublic(await api.send('GET', '/v1/webhooks', { key }), 'service_unavailable');
+    expectPublic(await api.send('GET', '/v1/events', { key }), 'service_unavailable');
     await api.servers.auth.stop(0);
     expectPublic(await api.send('GET', '/v1/webhooks', { key: api.auth.newKey('read').value }), 'service_unavailable');
   });

@@ -48,6 +48,7 @@ describe('The description of the API', () => {
     expect(operations.sort()).toEqual([
       'delete /v1/resources/{id}',
       'delete /v1/webhooks/{id}',
+      'get /v1/events',
       'get /v1/resources',
       'get /v1/resources/{id}',
       'get /v1/webhooks',

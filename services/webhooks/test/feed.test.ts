@@ -1,3 +1,4 @@
+import { newId } from '@rms/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
 import { createFeedWatchers } from '../src/feed/feed-watchers.ts';
@@ -90,8 +91,44 @@ describe('the feed of a tenant', () => {
       const none = { events: [], oldestPosition: 0n, newestPosition: 0n };
       expect(await rms.feed.listEvents({ ...other, pageSize: 10 })).toMatchObject(none);
     }
+    const beyond = { code: 'invalid_request', details: [{ field: 'after', message: expect.stringMatching(/ 4$/) }] };
+    await expect(list({ after: 5n })).rejects.toMatchObject(beyond);
+    const sandbox = { ...tenant, environment: Environment.SANDBOX };
+    await expect(list({ ...sandbox, after: 1n })).rejects.toMatchObject({ code: 'invalid_request' });
     for (const pageSize of [0, 1_001])
       await expect(list({ pageSize })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test('has the events of a resource in the order of the bus, whatever the clocks that made their ids', async () => {
+    const tenant = newTenant();
+    const resourceId = newId('res');
+    const now = Date.now();
+    const events = [0, -5_000, 3_000, -60_000].map((skewMs) => {
+      const event = newEvent(tenant, 'resource.updated', 'thing', resourceId);
+      return { ...event, id: newId('evt', now + skewMs) };
+    });
+    await rms.publish(...events);
+    const { events: listed } = await rms.feed.listEvents({ ...tenant, pageSize: 10 });
+    expect(listed.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+  });
+
+  test('begins with the first event that is kept, and goes on counting when none is', async () => {
+    const tenant = newTenant();
+    await rms.publish(newEvent(tenant), newEvent(tenant), newEvent(tenant));
+    const list = () => rms.feed.listEvents({ ...tenant, pageSize: 10 });
+    const dropUpTo = (position: number) =>
+      rms.database.pool.query('delete from webhooks.events where workspace_id = $1 and position <= $2', [
+        tenant.workspaceId,
+        position,
+      ]);
+    await dropUpTo(1);
+    const kept = await list();
+    expect(kept).toMatchObject({ oldestPosition: 2n, newestPosition: 3n });
+    expect(kept.events.map(({ position }) => position)).toEqual([2n, 3n]);
+    await dropUpTo(3);
+    expect(await list()).toMatchObject({ events: [], oldestPosition: 0n, newestPosition: 3n });
+    await rms.publish(newEvent(tenant));
+    expect(await list()).toMatchObject({ events: [{ position: 4n }], oldestPosition: 4n, newestPosition: 4n });
   });
 
   test('is watched from a position on, or from now on', async () => {

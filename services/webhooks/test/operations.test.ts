@@ -171,5 +171,11 @@ describe('operating webhooks and deliveries', () => {
     expect(await withBody()).toEqual([unrelated.id]);
     const [erased] = await rms.list(tenant, { eventId: created.id });
     await expect(rms.deliveries.redeliverDelivery({ ...tenant, id: erased?.id ?? '' })).rejects.toMatchObject(conflict);
+    const { events } = await rms.feed.listEvents({ ...tenant, pageSize: 10 });
+    expect(events.map(({ position, id, type, body }) => [position, id, type, body.length > 0])).toEqual([
+      [1n, created.id, 'resource.created', false],
+      [2n, deleted.id, 'resource.deleted', false],
+      [3n, unrelated.id, 'resource.created', true],
+    ]);
   });
 });

@@ -1,6 +1,7 @@
 import { type Duration, durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { listAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
@@ -200,5 +201,23 @@ describe('a replay', () => {
     const notFound = { code: 'not_found' };
     await expect(rms.deliveries.getReplay({ ...tenant, id: 'rpl_none' })).rejects.toMatchObject(notFound);
     await expect(rms.deliveries.cancelReplay({ ...tenant, id: 'rpl_none' })).rejects.toMatchObject(notFound);
+  });
+
+  test('is of its environment: the other one neither sees nor ends it, both together do', async () => {
+    const { tenant, replay } = await skipping(2);
+    const { replay: begun } = await rms.deliveries.replayDeliveries({ ...replay, perSecond: 1 });
+    const id = begun?.id ?? '';
+    const { workspaceId } = tenant;
+    const { getReplay, cancelReplay } = rms.deliveries;
+    for (const ask of [getReplay, cancelReplay]) {
+      for (const environment of [Environment.SANDBOX, 99 as Environment]) {
+        await expect(ask({ workspaceId, environment, id })).rejects.toMatchObject({
+          code: environment === Environment.SANDBOX ? 'not_found' : 'internal_error',
+        });
+      }
+    }
+    expect((await getReplay({ ...tenant, id })).replay?.status).not.toBe(ReplayStatus.CANCELLED);
+    expect((await getReplay({ workspaceId, id })).replay).toMatchObject({ id, environment: Environment.LIVE });
+    expect((await cancelReplay({ workspaceId, id })).replay).toMatchObject({ id, environment: Environment.LIVE });
   });
 });

@@ -2,6 +2,7 @@ import type { Target } from '../support/shape.ts';
 import { authenticationSuite } from './authentication.ts';
 import { deliveriesSuite } from './deliveries.ts';
 import { eventsSuite } from './events.ts';
+import { feedSuite } from './feed.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { isolationSuite } from './isolation.ts';
 import { limitsSuite } from './limits.ts';
@@ -32,6 +33,7 @@ export function allSuites(target: () => Target): void {
   idempotencySuite(target);
   webhooksSuite(target);
   eventsSuite(target);
+  feedSuite(target);
   deliveriesSuite(target);
   webhookStatesSuite(target);
   isolationSuite(target);

@@ -1,6 +1,6 @@
 import { type Receiver, startReceiver } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
-import type { ErrorBody, One, Page, Resource, Webhook } from '../support/api-types.ts';
+import type { ErrorBody, FeedPage, One, Page, Resource, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
 import { type Subscriber, subscribe } from '../support/subscriber.ts';
 
@@ -66,8 +66,22 @@ export function isolationSuite(target: () => Target): void {
       expect((await owner.get<One<Webhook>>(path)).body.data).toEqual(webhook);
     });
 
+    test('no endpoint shows an event of another environment or workspace', async () => {
+      await subscriber.waitForEventsOf(resource.id, 1);
+      const owners = (await owner.get<FeedPage>('/v1/events')).body;
+      expect(owners.data.map(({ data }) => data?.object)).toEqual([resource]);
+      for (const [who, stranger] of strangers) {
+        const { data, meta } = (await stranger.get<FeedPage>('/v1/events')).body;
+        expect([who, data, meta.total, meta.newest_sequence]).toEqual([who, [], 0, 0]);
+        const { status, body } = await stranger.get<ErrorBody>(`/v1/events?after=${owners.meta.newest_sequence}`);
+        expect([who, status, body.error.details?.[0]?.field]).toEqual([who, 400, 'after']);
+      }
+    });
+
     test('every endpoint of the API was tried on what belongs to somebody else', () => {
-      const tried = ['POST', 'GET', 'PATCH', 'DELETE'].flatMap((method) =>
+      const tried = ['GET /v1/events'];
+      const methods = ['POST', 'GET', 'PATCH', 'DELETE'];
+      const onBoth = methods.flatMap((method) =>
         ['/v1/resources', '/v1/webhooks'].flatMap((path) =>
           method === 'POST'
             ? [`POST ${path}`]
@@ -76,7 +90,9 @@ export function isolationSuite(target: () => Target): void {
               : [`${method} ${path}/{id}`],
         ),
       );
-      expect([...target().contract.operations].filter((name) => name.includes(' /v1/')).sort()).toEqual(tried.sort());
+      expect([...target().contract.operations].filter((name) => name.includes(' /v1/')).sort()).toEqual(
+        [...tried, ...onBoth].sort(),
+      );
     });
 
     test('no list takes a cursor of another environment, workspace or list', async () => {

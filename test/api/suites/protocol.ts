@@ -58,6 +58,7 @@ export function protocolSuite(target: () => Target): void {
         ['PUT', '/v1/resources', ['GET', 'POST']],
         ['DELETE', '/v1/resources', ['GET', 'POST']],
         ['PATCH', '/v1/webhooks', ['GET', 'POST']],
+        ['POST', '/v1/events', ['GET']],
         ['PUT', `/v1/resources/${id}`, ['GET', 'PATCH', 'DELETE']],
         ['POST', `/v1/resources/${id}`, ['GET', 'PATCH', 'DELETE']],
         ['POST', '/v1/webhooks/wh_x', ['GET', 'PATCH', 'DELETE']],

@@ -9,7 +9,7 @@ export function scopesSuite(target: () => Target): void {
       account = await newAccount(target());
     });
 
-    /** The status of each resource endpoint, on a resource of its own, for a key of this scope. */
+    /** The status of each endpoint for resources and their events, on a resource of its own, for a key of this scope. */
     const resourceStatuses = async (scope: Scope) => {
       const admin = await account.client('live', 'admin');
       const client = await account.client('live', scope);
@@ -17,6 +17,7 @@ export function scopesSuite(target: () => Target): void {
       const path = `/v1/resources/${created.body.data.id}`;
       return {
         list: (await client.get('/v1/resources')).status,
+        events: (await client.get('/v1/events')).status,
         get: (await client.get(path)).status,
         create: (await client.post('/v1/resources', { name: 'by scope' })).status,
         update: (await client.patch(path, { name: 'changed' })).status,
@@ -38,20 +39,21 @@ export function scopesSuite(target: () => Target): void {
         delete: (await client.delete(path)).status,
       };
     };
+    const readable = { list: 200, events: 200, get: 200 };
     const all403 = { list: 403, get: 403, create: 403, update: 403, delete: 403 };
 
     test('a read key lists and retrieves resources only', async () => {
-      expect(await resourceStatuses('read')).toEqual({ list: 200, get: 200, create: 403, update: 403, delete: 403 });
+      expect(await resourceStatuses('read')).toEqual({ ...readable, create: 403, update: 403, delete: 403 });
       expect(await webhookStatuses('read')).toEqual(all403);
     });
 
     test('a write key creates, updates and deletes resources, and does not manage webhooks', async () => {
-      expect(await resourceStatuses('write')).toEqual({ list: 200, get: 200, create: 201, update: 200, delete: 204 });
+      expect(await resourceStatuses('write')).toEqual({ ...readable, create: 201, update: 200, delete: 204 });
       expect(await webhookStatuses('write')).toEqual(all403);
     });
 
     test('an admin key does everything, including managing webhooks', async () => {
-      expect(await resourceStatuses('admin')).toEqual({ list: 200, get: 200, create: 201, update: 200, delete: 204 });
+      expect(await resourceStatuses('admin')).toEqual({ ...readable, create: 201, update: 200, delete: 204 });
       expect(await webhookStatuses('admin')).toEqual({ list: 200, get: 200, create: 201, update: 200, delete: 204 });
     });
 

@@ -67,6 +67,13 @@ const wrongQuery = fc.oneof(
   fc.base64String({ minLength: 1, maxLength: 80 }).map((value) => `cursor=${encodeURIComponent(value)}`),
   asciiKey.map((name) => `x${name}=1`),
 );
+const wrongAfter = fc.oneof(
+  fc.integer({ max: -1 }).map(String),
+  fc.bigInt({ min: 1_000_000n }).map(String),
+  fc.double({ noInteger: true }).map(String),
+  asciiKey,
+  fc.constantFrom('+1', '01', ' 1', '0x10', '1e3', '-0'),
+);
 const brokenJson = fc.string({ maxLength: 60 }).filter((raw) => {
   try {
     const value: unknown = JSON.parse(raw);
@@ -86,14 +93,17 @@ function wrongRequests(resourceId: string, webhookId: string): fc.Arbitrary<Wron
     wrongPatch.map(requestOf('PATCH', resource)),
     wrongWebhook.map(requestOf('POST', '/v1/webhooks')),
     fc.record({ status: fc.oneof(junk, asciiKey) }).map(requestOf('PATCH', webhook)),
-    wrongQuery.map((query) => ({ method: 'GET', path: `/v1/resources?${query}`, options: {} })),
+    fc
+      .tuple(fc.constantFrom('/v1/resources', '/v1/events'), wrongQuery)
+      .map(([path, query]) => ({ method: 'GET', path: `${path}?${query}`, options: {} })),
+    wrongAfter.map((after) => ({ method: 'GET', path: `/v1/events?after=${encodeURIComponent(after)}`, options: {} })),
     fc
       .tuple(fc.constantFrom('/v1/resources', '/v1/webhooks'), brokenJson)
       .map(([path, raw]) => ({ method: 'POST', path, options: { raw } })),
     fc
       .tuple(
         fc.constantFrom('PUT', 'TRACE', 'OPTIONS', 'PROPFIND'),
-        fc.constantFrom('/v1/resources', resource, webhook),
+        fc.constantFrom('/v1/resources', '/v1/events', resource, webhook),
       )
       .map(([method, path]) => ({ method, path, options: {} })),
     fc

@@ -44,6 +44,16 @@ export interface Envelope {
   data: { object: Resource; previous_attributes?: Partial<Resource> };
 }
 
+/** An event of the feed; data is null once erased. */
+export interface FeedEvent extends Omit<Envelope, 'data'> {
+  data: Envelope['data'] | null;
+  sequence: number;
+}
+
+export interface FeedPage extends Page<FeedEvent> {
+  meta: Page<FeedEvent>['meta'] & { oldest_sequence: number; newest_sequence: number };
+}
+
 /** What `rms deliveries list --json` prints. */
 export interface DeliveryList {
   data: Delivery[];

@@ -59,6 +59,7 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     statuses: [DeliveryStatus.SKIPPED],
   });
 
+  const { newestPosition } = await rpc.events.listEvents({ ...owner, pageSize: 1 });
   const pageTokens = {
     resources: (await rpc.resources.listResources({ context, pageSize: 1 })).nextPageToken,
     webhooks: (await rpc.webhooks.listWebhooks({ ...owner, pageSize: 1 })).nextPageToken,
@@ -78,6 +79,7 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     eventId: delivered?.eventId ?? '',
     requestId: context.requestId,
     pageTokens,
+    newestPosition,
     /** None of these is in any answer to anybody else. */
     marks: [
       ...resourceIds,

@@ -98,14 +98,14 @@ export const deliveriesEntries: Entries<typeof DeliveriesService> = {
     },
   },
   getReplay: {
-    keyedBy: 'workspace',
-    attempts: ({ deliveries }, { workspaceId }, { replayId: id, owner }) =>
-      workspaceId === owner.workspaceId ? [] : [[() => deliveries.getReplay({ workspaceId, id }), 'not_found']],
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { replayId: id }) => [[() => deliveries.getReplay({ ...as, id }), 'not_found']],
   },
   cancelReplay: {
-    keyedBy: 'workspace',
-    attempts: ({ deliveries }, { workspaceId }, { replayId: id, owner }) =>
-      workspaceId === owner.workspaceId ? [] : [[() => deliveries.cancelReplay({ workspaceId, id }), 'not_found']],
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { replayId: id }) => [[() => deliveries.cancelReplay({ ...as, id }), 'not_found']],
   },
 };
 
@@ -113,20 +113,28 @@ export const eventsEntries: Entries<typeof EventsService> = {
   listEvents: {
     keyedBy: 'tenant',
     unspecified: 'refused',
-    attempts: ({ events }, as) => [[() => events.listEvents({ ...as, pageSize: 1_000 }), {}]],
+    attempts: ({ events }, as, { newestPosition }) => [
+      [() => events.listEvents({ ...as, pageSize: 1_000 }), {}],
+      // Strangers have fewer events than the owner.
+      [() => events.listEvents({ ...as, pageSize: 1_000, after: newestPosition }), 'invalid_request'],
+    ],
   },
   watchEvents: {
     keyedBy: 'tenant',
     unspecified: 'refused',
-    // Its own events, or none before the deadline.
-    attempts: ({ events }, as) => [[() => firstOf(events.watchEvents({ ...as, after: 0n }, { timeoutMs: 1_000 })), {}]],
+    attempts: ({ events }, as) => [[() => allOf(events.watchEvents({ ...as, after: 0n }, { timeoutMs: 1_000 })), {}]],
   },
 };
 
-/** The first answer of a stream. */
-async function firstOf(stream: AsyncIterable<unknown>): Promise<unknown> {
-  for await (const answer of stream) return answer;
-  return undefined;
+/** All answers of a stream that ends with its deadline. */
+async function allOf(stream: AsyncIterable<unknown>): Promise<{ answers: unknown[] }> {
+  const answers: unknown[] = [];
+  try {
+    for await (const answer of stream) answers.push(answer);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'timeout') throw error;
+  }
+  return { answers };
 }
 
 export const secretsEntries: Entries<typeof SecretsService> = {

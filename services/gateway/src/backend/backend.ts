@@ -8,6 +8,7 @@ import type {
   ResourcesService,
   UpdateResourceRequestSchema,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { coalesce, fromStatusMessage, type RpcClient } from '@rms/rpc';
 
@@ -23,6 +24,7 @@ export interface Backend extends Pick<RpcClient<typeof ResourcesService>, 'listR
   updateResource(request: UpdateRequest): Promise<Resource>;
   deleteResource(request: DeleteRequest): Promise<void>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
+  readonly events: Pick<RpcClient<typeof EventsService>, 'listEvents'>;
 }
 
 /**
@@ -34,6 +36,7 @@ const gather = { maxInFlight: 2, maxWaitMs: 2_000 };
 export function createBackend(
   resources: RpcClient<typeof ResourcesService>,
   webhooks: RpcClient<typeof WebhooksService>,
+  events: Backend['events'],
 ): Backend {
   const create = coalesce(
     async (requests: CreateRequest[]) => (await resources.batchCreateResources({ requests })).results,
@@ -64,6 +67,7 @@ export function createBackend(
     },
     listResources: resources.listResources,
     webhooks,
+    events,
   };
 }
 

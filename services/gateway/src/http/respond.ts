@@ -4,8 +4,8 @@ import type { RmsError } from '@rms/errors';
 /** What an endpoint answers. */
 export interface Answer {
   readonly status: number;
-  /** JSON text; undefined: no body. */
-  readonly json?: string;
+  /** JSON text, or its bytes in UTF-8; undefined: no body. */
+  readonly json?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

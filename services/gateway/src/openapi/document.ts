@@ -31,6 +31,7 @@ export function openApiDocument(): object {
     tags: [
       { name: 'Resources', description: 'The primary objects of a workspace.' },
       { name: 'Webhooks', description: 'Subscriptions to events, which are delivered as signed HTTP POSTs.' },
+      { name: 'Events', description: 'All events in one order without gaps, whether or not a webhook wants them.' },
     ],
     security: [{ apiKey: [] }],
     components: {

@@ -36,7 +36,7 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  readonly tag: 'Resources' | 'Webhooks';
+  readonly tag: 'Resources' | 'Webhooks' | 'Events';
   readonly scope: RequiredScope;
   /** Whether it heeds Idempotency-Key. */
   readonly idempotent?: boolean;

@@ -5,6 +5,7 @@ import { deleteWebhook } from './delete-webhook.ts';
 import type { Endpoint } from './endpoint.ts';
 import { getResource } from './get-resource.ts';
 import { getWebhook } from './get-webhook.ts';
+import { listEvents } from './list-events.ts';
 import { listResources } from './list-resources.ts';
 import { listWebhooks } from './list-webhooks.ts';
 import { updateResource } from './update-resource.ts';
@@ -22,4 +23,5 @@ export const endpoints: readonly Endpoint[] = [
   listWebhooks,
   updateWebhook,
   deleteWebhook,
+  listEvents,
 ];

@@ -40,19 +40,28 @@ interface PageMessage {
 
 /** The list envelope (specification, "List envelope"); links keep the other parameters. */
 export function listAnswer(items: readonly string[], message: PageMessage, url: string, query: object): Answer {
-  const link = (cursor: string) => {
-    if (cursor === '') return null;
-    const parameters = Object.entries({ ...query, cursor }).filter(([, value]) => value !== undefined);
-    return `${url}?${new URLSearchParams(parameters)}`;
-  };
+  const link = (cursor: string) => (cursor === '' ? null : pageUrl(url, { ...query, cursor }));
   const { totalSize, page, pageSize, nextPageToken, previousPageToken } = message;
-  const meta = JSON.stringify({ total: Number(totalSize), page, per_page: pageSize });
-  const links = JSON.stringify({ next: link(nextPageToken), prev: link(previousPageToken) });
-  return { status: 200, json: `{"data":[${items.join(',')}],"meta":${meta},"links":${links}}` };
+  const meta = { total: Number(totalSize), page, per_page: pageSize };
+  const links = { next: link(nextPageToken), prev: link(previousPageToken) };
+  return { status: 200, json: `${listStart}${items.join(',')}${listEnd(meta, links)}` };
 }
 
-/** The schema of the envelope around items. */
-export function listOf(item: z.ZodType) {
+/** The address of a page. */
+export function pageUrl(url: string, query: object): string {
+  return `${url}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined))}`;
+}
+
+/** What the envelope has before its items, which commas separate. */
+export const listStart = '{"data":[';
+
+/** What the envelope has after its items. */
+export function listEnd(meta: object, links: { next: string | null; prev: string | null }): string {
+  return `],"meta":${JSON.stringify(meta)},"links":${JSON.stringify(links)}}`;
+}
+
+/** The schema of the envelope around items, with what else its `meta` holds. */
+export function listOf(item: z.ZodType, moreMeta: z.ZodRawShape = {}) {
   const link = (which: string) =>
     z
       .string()
@@ -64,6 +73,7 @@ export function listOf(item: z.ZodType) {
       total: z.int().min(0).describe('Exact number of items under the filter.'),
       page: z.int().min(1),
       per_page: z.int().min(1).max(100),
+      ...moreMeta,
     }),
     links: z.strictObject({ next: link('next'), prev: link('previous') }),
   });

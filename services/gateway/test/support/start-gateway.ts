@@ -5,6 +5,7 @@ import { type Contract, createContract } from '../../../../test/api/support/open
 import { createGateway, createGatewayContext, type GatewayService, readGatewayConfig } from '../../src/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
 import { FakeAuth, type FakeKey } from './fake-auth.ts';
+import { FakeEvents } from './fake-events.ts';
 import { FakeResources } from './fake-resources.ts';
 import { FakeWebhooks } from './fake-webhooks.ts';
 import { type SendOptions, send, type WireAnswer } from './wire.ts';
@@ -15,6 +16,7 @@ export interface TestGateway {
   readonly auth: FakeAuth;
   readonly resources: FakeResources;
   readonly webhooks: FakeWebhooks;
+  readonly events: FakeEvents;
   readonly limiter: Limiter;
   readonly servers: Readonly<Record<'auth' | 'resources' | 'webhooks', RpcServer>>;
   /** What it has logged. */
@@ -29,7 +31,8 @@ export interface TestGateway {
 export async function startGateway(
   options: { env?: Record<string, string>; limiter?: Limiter } = {},
 ): Promise<TestGateway> {
-  const [auth, resources, webhooks] = [new FakeAuth(), new FakeResources(), new FakeWebhooks()];
+  const [auth, resources] = [new FakeAuth(), new FakeResources()];
+  const [webhooks, events] = [new FakeWebhooks(), new FakeEvents()];
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({
     name: 'gateway',
@@ -44,7 +47,7 @@ export async function startGateway(
   const servers = {
     auth: await start(auth.service, auth.usesService),
     resources: await start(resources.service),
-    webhooks: await start(webhooks.service),
+    webhooks: await start(webhooks.service, events.service),
   };
   const settings = {
     ...readSettings({ ...options.env }),
@@ -68,6 +71,7 @@ export async function startGateway(
     auth,
     resources,
     webhooks,
+    events,
     limiter,
     servers,
     lines,

@@ -8,10 +8,11 @@ import { type JobEvent, toJob } from '../delivery/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
 
 /**
- * Stores events, each once, with its place in the feed of its tenant, and makes a delivery for each webhook that wants
- * one; up to `room` of the deliveries are leased by this instance at once, the others are due. For a webhook that is
- * disabled the log says that it was skipped. An event that comes again is there already, and makes nothing. Answers with
- * the leased ones. Runs in a transaction: see {@link lockFeeds}.
+ * Stores events, each once, with its place in the feed of its tenant, in the order given, which is that of the bus for
+ * those of one resource; and makes a delivery for each webhook that wants one. Up to `room` of the deliveries are leased by
+ * this instance at once, the others are due. For a webhook that is disabled the log says that it was skipped. An event that
+ * comes again is there already, and makes nothing. Answers with the leased ones. Runs in a transaction: see
+ * {@link lockFeeds}.
  */
 export async function fanOut(tx: Queryable, events: readonly ResourceEvent[], room: number): Promise<DeliveryJob[]> {
   await lockFeeds(tx, events);
@@ -22,10 +23,12 @@ export async function fanOut(tx: Queryable, events: readonly ResourceEvent[], ro
     name: 'fan-out',
     text: `
       with incoming as (
-        select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.id) as position
+        select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.place)
+                      as position
           from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
-                      $9::bytea[], $10::timestamptz[])
-            as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at)
+                      $9::bytea[], $10::timestamptz[]) with ordinality
+            as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
+                  place)
           join webhooks.feeds as f using (workspace_id, environment)
           left join ${firstEventFrom('e', 'workspace_id, environment, id', '$13', '$14')} as known on true
          where (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)

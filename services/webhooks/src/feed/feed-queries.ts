@@ -11,46 +11,71 @@ export interface FeedEvent {
   readonly body: Buffer;
 }
 
-/** Events after a position, in the order of the feed. Positions are without gaps: whoever counts them sees a loss. */
+/** Some events of a feed, and how far it reaches at the same moment. */
+export interface FeedPage {
+  readonly events: FeedEvent[];
+  /** The position of the first event that is kept; 0: none is. */
+  readonly oldest: bigint;
+  /** The position of the last event, whether or not it is kept; 0: there has been none. */
+  readonly newest: bigint;
+}
+
+interface FeedRow {
+  oldest: string;
+  newest: string;
+  /** Null: there is no event after the position. */
+  position: string | null;
+  id: string;
+  type: string;
+  request_id: string;
+  body: Buffer | null;
+}
+
+/**
+ * Events after a position, in the order of the feed, and its ends. Positions are without gaps: whoever counts them sees a
+ * loss. One statement, so that the ends are those of the moment in which the events were read.
+ */
 export async function readFeed(
   db: Queryable,
   { workspaceId, environment }: Tenant,
   { after, limit, type }: { after: bigint; limit: number; type?: string | undefined },
-): Promise<FeedEvent[]> {
-  const { rows } = await db.query<{
-    position: string;
-    id: string;
-    type: string;
-    request_id: string;
-    body: Buffer | null;
-  }>({
+): Promise<FeedPage> {
+  const { rows } = await db.query<FeedRow>({
     name: type === undefined ? 'feed' : 'feed-of-type',
     text: `
-      select position, id, type, request_id, body from webhooks.events
-       where workspace_id = $1 and environment = $2 and position > $3 ${type === undefined ? '' : 'and type = $5'}
-       order by position limit $4`,
+      select ends.oldest, ends.newest, e.position, e.id, e.type, e.request_id, e.body
+        from (
+          select coalesce((select position from webhooks.events
+                            where workspace_id = $1 and environment = $2 order by position limit 1), 0) as oldest,
+                 coalesce((select last_position from webhooks.feeds
+                            where workspace_id = $1 and environment = $2), 0) as newest
+        ) as ends
+        left join (
+          select position, id, type, request_id, body from webhooks.events
+           where workspace_id = $1 and environment = $2 and position > $3 ${type === undefined ? '' : 'and type = $5'}
+           order by position limit $4
+        ) as e on true
+       order by e.position`,
     values: [workspaceId, environment, after, limit, ...(type === undefined ? [] : [type])],
   });
-  return rows.map((row) => ({
-    position: BigInt(row.position),
-    id: row.id,
-    type: row.type,
-    requestId: row.request_id,
-    body: row.body ?? Buffer.alloc(0),
-  }));
+  const [first] = rows;
+  return {
+    events: rows.flatMap(({ position, id, type: eventType, request_id: requestId, body }) =>
+      position === null
+        ? []
+        : [{ position: BigInt(position), id, type: eventType, requestId, body: body ?? Buffer.alloc(0) }],
+    ),
+    oldest: BigInt(first?.oldest ?? 0),
+    newest: BigInt(first?.newest ?? 0),
+  };
 }
 
-/** The positions of the first event that is kept and of the last one; 0: there is none. */
-export async function readFeedEnds(
-  db: Queryable,
-  { workspaceId, environment }: Tenant,
-): Promise<{ oldest: bigint; newest: bigint }> {
-  const { rows } = await db.query<{ oldest: string | null; newest: string | null }>({
-    name: 'feed-ends',
-    text: `
-      select (select min(position) from webhooks.events where workspace_id = $1 and environment = $2) as oldest,
-             (select last_position from webhooks.feeds where workspace_id = $1 and environment = $2) as newest`,
+/** The position of the last event of a feed; 0: there has been none. */
+export async function readNewestPosition(db: Queryable, { workspaceId, environment }: Tenant): Promise<bigint> {
+  const { rows } = await db.query<{ last_position: string }>({
+    name: 'feed-newest',
+    text: 'select last_position from webhooks.feeds where workspace_id = $1 and environment = $2',
     values: [workspaceId, environment],
   });
-  return { oldest: BigInt(rows[0]?.oldest ?? 0), newest: BigInt(rows[0]?.newest ?? 0) };
+  return BigInt(rows[0]?.last_position ?? 0);
 }

@@ -57,21 +57,22 @@ export async function insertReplay(tx: Queryable, replay: Replay): Promise<void>
   );
 }
 
-export async function findReplay(db: Queryable, workspaceId: string, id: string): Promise<Replay | undefined> {
-  const { rows } = await db.query<ReplayRow>('select * from webhooks.replays where workspace_id = $1 and id = $2', [
-    workspaceId,
-    id,
-  ]);
+export async function findReplay(db: Queryable, scope: WebhookScope, id: string): Promise<Replay | undefined> {
+  const { rows } = await db.query<ReplayRow>(
+    'select * from webhooks.replays where workspace_id = $1 and environment = any($2) and id = $3',
+    [scope.workspaceId, scope.environments, id],
+  );
   return rows[0] && toReplay(rows[0]);
 }
 
 /** Ends a replay that runs; one that has ended stays as it is. Undefined if there is none. */
-export async function cancelReplay(tx: Queryable, workspaceId: string, id: string): Promise<Replay | undefined> {
+export async function cancelReplay(tx: Queryable, scope: WebhookScope, id: string): Promise<Replay | undefined> {
   await tx.query(
-    `update webhooks.replays set status = 'cancelled' where workspace_id = $1 and id = $2 and status = 'running'`,
-    [workspaceId, id],
+    `update webhooks.replays set status = 'cancelled'
+      where workspace_id = $1 and environment = any($2) and id = $3 and status = 'running'`,
+    [scope.workspaceId, scope.environments, id],
   );
-  return findReplay(tx, workspaceId, id);
+  return findReplay(tx, scope, id);
 }
 
 /** One replay whose next part is due, held against other instances until the transaction ends. */

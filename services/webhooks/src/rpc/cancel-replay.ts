@@ -4,14 +4,16 @@ import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_se
 import type { Handlers } from '@rms/rpc';
 import { toReplayMessage } from '../replay/replay-message.ts';
 import { cancelReplay as endReplay } from '../replay/replay-queries.ts';
+import { toScope } from '../subscription/webhook-message.ts';
 import { found, type HandlerParts, translated } from './parts.ts';
 
 export function cancelReplay({ pool }: HandlerParts): Handlers<typeof DeliveriesService>['cancelReplay'] {
-  return ({ workspaceId, id }, context) =>
+  return (request, context) =>
     translated(() =>
       inTransaction(pool, async (tx) => {
-        const replay = found(await endReplay(tx, workspaceId, id), 'replay', id);
-        const { environment, webhookId } = replay;
+        const { id } = request;
+        const replay = found(await endReplay(tx, toScope(request), id), 'replay', id);
+        const { workspaceId, environment, webhookId } = replay;
         const details = { webhook_id: webhookId, replayed: replay.replayed };
         await appendAudit(tx, context, [
           { workspaceId, environment, action: 'replay.cancelled', targetId: id, details },

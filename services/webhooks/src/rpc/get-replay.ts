@@ -2,11 +2,13 @@ import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_se
 import type { Handlers } from '@rms/rpc';
 import { toReplayMessage } from '../replay/replay-message.ts';
 import { findReplay } from '../replay/replay-queries.ts';
+import { toScope } from '../subscription/webhook-message.ts';
 import { found, type HandlerParts, translated } from './parts.ts';
 
 export function getReplay({ pool }: HandlerParts): Handlers<typeof DeliveriesService>['getReplay'] {
-  return ({ workspaceId, id }) =>
-    translated(async () => ({
-      replay: toReplayMessage(found(await findReplay(pool, workspaceId, id), 'replay', id)),
-    }));
+  return (request) =>
+    translated(async () => {
+      const { id } = request;
+      return { replay: toReplayMessage(found(await findReplay(pool, toScope(request), id), 'replay', id)) };
+    });
 }

@@ -55,7 +55,7 @@ export function replayDeliveries({
         const details = { replay_id: replay.id, since: filter.since, until: filter.until, count };
         const change = { workspaceId, environment, action: 'deliveries.replayed', targetId: filter.webhookId, details };
         await appendAudit(tx, context, [change]);
-        return findReplay(tx, workspaceId, replay.id);
+        return findReplay(tx, scope, replay.id);
       });
       engine.wake();
       return { ...estimate, replay: toReplayMessage(found(begun, 'replay', replay.id)) };

@@ -1,7 +1,7 @@
 import { translatePgError } from '@rms/db';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { readFeed, readFeedEnds } from '../feed/feed-queries.ts';
+import { readFeed, readNewestPosition } from '../feed/feed-queries.ts';
 import { toTenant } from '../subscription/webhook-message.ts';
 import type { HandlerParts } from './parts.ts';
 
@@ -15,9 +15,9 @@ export function watchEvents({ pool, watchers }: HandlerParts): Handlers<typeof E
     const tenant = toTenant(request);
     const watcher = watchers.join(tenant.workspaceId);
     try {
-      let after = request.after ?? (await readFeedEnds(pool, tenant)).newest;
+      let after = request.after ?? (await readNewestPosition(pool, tenant));
       while (!signal.aborted && !stopping.aborted) {
-        const events = await readFeed(pool, tenant, { after, limit: batch });
+        const { events } = await readFeed(pool, tenant, { after, limit: batch });
         for (const event of events) {
           yield { event };
           if (stopping.aborted) return;

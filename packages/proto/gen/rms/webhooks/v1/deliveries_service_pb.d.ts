@@ -381,6 +381,11 @@ export declare type GetReplayRequest = Message<"rms.webhooks.v1.GetReplayRequest
    * @generated from field: string id = 2;
    */
   id: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 3;
+   */
+  environment: Environment;
 };
 
 /**
@@ -418,6 +423,11 @@ export declare type CancelReplayRequest = Message<"rms.webhooks.v1.CancelReplayR
    * @generated from field: string id = 2;
    */
   id: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 3;
+   */
+  environment: Environment;
 };
 
 /**

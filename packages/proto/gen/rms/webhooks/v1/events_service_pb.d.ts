@@ -66,7 +66,7 @@ export declare type ListEventsRequest = Message<"rms.webhooks.v1.ListEventsReque
   environment: Environment;
 
   /**
-   * The position of the last event that is known; 0: from the first that is kept.
+   * The position of the last event that is known; 0: from the first that is kept. Beyond the newest: invalid_request.
    *
    * @generated from field: int64 after = 3;
    */
@@ -103,14 +103,14 @@ export declare type ListEventsResponse = Message<"rms.webhooks.v1.ListEventsResp
   events: FeedEvent[];
 
   /**
-   * Of the first event that is kept; 0: there is none.
+   * Of the first event that is kept; 0: none is.
    *
    * @generated from field: int64 oldest_position = 2;
    */
   oldestPosition: bigint;
 
   /**
-   * Of the last event; 0: there has been none.
+   * Of the last event, whether or not it is kept; 0: there has been none.
    *
    * @generated from field: int64 newest_position = 3;
    */

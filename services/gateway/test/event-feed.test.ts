@@ -1,0 +1,132 @@
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+
+describe('GET /v1/events', () => {
+  let api: TestGateway;
+  let key: string;
+  beforeEach(async () => {
+    api = await startGateway();
+    key = api.auth.newKey('read').value;
+  });
+  afterEach(() => api.stop());
+
+  const get = (query = '') => api.send('GET', `/v1/events${query}`, { key });
+  const fill = (count: number) => Array.from({ length: count }, (_, i) => api.events.add(`event ${i + 1}`));
+  /** The page as a reader goes by it: sequences, page number, and `after` of the links. */
+  const pageOf = async (query: string) => {
+    const { data, meta, links } = (await get(query)).body;
+    const afterOf = (url: string | null) => (url === null ? null : Number(new URL(url).searchParams.get('after')));
+    return {
+      sequences: data.map(({ sequence }: { sequence: number }) => sequence),
+      page: meta.page,
+      next: afterOf(links.next),
+      prev: afterOf(links.prev),
+    };
+  };
+
+  test('asks for the caller`s own feed, for this request', async () => {
+    const { value, workspaceId } = api.auth.newKey('read');
+    await api.send('GET', '/v1/events?after=0&per_page=7', { key: value, headers: { 'X-Request-ID': 'my-feed-1' } });
+    expect(api.events.requests).toMatchObject([{ workspaceId, environment: 1, after: 0n, pageSize: 7, type: '' }]);
+    expect(api.events.requestIds).toEqual(['my-feed-1']);
+  });
+
+  test('each event has the bytes that were delivered, and its sequence', async () => {
+    const names = ['plain', 'Grüße 🎈 \u2028', '"}],"sequence":9,\\', '\u0007'];
+    for (const name of names) api.events.add(name);
+    const { status, text, body, headers } = await get();
+    expect(status).toBe(200);
+    const items = api.events.stored.map(({ body: bytes, position }) =>
+      `${bytes}`.replace(/}$/, `,"sequence":${position}}`),
+    );
+    expect(text.startsWith(`{"data":[${items.join(',')}],"meta":`)).toBe(true);
+    expect(body.data.map(({ data }: { data: { object: { name: string } } }) => data.object.name)).toEqual(names);
+    expect([headers['content-type'], headers['cache-control']]).toEqual([
+      'application/json; charset=utf-8',
+      'no-store',
+    ]);
+    expect(headers['content-length']).toBe(`${Buffer.byteLength(text)}`);
+    const head = await api.send('HEAD', '/v1/events', { key });
+    expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', headers['content-length']]);
+  });
+
+  test('an erased event keeps its place', async () => {
+    const events = fill(3);
+    for (const event of [events[0], events[2]]) Object.assign(event ?? {}, { body: Buffer.alloc(0) });
+    const { data } = (await get()).body;
+    const erased = (i: number) => ({ id: events[i]?.id, type: 'resource.created', data: null, sequence: i + 1 });
+    expect(data).toEqual([erased(0), { ...JSON.parse(`${events[1]?.body}`), sequence: 2 }, erased(2)]);
+  });
+
+  test('a feed without events is an empty page', async () => {
+    const meta = { total: 0, page: 1, per_page: 20, oldest_sequence: 0, newest_sequence: 0 };
+    for (const query of ['', '?', '?after=0']) {
+      expect((await get(query)).body).toEqual({ data: [], meta, links: { next: null, prev: null } });
+    }
+  });
+
+  test('the links lead through all pages and back', async () => {
+    fill(7);
+    const page = (sequences: number[], number: number, next: number | null, prev: number | null) => ({
+      sequences,
+      page: number,
+      next,
+      prev,
+    });
+    expect(await pageOf('?per_page=3')).toEqual(page([1, 2, 3], 1, 3, null));
+    expect(await pageOf('?per_page=3&after=3')).toEqual(page([4, 5, 6], 2, 6, 0));
+    expect(await pageOf('?per_page=3&after=6')).toEqual(page([7], 3, null, 3));
+    expect(await pageOf('?per_page=3&after=7')).toEqual(page([], 4, null, 4));
+    expect(await pageOf('?per_page=7')).toEqual(page([1, 2, 3, 4, 5, 6, 7], 1, null, null));
+    expect(await pageOf('?per_page=3&after=2')).toEqual(page([3, 4, 5], 2, 5, 0));
+    const { links, meta } = (await get('?per_page=3&after=3')).body;
+    expect(links.next).toBe(`${api.gateway.addresses.live}/v1/events?after=6&per_page=3`);
+    expect(meta).toEqual({ total: 7, page: 2, per_page: 3, oldest_sequence: 1, newest_sequence: 7 });
+  });
+
+  test('what is no longer kept is passed over: the sequences tell', async () => {
+    fill(7);
+    api.events.dropped = 4;
+    for (const query of ['', '&after=2', '&after=4']) {
+      expect(await pageOf(`?per_page=2${query}`)).toEqual({ sequences: [5, 6], page: 1, next: 6, prev: null });
+    }
+    expect(await pageOf('?per_page=2&after=6')).toEqual({ sequences: [7], page: 2, next: null, prev: 4 });
+    expect((await get('?after=1')).body.meta).toMatchObject({ total: 3, oldest_sequence: 5, newest_sequence: 7 });
+    api.events.dropped = 7;
+    const meta = { total: 0, page: 1, per_page: 20, oldest_sequence: 0, newest_sequence: 7 };
+    for (const query of ['', '?after=3', '?after=7']) {
+      expect((await get(query)).body).toEqual({ data: [], meta, links: { next: null, prev: null } });
+    }
+  });
+
+  test.each(['', '-1', '+1', '007', '1.5', '1e1', '0x10', ' 5', 'x', '9007199254740992', '9'.repeat(400)])(
+    'after is a whole number (%j)',
+    async (value) => {
+      const { status, body } = await get(`?after=${encodeURIComponent(value)}`);
+      const details = [{ field: 'after', message: 'must be a whole number from 0 to 9007199254740991' }];
+      expect([status, body.error.code, body.error.details]).toEqual([400, 'invalid_request', details]);
+      expect(api.events.requests).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['after', 'after=4'],
+    ['after', 'after=9007199254740991'],
+    ['after', 'after=1&after=2'],
+    ['per_page', 'per_page=0'],
+    ['per_page', 'per_page=101'],
+    ['cursor', 'cursor=abc'],
+    ['type', 'type=resource.created'],
+    ['sort', 'sort=-created_at'],
+  ])('a wrong %s is named (%s)', async (field, query) => {
+    fill(3);
+    const { status, body } = await get(`?${query}`);
+    expect([status, body.error.details.map((one: { field: string }) => one.field)]).toEqual([400, [field]]);
+  });
+
+  test('a body that is no object is a failure of ours, and no half of an answer', async () => {
+    fill(1);
+    Object.assign(api.events.stored[0] ?? {}, { body: Buffer.from('broken') });
+    const { status, body } = await get();
+    expect([status, body.error.code]).toEqual([500, 'internal_error']);
+  });
+});

@@ -1,0 +1,53 @@
+import { RmsError } from '@rms/errors';
+import { newId } from '@rms/ids';
+import { EventsService, type ListEventsRequest } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { rpcService } from '@rms/rpc';
+
+interface Stored {
+  readonly id: string;
+  readonly type: string;
+  readonly position: bigint;
+  body: Buffer;
+}
+
+/** A feed as the gateway sees it, in memory. */
+export class FakeEvents {
+  readonly stored: Stored[] = [];
+  readonly requests: ListEventsRequest[] = [];
+  readonly requestIds: string[] = [];
+  /** How many events are no longer kept. */
+  dropped = 0;
+
+  /** Adds an event; gives the bytes that webhooks get. */
+  add(name: string): Stored {
+    const [id, createdAt] = [newId('evt'), new Date().toISOString()];
+    const object = { id: newId('res'), type: 'resource', status: 'active', name, metadata: {} };
+    const data = { object: { ...object, created_at: createdAt, updated_at: createdAt } };
+    const type = 'resource.created';
+    const body = Buffer.from(JSON.stringify({ id, type, created_at: createdAt, data }));
+    const event = { id, type, position: BigInt(this.stored.length + 1), body };
+    this.stored.push(event);
+    return event;
+  }
+
+  readonly service = rpcService(EventsService, {
+    listEvents: async (request, { requestId }) => {
+      const { after, pageSize } = request;
+      this.requests.push(request);
+      this.requestIds.push(requestId);
+      const newest = BigInt(this.stored.length);
+      if (after > newest) {
+        throw new RmsError('invalid_request', { details: [{ field: 'after', message: 'is beyond the newest event' }] });
+      }
+      const kept = this.stored.slice(this.dropped);
+      return {
+        events: kept.filter(({ position }) => position > after).slice(0, pageSize),
+        oldestPosition: kept[0]?.position ?? 0n,
+        newestPosition: newest,
+      };
+    },
+    watchEvents: () => {
+      throw new RmsError('internal_error', { cause: new Error('the gateway does not call this') });
+    },
+  });
+}
