@@ -216,7 +216,7 @@ describe('rms listen', () => {
     [['--after', '-1'], 2, /a whole number/],
     [['--environment', 'sandbox'], 2, /live, test/],
     [['--secret', 'whsec_short'], 2, /24 to 64 bytes/],
-    [['--after', '7'], 1, /^rms: there is no event 7 yet; the last one is 0\n$/],
+    [['--after', '7'], 1, /after is beyond the newest event, whose sequence is 0\n$/],
     [['--workspace', 'ws_none'], 1, /^rms: there is no workspace "ws_none"\n$/],
   ])('%j is refused', async (args, code, message) => {
     const url = args[0] === '--forward-to' ? [] : ['--forward-to', 'http://127.0.0.1:9/'];
