@@ -23,6 +23,23 @@ export function translatePgError(error: unknown, constraints: ConstraintErrors =
   return new RmsError(codeOf(code, message), { cause: error });
 }
 
+/**
+ * Whether PostgreSQL has refused a statement for what is in it, so that it would refuse the same again: text or numbers
+ * that it cannot hold (22…), a violated constraint (23…), too large (54…). A row without a partition violates no
+ * constraint that has a name: the partition may still be made.
+ */
+export function isRefusal(error: unknown): boolean {
+  const { code, constraint } = (error ?? {}) as Partial<DatabaseError>;
+  if (typeof code !== 'string' || !/^(22|23|54)[0-9A-Z]{3}$/.test(code)) return false;
+  return code !== '23514' || constraint !== undefined;
+}
+
+/** Whether a statement has taken longer than it may, or has waited so long for a lock. */
+export function isTimeout(error: unknown): boolean {
+  const { code = '', message = '' } = (error ?? {}) as Partial<DatabaseError>;
+  return codeOf(code, message) === 'timeout';
+}
+
 function codeOf(sqlState: string, message: string): ErrorCode {
   // 57014, and pg's own text: a statement that ran into its timeout; 55P03: one that waited too long for a lock.
   if (sqlState === '57014' || sqlState === '55P03' || message === 'Query read timeout') return 'timeout';

@@ -15,6 +15,7 @@ import { createAddressGuard } from './egress/addresses.ts';
 import { createResolve } from './egress/resolve.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
 import { createHousekeeping } from './housekeeping.ts';
+import { createWebhooksMetrics } from './metrics.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
 import { createReplayer } from './replay/replayer.ts';
 import { cancelReplay } from './rpc/cancel-replay.ts';
@@ -39,7 +40,8 @@ import { createKeyCheck } from './sealed/key-check.ts';
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, bus, log } = context;
-  const { topic, group, partitions, replication, egress, pageTokenKeys } = config;
+  const { topic, deadLetterTopic, group, partitions, replication, egress, pageTokenKeys } = config;
+  const metrics = createWebhooksMetrics(context.metrics);
   const [secretKey, ...previousKeys] = config.secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
@@ -49,7 +51,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
   const engine = createDeliveryEngine({ pool, agents, secrets, health, log, releaseLeases: config.releaseLeases });
   const checkKeys = createKeyCheck({ pool, box, log });
-  const fanOut = createFanOut({ pool, bus, topic, group, engine, log });
+  const fanOut = createFanOut({ pool, bus, topic, deadLetterTopic, group, engine, metrics, log });
   const parts: HandlerParts = { pool, box, secrets, agents, egress, permitted, resolve, engine, pageTokenKeys, log };
 
   return createGrpcService({
@@ -96,6 +98,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     open: () =>
       bus.start([
         { topic, partitions, replication },
+        { topic: deadLetterTopic, partitions: 1, replication },
         { topic: config.noticeTopic, partitions: 1, replication },
       ]),
     async close() {

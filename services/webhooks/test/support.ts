@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { migrations as audit } from '@rms/audit';
-import { createInProcessBus, type EventBus } from '@rms/bus';
+import { type BusRecord, createInProcessBus, type EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
@@ -45,6 +45,7 @@ export async function startWebhooks(
     secretKeys: [Buffer.alloc(32, 1)],
     pageTokenKeys: [Buffer.alloc(32, 2)],
     topic,
+    deadLetterTopic: 'rms.dead-letters.v1',
     noticeTopic: 'rms.notices.v1',
     group: 'rms-webhooks',
     partitions: 3,
@@ -56,13 +57,8 @@ export async function startWebhooks(
     releaseLeases: false,
     ...overrides,
   };
-  const service = createWebhooks(config, {
-    pool,
-    bus,
-    log,
-    metrics: createMetrics('webhooks'),
-    security: loopbackOnly,
-  });
+  const metrics = createMetrics('webhooks');
+  const service = createWebhooks(config, { pool, bus, log, metrics, security: loopbackOnly });
   await service.start();
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);
@@ -72,14 +68,9 @@ export async function startWebhooks(
   const health = createClient(Health, target);
 
   /** Publishes events as the relay does; resolves when they are stored. */
-  const publish = async (...events: ReturnType<typeof newEvent>[]) => {
-    const records = events.map((event) => ({
-      key: event.resourceId,
-      value: toBinary(ResourceEventSchema, event),
-      headers: { 'event-id': event.id },
-    }));
-    await bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
-  };
+  const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
+  const publishRecords = (...records: BusRecord[]) =>
+    bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
   const list = (tenant: Tenant, filter: object = {}) =>
     deliveries.listDeliveries({ ...tenant, pageSize: 1_000, ...filter }).then((page) => page.deliveries);
   /** Waits until so many deliveries of a tenant are there and have all ended, and returns the log. */
@@ -96,12 +87,14 @@ export async function startWebhooks(
   return {
     database,
     bus,
+    metrics,
     webhooks,
     deliveries,
     feed,
     secrets,
     health,
     publish,
+    publishRecords,
     list,
     settled,
     async stop() {
@@ -123,6 +116,11 @@ export interface Tenant {
 
 export function newTenant(environment = Environment.LIVE): Tenant {
   return { workspaceId: newId('ws'), environment };
+}
+
+/** As the relay makes it. */
+export function toRecord(event: ReturnType<typeof newEvent>): BusRecord {
+  return { key: event.resourceId, value: toBinary(ResourceEventSchema, event), headers: { 'event-id': event.id } };
 }
 
 /** An event of a tenant, as resources makes them. */
