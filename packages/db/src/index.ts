@@ -5,3 +5,4 @@ export { isRefusal, isTimeout, translatePgError } from './pg-errors.ts';
 export { createPool, type PoolOptions } from './pool.ts';
 export type { Pool, PoolClient, Queryable } from './queryable.ts';
 export { type Grants, roleName, type ServiceRole } from './roles.ts';
+export { createRoomWatch, type RoomWatch } from './room-watch.ts';
