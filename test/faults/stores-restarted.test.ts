@@ -1,6 +1,9 @@
+import { type ConsumedRecord, createKafkaBus } from '@rms/bus';
 import { loopbackOnly } from '@rms/rpc';
+import { createLogger } from '@rms/service';
 import {
   describeWith,
+  freePort,
   isServing,
   type Kafka,
   mountSmallDisk,
@@ -34,6 +37,7 @@ describeWith(
     let postgres: PostgresServer;
     let kafka: Kafka;
     let network: Network;
+    let metricsPort: number;
     let receiver: Receiver;
     let db: pg.Pool;
 
@@ -42,7 +46,10 @@ describeWith(
       postgres = await startPostgresAt(disk.path, smallLog);
       kafka = await startKafka({ brokers: 1 });
       const env = { ...openSettings, KAFKA_BROKERS: kafka.brokers };
-      network = await startNetwork({ env, databaseUrl: postgres.url });
+      metricsPort = await freePort();
+      const serviceEnv = { webhooks: { METRICS_ADDRESS: `127.0.0.1:${metricsPort}` } };
+      network = await startNetwork({ env, serviceEnv, databaseUrl: postgres.url });
+
       receiver = await startReceiver({ path: '' });
       db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
       db.on('error', () => {});
@@ -75,6 +82,41 @@ describeWith(
 
     /** One create, without another try. */
     const create = ({ client }: Watched, name: string) => client.post<One<Resource>>('/v1/resources', { name });
+
+    test('a record that cannot be parsed is on the dead-letter topic with its reason, is counted, and stops nothing', async () => {
+      const watched = await watchWorkspace(network, receiver, db);
+      const prefix = network.env.KAFKA_PREFIX;
+      const log = createLogger({ name: 'test', level: 'silent' });
+      const bus = createKafkaBus({ brokers: kafka.brokers.split(','), clientId: 'test', log });
+      const end = new AbortController();
+      const letters: ConsumedRecord[] = [];
+      const onBatch = async (records: readonly ConsumedRecord[]) => void letters.push(...records);
+      await bus.start([]);
+      const reading = bus.consume({ topic: `${prefix}.dead-letters.v1`, group: 'operator', onBatch }, end.signal);
+      const run = startWriteRun(watched.client, writes, 'poison');
+      const value = Buffer.from([0xff, 0, 1]);
+      for (let partition = 0; partition < 6; partition += 1) {
+        const records = [{ key: `poison-${partition}`, value, headers: { 'x-request-id': 'req_poison' } }];
+        await bus.publish({ topic: `${prefix}.resource-events.v1`, partition, records }, end.signal);
+      }
+      expect(await watched.tally(await run.done)).toMatchObject({ ...whole(writes), repeats: 0 });
+      await waitUntil(() => letters.length === 6, { what: 'the dead letters' });
+      for (const letter of letters) {
+        expect(Buffer.from(letter.value)).toEqual(value);
+        expect(letter.headers).toMatchObject({
+          'x-request-id': 'req_poison',
+          'dead-letter-reason': 'unreadable',
+          'dead-letter-topic': `${prefix}.resource-events.v1`,
+          'dead-letter-partition': letter.key.replace('poison-', ''),
+          'dead-letter-offset': expect.stringMatching(/^\d+$/),
+        });
+      }
+      const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+      expect(metrics).toContain('rms_dead_letters_total{reason="unreadable",service="webhooks"} 6');
+      end.abort();
+      await reading;
+      await bus.stop();
+    }, 120_000);
 
     test('the broker: writes go on meanwhile, webhooks says that it is not ready, and nothing is lost or repeated', async () => {
       const watched = await watchWorkspace(network, receiver, db);

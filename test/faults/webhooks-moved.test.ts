@@ -37,15 +37,16 @@ describeWith(['redis', 'kafka'], 'Invariant 1: work that moves from one instance
   test('an instance is paused past its leases and goes on: another has delivered; late results decide nothing, and what had waited is not sent', async () => {
     const watched = await watchWorkspace(network, receiver, db);
     const paused = network.services.webhooks;
-    // As many are in flight as may be, and some wait behind them.
-    const creates = 2 * inFlightLimit;
+    const creates = 4 * inFlightLimit;
     gate.close();
-    const ids = await startWriteRun(watched.client, creates, 'paused').done;
+    const run = startWriteRun(watched.client, creates, 'paused');
+    // As many are in flight as may be, and some wait behind them.
     await gate.waitForHeld(inFlightLimit);
     paused.pause();
-    await network.moreWebhooks();
-    // The first instance gets no answer before it goes on; the second one is answered at once.
+    // What the first instance has sent waits until it goes on; the second one is answered at once.
     gate.openForNew();
+    const ids = await run.done;
+    await network.moreWebhooks();
     const taken = async () =>
       (await db.query('select from webhooks.delivery_log where workspace_id = $1', [watched.workspaceId])).rowCount;
     await waitUntil(async () => (await taken()) === creates, { what: 'the other to deliver all', timeoutMs: 60_000 });

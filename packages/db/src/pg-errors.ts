@@ -25,13 +25,14 @@ export function translatePgError(error: unknown, constraints: ConstraintErrors =
 
 /**
  * Whether PostgreSQL has refused a statement for what is in it, so that it would refuse the same again: text or numbers
- * that it cannot hold (22…), a violated constraint (23…), too large (54…). A row without a partition violates no
- * constraint that has a name: the partition may still be made.
+ * that it cannot hold (22…), a violated constraint (23…), too large (54…). Two are no refusals of what is in it: a row without
+ * a partition violates no constraint that has a name, and the partition may still be made; a missing value (23502) means
+ * that the schema is not the one that we know.
  */
 export function isRefusal(error: unknown): boolean {
   const { code, constraint } = (error ?? {}) as Partial<DatabaseError>;
   if (typeof code !== 'string' || !/^(22|23|54)[0-9A-Z]{3}$/.test(code)) return false;
-  return code !== '23514' || constraint !== undefined;
+  return code !== '23502' && (code !== '23514' || constraint !== undefined);
 }
 
 /** Whether a statement has taken longer than it may, or has waited so long for a lock. */

@@ -121,6 +121,7 @@ describe('translatePgError', () => {
     const others = [
       // A partition may still be made.
       () => pool.query('insert into days values (1)'),
+      () => pool.query('insert into things values (null)'),
       () => pool.query('select * from nowhere'),
       () => pool.query('select pg_terminate_backend(pg_backend_pid())'),
     ];

@@ -115,6 +115,8 @@ export function createFanOut(parts: FanOutParts): Worker {
           throw error;
         }
       };
+      // Until it has joined it gets nothing.
+      health?.stuck();
       const onJoined = () => {
         if (stuck.size === 0) health?.working();
       };
