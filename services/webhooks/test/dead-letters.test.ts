@@ -1,4 +1,3 @@
-import type { BusRecord } from '@rms/bus';
 import { newId } from '@rms/ids';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
@@ -6,24 +5,11 @@ import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, toRecord, type Webhooks } from './support.ts';
 
-const topic = 'rms.dead-letters.v1';
-
 describe('a record that cannot be used', () => {
   let rms: Webhooks;
   let receiver: Receiver;
-  let letters: BusRecord[];
-  let collecting: { abort: AbortController; ended: Promise<void> };
+  let taken: ReturnType<Webhooks['takeDeadLetters']>;
 
-  /** Takes dead letters, as an operator's tool does. */
-  const collect = () => {
-    const abort = new AbortController();
-    const onBatch = async (records: readonly BusRecord[]) => void letters.push(...records);
-    collecting = { abort, ended: rms.bus.consume({ topic, group: 'operator', onBatch }, abort.signal) };
-  };
-  const uncollect = async () => {
-    collecting.abort.abort();
-    await collecting.ended;
-  };
   beforeAll(async () => {
     rms = await startWebhooks();
     receiver = await startReceiver();
@@ -33,10 +19,9 @@ describe('a record that cannot be used', () => {
     await rms?.stop();
   });
   beforeEach(() => {
-    letters = [];
-    collect();
+    taken = rms.takeDeadLetters();
   });
-  afterEach(() => uncollect());
+  afterEach(() => taken.stop());
 
   const subscribed = async () => {
     const tenant = newTenant();
@@ -57,8 +42,8 @@ describe('a record that cannot be used', () => {
     await rms.publishRecords(toRecord(before), poison, toRecord(after));
     const log = await rms.settled(tenant, 2);
     expect(log.map(({ eventId }) => eventId).sort()).toEqual([before.id, after.id].sort());
-    expect(letters).toHaveLength(1);
-    expect(letters[0]).toMatchObject({
+    expect(taken.letters).toHaveLength(1);
+    expect(taken.letters[0]).toMatchObject({
       key: poison.key,
       headers: {
         'x-request-id': 'req_1',
@@ -68,9 +53,9 @@ describe('a record that cannot be used', () => {
         'dead-letter-offset': '1',
       },
     });
-    expect(Buffer.from(letters[0]?.value ?? [])).toEqual(poison.value);
-    expect(Date.parse(letters[0]?.headers['dead-letter-time'] ?? '')).toBeGreaterThan(Date.now() - 60_000);
-    expect(letters[0]?.headers['dead-letter-detail']).not.toBe('');
+    expect(Buffer.from(taken.letters[0]?.value ?? [])).toEqual(poison.value);
+    expect(Date.parse(taken.letters[0]?.headers['dead-letter-time'] ?? '')).toBeGreaterThan(Date.now() - 60_000);
+    expect(taken.letters[0]?.headers['dead-letter-detail']).not.toBe('');
     expect(await counted('unreadable')).toBe(already + 1);
   });
 
@@ -84,7 +69,7 @@ describe('a record that cannot be used', () => {
     const tenant = await subscribed();
     await rms.publish(Object.assign(newEvent(tenant), wrong), newEvent(tenant));
     await rms.settled(tenant, 1);
-    expect(letters.map(({ headers }) => headers['dead-letter-reason'])).toEqual([reason]);
+    expect(taken.letters.map(({ headers }) => headers['dead-letter-reason'])).toEqual([reason]);
   });
 
   test('that PostgreSQL refuses for what is in it is found among many, and all others are delivered once', async () => {
@@ -102,16 +87,16 @@ describe('a record that cannot be used', () => {
     expect(log).toHaveLength(60);
     expect(log.every(({ status }) => status === DeliveryStatus.DELIVERED)).toBe(true);
     expect(receiver.requests).toHaveLength(received + 60);
-    expect(letters.map(({ key, headers }) => [key, headers['dead-letter-reason']])).toEqual([
+    expect(taken.letters.map(({ key, headers }) => [key, headers['dead-letter-reason']])).toEqual([
       [nul.resourceId, 'refused'],
       ['', 'refused'],
     ]);
-    expect(letters[1]?.headers['dead-letter-cut']).toContain('bytes');
+    expect(taken.letters[1]?.headers['dead-letter-cut']).toContain('bytes');
     expect((await rms.feed.listEvents({ ...tenant, pageSize: 1 })).newestPosition).toBe(60n);
   });
 
   test('that the dead-letter topic does not take comes again and is not lost; the others of its batch are delivered, and readiness tells', async () => {
-    await uncollect();
+    await taken.stop();
     const tenant = await subscribed();
     const poison = { key: 'res_1', value: Buffer.from([0xff]), headers: {} };
     const abort = new AbortController();
@@ -119,9 +104,9 @@ describe('a record that cannot be used', () => {
     const published = rms.bus.publish({ topic: 'rms.resource-events.v1', partition: 0, records }, abort.signal);
     await rms.settled(tenant, 1);
     await waitUntil(async () => !(await isServing()), { what: 'readiness to tell' });
-    collect();
+    taken = rms.takeDeadLetters();
     await published;
-    expect(letters.map(({ value }) => [...value])).toEqual([[0xff]]);
+    expect(taken.letters.map(({ value }) => [...value])).toEqual([[0xff]]);
     expect(await rms.list(tenant)).toHaveLength(1);
     await waitUntil(isServing, { what: 'readiness again' });
   });
@@ -148,6 +133,6 @@ describe('a record that cannot be used', () => {
     holder.release();
     await published;
     await rms.settled(tenant, 1);
-    expect(letters).toEqual([]);
+    expect(taken.letters).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { migrations as audit } from '@rms/audit';
-import { type BusRecord, createInProcessBus, type EventBus } from '@rms/bus';
+import { type BusRecord, type ConsumedRecord, createInProcessBus, type EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
@@ -71,6 +71,18 @@ export async function startWebhooks(
   const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
   const publishRecords = (...records: BusRecord[]) =>
     bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
+  /** Consumes dead letters until it is stopped. */
+  const takeDeadLetters = () => {
+    const abort = new AbortController();
+    const letters: ConsumedRecord[] = [];
+    const onBatch = async (records: readonly ConsumedRecord[]) => void letters.push(...records);
+    const ended = bus.consume({ topic: config.deadLetterTopic, group: 'operator', onBatch }, abort.signal);
+    const stop = async () => {
+      abort.abort();
+      await ended;
+    };
+    return { letters, stop };
+  };
   const list = (tenant: Tenant, filter: object = {}) =>
     deliveries.listDeliveries({ ...tenant, pageSize: 1_000, ...filter }).then((page) => page.deliveries);
   /** Waits until so many deliveries of a tenant are there and have all ended, and returns the log. */
@@ -95,6 +107,7 @@ export async function startWebhooks(
     health,
     publish,
     publishRecords,
+    takeDeadLetters,
     list,
     settled,
     async stop() {
