@@ -13,6 +13,10 @@ export async function holdTable(db: pg.Pool, table: string, statement: string): 
   const holder = await db.connect();
   await holder.query('begin');
   await holder.query(`lock table ${table} in share row exclusive mode`);
+  const release = async () => {
+    await holder.query('rollback');
+    holder.release();
+  };
   return {
     async waitForWriters(count) {
       const writers = async () =>
@@ -27,11 +31,11 @@ export async function holdTable(db: pg.Pool, table: string, statement: string): 
       await waitUntil(async () => ((await writers()) ?? 0) >= count, {
         what: `${count} sessions to wait for ${table}`,
         timeoutMs: 45_000,
+      }).catch(async (error: unknown) => {
+        await release();
+        throw error;
       });
     },
-    async release() {
-      await holder.query('rollback');
-      holder.release();
-    },
+    release,
   };
 }

@@ -12,7 +12,7 @@ import { openSettings } from '../api/suites/all.ts';
 import { type Gate, gateOf } from './gate.ts';
 import { holdTable } from './held-table.ts';
 import { inFlightLimit, watchWorkspace, whole } from './watched.ts';
-import { startWriteRun } from './write-run.ts';
+import { startWriteRun, type WriteRun } from './write-run.ts';
 
 const feedStatement = 'insert into webhooks.feeds';
 
@@ -21,6 +21,7 @@ describeWith(['redis', 'kafka'], 'Invariant 1: work that moves from one instance
   let receiver: Receiver;
   let gate: Gate;
   let db: pg.Pool;
+  let flooding: WriteRun | undefined;
 
   beforeAll(async () => {
     network = await startNetwork({ env: openSettings });
@@ -28,6 +29,7 @@ describeWith(['redis', 'kafka'], 'Invariant 1: work that moves from one instance
     gate = gateOf(receiver);
     db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
   }, 120_000);
+  afterEach(() => flooding?.stop());
   afterAll(async () => {
     await db?.end();
     await receiver?.close();
@@ -65,8 +67,11 @@ describeWith(['redis', 'kafka'], 'Invariant 1: work that moves from one instance
 
   test('instances join and leave while fan-out is in the middle of batches: nothing is lost or repeated, and the feed is whole', async () => {
     const watched = await watchWorkspace(network, receiver, db);
-    const creates = 900;
-    const run = startWriteRun(watched.client, creates, 'moved');
+    /** Creates go on until it is stopped, so that every instance has something to do whenever it is looked at. */
+    const flood = (name: string) => {
+      flooding = startWriteRun(watched.client, Number.POSITIVE_INFINITY, name, 2);
+      return flooding;
+    };
     /** Until each of so many instances is in the middle of a batch. */
     const inTheMiddle = async (instances: number, meanwhile: () => Promise<void>) => {
       const feeds = await holdTable(db, 'webhooks.feeds', feedStatement);
@@ -74,6 +79,7 @@ describeWith(['redis', 'kafka'], 'Invariant 1: work that moves from one instance
       await meanwhile();
       await feeds.release();
     };
+    const run = flood('moved');
     let third: Program | undefined;
     await inTheMiddle(2, async () => {
       third = (await network.moreWebhooks()).program;
@@ -83,17 +89,19 @@ describeWith(['redis', 'kafka'], 'Invariant 1: work that moves from one instance
       leaving = third?.terminate();
     });
     expect(await leaving).toBe(0);
-    const tally = await watched.tally(await run.done);
-    expect(tally).toMatchObject({ ...whole(creates), repeats: 0 });
+    run.stop();
+    const ids = await run.done;
+    expect(await watched.tally(ids)).toMatchObject({ ...whole(ids.length), repeats: 0 });
 
-    const again = startWriteRun(watched.client, creates, 'killed');
+    const again = flood('killed');
     await third?.restart();
     await inTheMiddle(3, async () => {
       await third?.kill();
     });
-    const both = [...(await run.done), ...(await again.done)];
-    const after = await watched.tally(both);
-    expect(after).toMatchObject(whole(2 * creates));
+    again.stop();
+    ids.push(...(await again.done));
+    const after = await watched.tally(ids);
+    expect(after).toMatchObject(whole(ids.length));
     expect(after.mostRepeats).toBeLessThanOrEqual(1);
     expect(after.repeats).toBeLessThanOrEqual(inFlightLimit);
   }, 150_000);
