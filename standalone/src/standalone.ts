@@ -10,6 +10,7 @@ import { createMetrics, type Logger, type Service, type Settings, serveMetrics }
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
+import { consumeTheRest } from './consume-the-rest.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
 import { keepSecret } from './keep-secret.ts';
@@ -62,6 +63,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
     await migrateAll(settings, log);
     const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
     const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus({ log: createLog('bus') }) } : {};
+    if (bus.bus) stops.push(consumeTheRest(bus.bus, configs.webhooks, { dataDir: dataDir.path, log }));
 
     if (given.METRICS_ADDRESS) {
       const server = await serveMetrics(given.METRICS_ADDRESS, Object.values(metrics));

@@ -118,6 +118,42 @@ describe('npm start', () => {
     expect((await fetch(`${place.liveUrl}/livez`)).status).toBe(200);
   });
 
+  test('puts a record that cannot be used into a file, and goes on with those behind it', async () => {
+    const database = await testDatabase([]);
+    const only = start({ DATABASE_URL: database.url });
+    const { live } = await only.ready();
+    const poison = { partition: 0, value: Buffer.from([0xff, 0]) };
+    await database.pool.query(
+      `insert into outbox.events (workspace_id, environment, partition, event_id, event_type, record_key, request_id,
+                                  traceparent, payload)
+       values ('ws_1', 'live', $1, 'evt_1', 'resource.created', 'res_1', 'req_1', '', $2)`,
+      [poison.partition, poison.value],
+    );
+    for (let i = 0; i < 20; i++) expect((await call('/v1/resources', live, { name: `${i}` })).status).toBe(201);
+    const waiting = () => database.pool.query('select from outbox.events');
+    await waitUntil(async () => (await waiting()).rowCount === 0, { what: 'the outbox to be empty' });
+    const [line, ...more] = readFileSync(join(place.dataDir, 'dead-letters.jsonl'), 'utf8').trim().split('\n');
+    expect(more).toEqual([]);
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      key: 'res_1',
+      value: poison.value.toString('base64'),
+      headers: { 'event-id': 'evt_1', 'x-request-id': 'req_1', 'dead-letter-reason': 'unreadable' },
+    });
+    const { rowCount } = await database.pool.query('select from webhooks.events');
+    expect(rowCount).toBe(20);
+    // Notices have somebody who takes them as well.
+    await database.pool.query(
+      `insert into webhooks.notices (workspace_id, environment, id, type, subject_id, reason)
+       values ('ws_1', 'live', 'ntc_1', 'webhook.disabled', 'wh_1', 'gone')`,
+    );
+    const notices = () => database.pool.query('select from webhooks.notices');
+    await waitUntil(async () => (await notices()).rowCount === 0, { what: 'the notice to be taken' });
+    expect(only.errors().trim().split('\n')).toEqual([expect.stringContaining('it is on the dead-letter topic')]);
+    only.child.kill('SIGTERM');
+    await only.ended();
+    await database.drop();
+  });
+
   describe('refuses in one line, with exit code 1 and without a stack:', () => {
     const expectRefusal = async (refused: Start, line: RegExp | string) => {
       expect(await refused.ended()).toBe(1);

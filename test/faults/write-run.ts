@@ -7,17 +7,20 @@ export interface WriteRun {
   answered(): number;
   /** The ids of all resources, once every create has been answered 201. */
   done: Promise<string[]>;
+  /** Begins no further create. */
+  stop(): void;
 }
 
 /**
- * Creates resources from eight writers. A write that is refused or breaks off is sent again with its Idempotency-Key,
+ * Creates resources from some writers. A write that is refused or breaks off is sent again with its Idempotency-Key,
  * as a careful client does, until it is answered 201.
  */
-export function startWriteRun(client: ApiClient, count: number, name: string): WriteRun {
+export function startWriteRun(client: ApiClient, count: number, name: string, writers = 8): WriteRun {
   const ids: string[] = [];
   let next = 0;
+  let end = count;
   const writer = async () => {
-    for (let i = next++; i < count; i = next++) {
+    for (let i = next++; i < end; i = next++) {
       const options = { idempotencyKey: `${name}-${i}` };
       await waitUntil(
         async () => {
@@ -33,8 +36,14 @@ export function startWriteRun(client: ApiClient, count: number, name: string): W
       );
     }
   };
-  const done = Promise.all(Array.from({ length: 8 }, writer)).then(() => ids);
-  return { answered: () => ids.length, done };
+  const done = Promise.all(Array.from({ length: writers }, writer)).then(() => ids);
+  return {
+    answered: () => ids.length,
+    done,
+    stop() {
+      end = 0;
+    },
+  };
 }
 
 /** Waits until the event of every id has arrived; fails with how many are missing. */

@@ -30,6 +30,8 @@ export interface Subscription {
    * stops or loses the partition: finish soon, by returning or throwing.
    */
   readonly onBatch: (records: readonly ConsumedRecord[], signal: AbortSignal) => Promise<void>;
+  /** Called each time the consumer has got its share of the partitions. */
+  readonly onJoined?: () => void;
 }
 
 export interface Topic {

@@ -121,6 +121,7 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
       group.consumer = consumer;
       for (const arrived of arrivals) arrived();
       arrivals.clear();
+      subscription.onJoined?.();
       await new Promise<void>((resolve) => {
         if (signal.aborted) resolve();
         else signal.addEventListener('abort', () => resolve(), { once: true });

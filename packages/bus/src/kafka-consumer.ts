@@ -46,6 +46,7 @@ export async function consumeFromKafka(
   const position = createPosition(log);
   let onAbort = () => {};
   const ended = new Promise<void>((resolve, reject) => {
+    consumer.on(consumer.events.GROUP_JOIN, () => subscription.onJoined?.());
     consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
     watch.onStall(() => reject(new Error(`the consumer of group ${group} has stalled for ${stallMs} ms`)));
     onAbort = resolve;

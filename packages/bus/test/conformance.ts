@@ -159,6 +159,14 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       ).rejects.toThrow('enough');
     });
 
+    test('a consumer is told when it has joined', async () => {
+      let joined = 0;
+      const abort = new AbortController();
+      const ended = bus.consume({ topic, group, onBatch: async () => {}, onJoined: () => joined++ }, abort.signal);
+      consumers.push({ abort, ended });
+      await waitUntil(() => joined === 1, { what: 'the consumer to join' });
+    });
+
     test('it is healthy while it runs', async () => {
       expect(await bus.healthy()).toBe(true);
     });

@@ -23,6 +23,24 @@ export function translatePgError(error: unknown, constraints: ConstraintErrors =
   return new RmsError(codeOf(code, message), { cause: error });
 }
 
+/**
+ * Whether PostgreSQL has refused a statement for what is in it, so that it would refuse the same again: text or numbers
+ * that it cannot hold (22…), a violated constraint (23…), too large (54…). Two are no refusals of what is in it: a row without
+ * a partition violates no constraint that has a name, and the partition may still be made; a missing value (23502) means
+ * that the schema is not the one that we know.
+ */
+export function isRefusal(error: unknown): boolean {
+  const { code, constraint } = (error ?? {}) as Partial<DatabaseError>;
+  if (typeof code !== 'string' || !/^(22|23|54)[0-9A-Z]{3}$/.test(code)) return false;
+  return code !== '23502' && (code !== '23514' || constraint !== undefined);
+}
+
+/** Whether a statement has taken longer than it may, or has waited so long for a lock. */
+export function isTimeout(error: unknown): boolean {
+  const { code = '', message = '' } = (error ?? {}) as Partial<DatabaseError>;
+  return codeOf(code, message) === 'timeout';
+}
+
 function codeOf(sqlState: string, message: string): ErrorCode {
   // 57014, and pg's own text: a statement that ran into its timeout; 55P03: one that waited too long for a lock.
   if (sqlState === '57014' || sqlState === '55P03' || message === 'Query read timeout') return 'timeout';

@@ -1,6 +1,6 @@
 import { RmsError } from '@rms/errors';
 import { freePort, type TestDatabase, testDatabase } from '@rms/testkit';
-import { createPool, inTransaction, translatePgError } from '../src/index.ts';
+import { createPool, inTransaction, isRefusal, isTimeout, translatePgError } from '../src/index.ts';
 
 const log = { warn() {} };
 
@@ -106,5 +106,38 @@ describe('translatePgError', () => {
   test('an RmsError stays what it is', () => {
     const error = new RmsError('not_found');
     expect(translatePgError(error)).toBe(error);
+  });
+
+  test('a refusal is one for what a statement holds: it would come again', async () => {
+    const { pool } = database;
+    await pool.query('create table days (id int primary key check (id > 0)) partition by range (id)');
+    const refusals = [
+      () => pool.query('select $1::text', ['NUL \0']),
+      () => pool.query('select $1::timestamptz', ['never']),
+      () => pool.query("insert into things values (-1, ''), (-1, '')"),
+      () => pool.query('select $1::int', [2 ** 40]),
+    ];
+    for (const refusal of refusals) expect(isRefusal(await failureOf(refusal()))).toBe(true);
+    const others = [
+      // A partition may still be made.
+      () => pool.query('insert into days values (1)'),
+      () => pool.query('insert into things values (null)'),
+      () => pool.query('select * from nowhere'),
+      () => pool.query('select pg_terminate_backend(pg_backend_pid())'),
+    ];
+    for (const other of others) expect(isRefusal(await failureOf(other()))).toBe(false);
+    expect(isRefusal(new Error('Connection terminated'))).toBe(false);
+    expect(isRefusal(undefined)).toBe(false);
+  });
+
+  test('a statement that the server has cancelled, or that nobody answers, has timed out', async () => {
+    const { pool } = database;
+    const slow = inTransaction(pool, async (tx) => {
+      await tx.query("set local statement_timeout = '10ms'");
+      await tx.query('select pg_sleep(10)');
+    });
+    expect(isTimeout(await failureOf(slow))).toBe(true);
+    expect(isTimeout(new Error('Query read timeout'))).toBe(true);
+    expect(isTimeout(await failureOf(pool.query('select * from nowhere')))).toBe(false);
   });
 });

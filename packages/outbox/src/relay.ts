@@ -1,7 +1,7 @@
 import type { EventBus } from '@rms/bus';
 import type { Pool, PoolClient } from '@rms/db';
 import { coalesce } from '@rms/rpc';
-import type { Logger, Worker } from '@rms/service';
+import type { Logger, Worker, WorkerHealth } from '@rms/service';
 import { createBell } from './bell.ts';
 import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
 import { balanceClaims } from './partition-claims.ts';
@@ -67,7 +67,7 @@ export function createRelay(options: RelayOptions): Relay {
     return touched.map(() => undefined);
   });
 
-  const run = async (signal: AbortSignal) => {
+  const run = async (signal: AbortSignal, health?: WorkerHealth) => {
     const connection = await pool.connect();
     const broken = new AbortController();
     const onBroken = (error?: Error) => broken.abort(error ?? new Error('the connection of the relay has ended'));
@@ -76,7 +76,7 @@ export function createRelay(options: RelayOptions): Relay {
     const onStop = () => bell.ring();
     signal.addEventListener('abort', onStop);
     try {
-      await relayUntil(signal, broken.signal, connection);
+      await relayUntil(signal, broken.signal, connection, health);
     } finally {
       signal.removeEventListener('abort', onStop);
       owned.clear();
@@ -86,7 +86,12 @@ export function createRelay(options: RelayOptions): Relay {
     if (!signal.aborted) throw broken.signal.reason;
   };
 
-  const relayUntil = async (stop: AbortSignal, broken: AbortSignal, connection: PoolClient) => {
+  const relayUntil = async (
+    stop: AbortSignal,
+    broken: AbortSignal,
+    connection: PoolClient,
+    health: WorkerHealth | undefined,
+  ) => {
     let balanceAtMs = 0;
     let pollAtMs = 0;
     connection.on('notification', ({ payload }) => {
@@ -107,6 +112,7 @@ export function createRelay(options: RelayOptions): Relay {
           balanceAtMs = now + balanceMs;
           const before = new Set(owned);
           await balanceClaims(connection, owned, { partitions, isBusy: publisher.isBusy });
+          health?.working();
           for (const partition of owned) if (!before.has(partition)) due.add(partition);
         }
         if (now >= pollAtMs) {

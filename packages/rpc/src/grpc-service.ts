@@ -65,7 +65,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
     try {
       await withTimeout(ready(), probeTimeoutMs);
       const failing = supervisor?.failing() ?? [];
-      if (failing.length > 0) reason = new Error(`not running: ${failing.join(', ')}`);
+      if (failing.length > 0) reason = new Error(`not doing their work: ${failing.join(', ')}`);
     } catch (error) {
       reason = error;
     }

@@ -24,4 +24,4 @@ export {
   settingNames,
 } from './settings.ts';
 export { clientTls, readCaFile, readTlsFiles, type TlsFiles } from './tls-files.ts';
-export { type Supervisor, superviseWorkers, type Worker } from './worker.ts';
+export { type Supervisor, superviseWorkers, type Worker, type WorkerHealth } from './worker.ts';

@@ -1,4 +1,4 @@
-import { createLogger, superviseWorkers, type Worker } from '@rms/service';
+import { createLogger, superviseWorkers, type Worker, type WorkerHealth } from '@rms/service';
 import { waitUntil } from '@rms/testkit';
 
 function memoryLog() {
@@ -49,6 +49,33 @@ describe('The supervisor of workers', () => {
     expect(supervisor.failing()).toEqual(['flaky']);
     broken = false;
     await waitUntil(() => supervisor.failing().length === 0, { what: 'the recovery to show' });
+    await supervisor.stop();
+  });
+
+  test('one that tells how it fares is failing while it is stuck, and after a failure until it works again', async () => {
+    const { log } = memoryLog();
+    let health: WorkerHealth | undefined;
+    let runs = 0;
+    let fail = (_: Error) => {};
+    const worker: Worker = {
+      name: 'telling',
+      run: (signal, given) => {
+        runs += 1;
+        health = given;
+        return Promise.race([untilAborted(signal), new Promise<void>((_, reject) => (fail = reject))]);
+      },
+    };
+    const supervisor = superviseWorkers([worker], log);
+    health?.working();
+    expect(supervisor.failing()).toEqual([]);
+    health?.stuck();
+    expect(supervisor.failing()).toEqual(['telling']);
+    health?.working();
+    fail(new Error('broken'));
+    await waitUntil(() => runs === 2, { what: 'the second run' });
+    expect(supervisor.failing()).toEqual(['telling']);
+    health?.working();
+    expect(supervisor.failing()).toEqual([]);
     await supervisor.stop();
   });
 

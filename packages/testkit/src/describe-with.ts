@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { canMountDisk } from './servers/small-disk.ts';
 
 /** Servers of the whole test run, and the variable that says where each is. */
 const variables = { redis: 'TEST_REDIS_URL', kafka: 'TEST_KAFKA_BROKERS' };
@@ -9,8 +10,8 @@ const programs = { 'redis-server': ['redis-server'], java: ['java', 'mvn'] };
 
 export type TestServer = keyof typeof variables;
 
-/** What a suite may need beside PostgreSQL. */
-export type Need = TestServer | keyof typeof programs;
+/** What a suite may need beside PostgreSQL; small-disk: the right to mount a disk of its own. */
+export type Need = TestServer | keyof typeof programs | 'small-disk';
 
 /** The part of jest that is needed; this file is also loaded where there is no jest, by the benchmarks. */
 type Describe = { (name: string, suite: () => void): void; skip(name: string, suite: () => void): void };
@@ -35,6 +36,7 @@ export function describeWith(needs: Need | readonly Need[], name: string, suite:
 
 function isThere(need: Need): boolean {
   if (need === 'redis' || need === 'kafka') return Boolean(process.env[variables[need]]);
+  if (need === 'small-disk') return canMountDisk();
   return programs[need].every(isInstalled);
 }
 

@@ -3,10 +3,12 @@ export { describeWith, type Need, type TestServer, testServer } from './describe
 export { freePort } from './free-port.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
-export { type PostgresServer, startPostgres } from './servers/postgres.ts';
+export { type PostgresServer, startPostgres, startPostgresAt } from './servers/postgres.ts';
 export { type Program, startProgram } from './servers/program.ts';
 export { type RedisServer, startRedis } from './servers/redis.ts';
+export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
+export { isServing } from './shapes/readiness.ts';
 export { type Standalone, startStandalone } from './shapes/standalone.ts';
 export { type TestDatabase, testDatabase } from './test-database.ts';
 export { waitUntil } from './wait-until.ts';

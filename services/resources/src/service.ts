@@ -1,3 +1,4 @@
+import { createRoomWatch } from '@rms/db';
 import { createRelay } from '@rms/outbox';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
@@ -11,13 +12,23 @@ import { batchGetResources } from './rpc/batch-get-resources.ts';
 import { batchUpdateResources } from './rpc/batch-update-resources.ts';
 import { changeTogether } from './rpc/change-together.ts';
 import { listResources } from './rpc/list-resources.ts';
+import type { WriteParts } from './rpc/parts.ts';
 
 /** Resources, their idempotent creation, their totals, and the events of their changes up to the bus. */
 export function createResources(config: ResourcesConfig, context: ResourcesContext): GrpcService {
   const { pool, bus, log } = context;
   const { topic, partitions, replication } = config;
   const relay = createRelay({ pool, bus, topic, partitions, log });
-  const parts = { pool, partitions, committed: relay.committed };
+  const room = createRoomWatch();
+  const parts: WriteParts = {
+    pool,
+    partitions,
+    committed(touched) {
+      room.wrote();
+      relay.committed(touched);
+    },
+    failed: room.failed,
+  };
   const change = changeTogether(parts);
   return createGrpcService({
     name: 'resources',
@@ -41,6 +52,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
     // Not the bus: while it is away, writes go on and their events wait in the outbox.
     ready: async () => {
       await pool.query('select 1');
+      room.check();
     },
     open: () => bus.start([{ topic, partitions, replication }]),
     async close() {

@@ -14,6 +14,8 @@ export interface WebhooksConfig {
   /** Authenticate page tokens. */
   readonly pageTokenKeys: Keys;
   readonly topic: string;
+  /** Where records go that cannot be used. */
+  readonly deadLetterTopic: string;
   /** Where notices to owners go. */
   readonly noticeTopic: string;
   /** The consumer group that all instances share. */
@@ -40,6 +42,7 @@ export function readWebhooksConfig(settings: Settings): WebhooksConfig {
     secretKeys: ring.derive('webhook secrets'),
     pageTokenKeys: ring.derive('webhooks page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
+    deadLetterTopic: `${settings.KAFKA_PREFIX}.dead-letters.v1`,
     noticeTopic: `${settings.KAFKA_PREFIX}.notices.v1`,
     group: `${settings.KAFKA_PREFIX}-webhooks`,
     partitions: settings.EVENT_PARTITIONS,

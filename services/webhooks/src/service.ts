@@ -16,6 +16,7 @@ import { createEgress } from './egress/egress.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
 import { createFeedWatchers } from './feed/feed-watchers.ts';
 import { createHousekeeping } from './housekeeping.ts';
+import { createWebhooksMetrics } from './metrics.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
 import { createReplayer } from './replay/replayer.ts';
 import { cancelReplay } from './rpc/cancel-replay.ts';
@@ -40,7 +41,8 @@ import { createKeyCheck } from './sealed/key-check.ts';
 /** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, keyedPool, bus, log } = context;
-  const { topic, group, partitions, replication, pageTokenKeys } = config;
+  const { topic, deadLetterTopic, group, partitions, replication, pageTokenKeys } = config;
+  const metrics = createWebhooksMetrics(context.metrics);
   const [secretKey, ...previousKeys] = config.secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
@@ -61,7 +63,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   });
   const checkKeys = createKeyCheck({ pool, box, log });
   const watchers = createFeedWatchers();
-  const fanOut = createFanOut({ pool: keyedPool, bus, topic, group, engine, watchers, log });
+  const fanOut = createFanOut({ pool: keyedPool, bus, topic, deadLetterTopic, group, engine, watchers, metrics, log });
   const parts: HandlerParts = { pool, box, secrets, agents, egress, engine, watchers, pageTokenKeys, log };
 
   return createGrpcService({
@@ -108,6 +110,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     open: () =>
       bus.start([
         { topic, partitions, replication },
+        { topic: deadLetterTopic, partitions: 1, replication },
         { topic: config.noticeTopic, partitions: 1, replication },
       ]),
     async close() {

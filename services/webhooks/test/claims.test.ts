@@ -109,6 +109,24 @@ describe('leases of deliveries', () => {
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }, { number: 2 }] });
   });
 
+  test('a result that comes again, since nobody heard that it was written, is there once and decides nothing more', async () => {
+    const tenant = newTenant();
+    await steps.subscribe(tenant);
+    await makeDue(tenant, 2);
+    const [arrives, fails] = await steps.claim();
+    const results = [answered(arrives, 200), answered(fails, 503)];
+    await recordAttempts(database.pool, results);
+    await recordAttempts(database.pool, results);
+    await redeliver(database.pool, steps.scopeOf(tenant), arrives?.id ?? '');
+    await recordAttempts(database.pool, results);
+    const log = await steps.logged(tenant);
+    expect(log.map(({ attempts }) => attempts.length)).toEqual([1, 1]);
+    const again = await steps.claim();
+    expect(again.map(({ id, tries }) => [id, tries])).toEqual([[arrives?.id, 0]]);
+    await steps.endLeases();
+    expect((await steps.claim()).find(({ id }) => id === fails?.id)).toMatchObject({ tries: 1 });
+  });
+
   test('a redelivery that is asked for during an attempt is made, unless the attempt arrives', async () => {
     const tenant = newTenant();
     await steps.subscribe(tenant);

@@ -1,7 +1,5 @@
-import { toBinary } from '@bufbuild/protobuf';
 import { createPool, migrate, type Pool, roleName } from '@rms/db';
 import { newId } from '@rms/ids';
-import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { dropPartitions, hasPartition, makePartitions } from '../src/log/partition-queries.ts';
 import { migrations } from '../src/migrations.ts';
@@ -106,13 +104,11 @@ test('an event that is too old, of the future, or has no proper id stops nothing
   const tenant = newTenant();
   const ids = [newId('evt', Date.now() - 60 * dayMs), newId('evt', Date.now() + 60 * dayMs), 'evt_1', newId('res')];
   const good = newEvent(tenant);
-  const records = [...ids.map((id) => ({ ...newEvent(tenant), id })), good].map((event) => ({
-    key: event.resourceId,
-    value: toBinary(ResourceEventSchema, event),
-    headers: {},
-  }));
-  await rms.bus.publish({ topic: 'rms.resource-events.v1', partition: 1, records }, AbortSignal.timeout(10_000));
+  const { letters, stop } = rms.takeDeadLetters();
+  await rms.publish(...ids.map((id) => ({ ...newEvent(tenant), id })), good);
   const { events } = await rms.feed.listEvents({ ...tenant, pageSize: 10 });
   expect(events.map(({ id }) => id)).toEqual([good.id]);
+  expect(letters).toHaveLength(ids.length);
+  await stop();
   await rms.stop();
 });

@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { migrations as audit } from '@rms/audit';
-import { createInProcessBus, type EventBus } from '@rms/bus';
+import { type BusRecord, type ConsumedRecord, createInProcessBus, type EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
@@ -47,6 +47,7 @@ export async function startWebhooks(
     secretKeys: [Buffer.alloc(32, 1)],
     pageTokenKeys: [Buffer.alloc(32, 2)],
     topic,
+    deadLetterTopic: 'rms.dead-letters.v1',
     noticeTopic: 'rms.notices.v1',
     group: 'rms-webhooks',
     partitions: 3,
@@ -58,14 +59,8 @@ export async function startWebhooks(
     releaseLeases: false,
     ...overrides,
   };
-  const service = createWebhooks(config, {
-    pool,
-    keyedPool,
-    bus,
-    log,
-    metrics: createMetrics('webhooks'),
-    security: loopbackOnly,
-  });
+  const metrics = createMetrics('webhooks');
+  const service = createWebhooks(config, { pool, keyedPool, bus, log, metrics, security: loopbackOnly });
   await service.start();
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);
@@ -75,13 +70,20 @@ export async function startWebhooks(
   const health = createClient(Health, target);
 
   /** Publishes events as the relay does; resolves when they are stored. */
-  const publish = async (...events: ReturnType<typeof newEvent>[]) => {
-    const records = events.map((event) => ({
-      key: event.resourceId,
-      value: toBinary(ResourceEventSchema, event),
-      headers: { 'event-id': event.id },
-    }));
-    await bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
+  const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
+  const publishRecords = (...records: BusRecord[]) =>
+    bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
+  /** Consumes dead letters until it is stopped. */
+  const takeDeadLetters = () => {
+    const abort = new AbortController();
+    const letters: ConsumedRecord[] = [];
+    const onBatch = async (records: readonly ConsumedRecord[]) => void letters.push(...records);
+    const ended = bus.consume({ topic: config.deadLetterTopic, group: 'operator', onBatch }, abort.signal);
+    const stop = async () => {
+      abort.abort();
+      await ended;
+    };
+    return { letters, stop };
   };
   const list = (tenant: Tenant, filter: object = {}) =>
     deliveries.listDeliveries({ ...tenant, pageSize: 1_000, ...filter }).then((page) => page.deliveries);
@@ -99,12 +101,15 @@ export async function startWebhooks(
   return {
     database,
     bus,
+    metrics,
     webhooks,
     deliveries,
     feed,
     secrets,
     health,
     publish,
+    publishRecords,
+    takeDeadLetters,
     list,
     settled,
     async stop() {
@@ -126,6 +131,11 @@ export interface Tenant {
 
 export function newTenant(environment = Environment.LIVE): Tenant {
   return { workspaceId: newId('ws'), environment };
+}
+
+/** As the relay makes it. */
+export function toRecord(event: ReturnType<typeof newEvent>): BusRecord {
+  return { key: event.resourceId, value: toBinary(ResourceEventSchema, event), headers: { 'event-id': event.id } };
 }
 
 /** An event of a tenant, as resources makes them. */

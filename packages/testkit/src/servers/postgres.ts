@@ -10,6 +10,8 @@ import { inTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 export interface PostgresServer {
   readonly url: string;
   readonly pid: number;
+  /** Whether its process has not ended. */
+  isRunning(): boolean;
   /** kill -9: connections break at once. */
   kill(): Promise<void>;
   restart(): Promise<void>;
@@ -34,6 +36,11 @@ export function startPostgres(settings: PostgresSettings = {}, tls?: PostgresTls
   return inTemporaryFolder('postgres', (folder) => startIn(folder, all, tls));
 }
 
+/** The same, with its data in a folder that is there, and stays. */
+export function startPostgresAt(path: string, settings: PostgresSettings = {}): Promise<PostgresServer> {
+  return startIn({ path, remove() {} }, settings, undefined);
+}
+
 async function startIn(
   folder: TemporaryFolder,
   settings: PostgresSettings,
@@ -51,6 +58,7 @@ async function startIn(
     get pid() {
       return server.pid ?? -1;
     },
+    isRunning: () => server.exitCode === null && server.signalCode === null,
     async kill() {
       const exited = once(server, 'exit');
       server.kill('SIGKILL');

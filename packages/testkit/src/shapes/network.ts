@@ -35,6 +35,10 @@ export interface Network {
   readonly authMetricsUrl: string;
   readonly rms: RmsCommand;
   readonly services: Readonly<Record<NetworkServiceName, Program>>;
+  /** Where the first webhooks answers gRPC. */
+  readonly webhooksAddress: string;
+  /** Starts one more webhooks beside it. The gateways know the first only. */
+  moreWebhooks(): Promise<{ readonly program: Program; readonly address: string }>;
   /** The settings that all services share. */
   readonly env: Readonly<Record<string, string>>;
   /** The gRPC settings of a caller of that name: its certificate, if there is mutual TLS. */
@@ -86,10 +90,11 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   const database = await testDatabase([], databaseUrl);
   const programs: Partial<Record<NetworkServiceName, Program>> = {};
   const furtherGateways: Program[] = [];
+  const furtherWebhooks: Program[] = [];
   const stop = async () => {
     // The gateways first: they let the requests under way finish.
     await Promise.all([programs.gateway, ...furtherGateways].map((gateway) => gateway?.terminate()));
-    await Promise.all(Object.values(programs).map((program) => program.terminate()));
+    await Promise.all([...Object.values(programs), ...furtherWebhooks].map((program) => program.terminate()));
     await database.drop();
     folder.remove();
   };
@@ -123,9 +128,12 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
         outputFile: join(folder.path, `${log}.log`),
         ready,
       });
-    const startGrpc = async (name: NetworkServiceName, port: number, settings: object = {}) => {
+    const launchGrpc = (name: NetworkServiceName, log: string, port: number, settings: object = {}) => {
       const own = { GRPC_HOST: '127.0.0.1', GRPC_PORT: `${port}`, ...settings };
-      programs[name] = await launch(name, name, own, () => isServing(`127.0.0.1:${port}`, security));
+      return launch(name, log, own, () => isServing(`127.0.0.1:${port}`, security));
+    };
+    const startGrpc = async (name: NetworkServiceName, port: number, settings: object = {}) => {
+      programs[name] = await launchGrpc(name, name, port, settings);
     };
     const started = await Promise.allSettled([
       startGrpc('auth', authPort, { METRICS_ADDRESS: `127.0.0.1:${authMetricsPort}` }),
@@ -149,6 +157,13 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       rms,
       identity,
       services: programs as Record<NetworkServiceName, Program>,
+      webhooksAddress: env.WEBHOOKS_ADDRESS,
+      async moreWebhooks() {
+        const port = await freePort();
+        const program = await launchGrpc('webhooks', `webhooks-${furtherWebhooks.length + 2}`, port);
+        furtherWebhooks.push(program);
+        return { program, address: `127.0.0.1:${port}` };
+      },
       env,
       stop,
     };

@@ -32,6 +32,7 @@ export function batchCreateResources(parts: WriteParts): Handlers<typeof Resourc
     try {
       return await createTogether(toCreation(request, parts.partitions));
     } catch (error) {
+      parts.failed(error);
       return { result: { case: 'error', value: toItemError(error) } };
     }
   };

@@ -16,7 +16,7 @@ const transactionsInFlight = 2;
  * rules, written with their totals and events.
  */
 export function changeTogether(parts: WriteParts): (change: Change) => Promise<Resource | RmsError> {
-  const { pool, partitions, committed } = parts;
+  const { pool, partitions, committed, failed } = parts;
   return coalesce(
     async (changes: Change[]) => {
       const outcome = await inTransaction(pool, async (tx) => {
@@ -30,6 +30,9 @@ export function changeTogether(parts: WriteParts): (change: Change) => Promise<R
         await addCounts(tx, outcome.counts);
         await appendEvents(tx, outcome.events);
         return outcome;
+      }).catch((error: unknown) => {
+        failed(error);
+        throw error;
       });
       if (outcome.events.length > 0) committed(new Set(outcome.events.map(({ partition }) => partition)));
       return outcome.answers;

@@ -12,6 +12,8 @@ export interface WriteParts {
   readonly partitions: number;
   /** Wakes the relay after a commit that appended events of these partitions. */
   readonly committed: (partitions: Iterable<number>) => void;
+  /** Told of a write that has failed. */
+  readonly failed: (error: unknown) => void;
 }
 
 const batchLimit = 1_000;

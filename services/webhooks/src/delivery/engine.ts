@@ -1,16 +1,16 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { inTransaction, type Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
-import { abortableDelay, type Logger } from '@rms/service';
+import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
 import { type AttemptResult, type DeliveryJob, leaseMs, startWithinMs } from './job.ts';
 import { freeLanes, giveBack, leaseDue, releaseLeases } from './lease-queries.ts';
-import { failDeliveries, type Recording, recordAttempts } from './record-queries.ts';
+import { failDeliveries } from './record-queries.ts';
+import { createRecorder } from './recorder.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
-import { settle } from './settle.ts';
+import { type Settlement, settle } from './settle.ts';
 import { createSigners } from './unsignable.ts';
 import { createWakeableSleep } from './wakeable-sleep.ts';
 
@@ -26,9 +26,7 @@ export interface DeliveryParts {
 }
 
 /** Attempts deliveries: fresh ones that fan-out hands over, and those that are due. */
-export interface DeliveryEngine {
-  readonly name: string;
-  run(signal: AbortSignal): Promise<void>;
+export interface DeliveryEngine extends Worker {
   /** How many more jobs can be taken right now. */
   room(): number;
   /** Takes freshly leased jobs. What finds no room is given back. */
@@ -41,7 +39,8 @@ const limits = { inFlight: 32, inFlightOfWorkspace: 512, jobs: 5_000 };
 const bytesLimit = 128 * 1024 * 1024;
 const claimBatch = 200;
 const pollMs = 1_000;
-const recordAgainMs = 500;
+/** After the database was away: so long others have to record what they know, before leases that ended are taken over. */
+const afterOutageMs = 1_500;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
@@ -50,27 +49,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
   const sleeper = createWakeableSleep();
+  const recorder = createRecorder({ pool: keyedPool, log });
   let stopping = false;
-
-  const record = coalesce(
-    async (recordings: Recording[]) => {
-      await recordAttempts(keyedPool, recordings);
-      return recordings.map(() => undefined);
-    },
-    { maxBatch: 500, maxInFlight: 1 },
-  );
-
-  /** As long as the lease holds: a result that is lost is an attempt that is made again. */
-  const recordSurely = async (recording: Recording) => {
-    for (;;) {
-      try {
-        return await record(recording);
-      } catch (error) {
-        if (performance.now() - recording.job.leasedAtMs + recordAgainMs > leaseMs) throw error;
-        await delay(recordAgainMs);
-      }
-    }
-  };
 
   const release = (jobs: readonly DeliveryJob[]) =>
     giveBack(pool, jobs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for the end of their lease'));
@@ -85,6 +65,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   );
 
   const attempt = async (job: DeliveryJob): Promise<Outcome> => {
+    // What cannot be recorded would have to be attempted again.
+    if (recorder.behind()) await recorder.caughtUp();
     // Its lease could end while the attempt is under way: left for whoever claims it next.
     if (stopping || performance.now() - job.leasedAtMs > startWithinMs) return notAttempted;
     try {
@@ -97,8 +79,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       const outgoing = { ...job, url: endpoint.url };
       const result = await send(agents.of(webhookId, endpoint), signer, outgoing);
       const settlement = settle(job, result);
-      await recordSurely({ job, result, settlement });
-      await health.note(job, settlement);
+      await recorder.record({ job, result, settlement });
+      await noteHealth(job, settlement);
       if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
       // Whatever is next in its lane is due now.
       else if (job.ordered) sleeper.wake();
@@ -109,6 +91,15 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       return notAttempted;
     }
   };
+
+  /** Not worth an attempt: what is not noted now is noted after the next one. */
+  const noteHealth = (job: DeliveryJob, settlement: Settlement) =>
+    health.note(job, settlement).catch((err: unknown) => {
+      log.warn(
+        { err, webhook_id: job.webhookId, request_id: job.requestId },
+        'the health of an endpoint was not noted',
+      );
+    });
 
   const start = (job: DeliveryJob) => {
     const done = attempt(job).then((outcome) => {
@@ -149,6 +140,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     await sleeper.sleep(pollMs, signal);
   };
 
+  /** Whether an earlier run has ended by a failure. */
+  let failed = false;
   let lanesFreedAtMs = Number.NEGATIVE_INFINITY;
   /** However much there is to lease, and however often it is woken. */
   const freeLanesNowAndThen = async () => {
@@ -162,13 +155,21 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     room,
     deliver,
     wake: sleeper.wake,
-    async run(signal) {
+    async run(signal, state) {
       stopping = false;
       if (parts.releaseLeases) await releaseLeases(pool);
+      if (failed) {
+        await freeLanesNowAndThen();
+        await abortableDelay(afterOutageMs, signal);
+      }
+      failed = true;
       while (!signal.aborted) {
         await freeLanesNowAndThen();
-        const limit = Math.min(claimBatch, room());
+        // Leases of what this instance has attempted, and cannot record, end as well.
+        const limit = recorder.behind() ? 0 : Math.min(claimBatch, room());
         const { jobs, leased } = limit > 0 ? await lease(limit) : { jobs: [], leased: 0 };
+        if (recorder.behind()) state?.stuck();
+        else state?.working();
         deliver(jobs);
         // A webhook gets a part of a batch: there may be more as long as anything comes.
         if (leased === 0) await untilNext(signal);
@@ -180,6 +181,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       const over = new AbortController();
       await Promise.race([Promise.all(underWay), abortableDelay(leaseMs, over.signal)]);
       over.abort();
+      recorder.stop();
     },
   };
 }

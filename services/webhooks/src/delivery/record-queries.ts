@@ -33,7 +33,7 @@ const freed = `
 /**
  * Writes many attempts and what follows from them, each statement for one attempt of each delivery: a delivery that has
  * ended goes from the queue into the log. An attempt whose lease is not the last one any more is logged and decides
- * nothing; one that arrived is a success even so.
+ * nothing; one that arrived is a success even so. One that is written already changes nothing.
  */
 export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<void> {
   let rest = recordings;
@@ -56,6 +56,8 @@ const doneRows = `
                              $8::integer[])
             as done (workspace_id, environment, id, lease, attempt, status, due_in_ms, tries)`;
 const sameDelivery = 'd.workspace_id = done.workspace_id and d.environment = done.environment and d.id = done.id';
+/** Of a statement that was committed although its connection broke, and comes again. */
+const isNew = 'not d.attempts @> jsonb_build_array(done.attempt)';
 const withAttempt = "d.attempts || jsonb_set(done.attempt, '{number}', to_jsonb(jsonb_array_length(d.attempts) + 1))";
 
 /** Answers with the ids of those whose attempts have decided something. */
@@ -67,13 +69,14 @@ async function recordOneEach(db: Queryable, recordings: readonly Recording[]): P
       ), ended as (
         delete from webhooks.deliveries as d using done
          where ${sameDelivery} and done.status <> 'pending' and (d.lease = done.lease or done.status = 'delivered')
+           and ${isNew}
         returning d.*, done.status, ${withAttempt} as all_attempts
       ), retried as (
         update webhooks.deliveries as d
            set attempts = ${withAttempt}, tries = done.tries,
                due_at = now() + done.due_in_ms * interval '1 millisecond'
           from done
-         where ${sameDelivery} and done.status = 'pending' and d.lease = done.lease
+         where ${sameDelivery} and done.status = 'pending' and d.lease = done.lease and ${isNew}
         returning d.id
       ), logged as (
         insert into webhooks.delivery_log (${kept}, status, attempts)
@@ -97,12 +100,13 @@ async function recordLate(db: Queryable, recordings: readonly Recording[]): Prom
     text: `
       with done as (${late}
       ), under_way as (
-        update webhooks.deliveries as d set attempts = ${withAttempt} from done where ${sameDelivery}
+        update webhooks.deliveries as d set attempts = ${withAttempt} from done
+         where ${sameDelivery} and ${isNew}
       )
       update webhooks.delivery_log as d
          set attempts = ${withAttempt},
              status = case when done.status = 'delivered' then 'delivered' else d.status end
-        from done where ${sameDelivery}`,
+        from done where ${sameDelivery} and ${isNew}`,
     values,
   });
 }

@@ -1,84 +1,131 @@
-import { fromBinary } from '@bufbuild/protobuf';
 import type { ConsumedRecord, EventBus } from '@rms/bus';
-import { inTransaction, type Pool } from '@rms/db';
-import { idTime, isId } from '@rms/ids';
-import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { inTransaction, isRefusal, isTimeout, type Pool } from '@rms/db';
+import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { FeedWatchers } from '../feed/feed-watchers.ts';
-import { hasPartition } from '../log/partition-queries.ts';
+import type { WebhooksMetrics } from '../metrics.ts';
+import { createDeadLetters } from './dead-letters.ts';
+import { type DeadLetter, decode, isDead } from './decode.ts';
 import { fanOut } from './fan-out-queries.ts';
 
 export interface FanOutParts {
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly topic: string;
+  readonly deadLetterTopic: string;
   readonly group: string;
   readonly engine: Pick<DeliveryEngine, 'room' | 'deliver' | 'wake'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
+  readonly metrics: Pick<WebhooksMetrics, 'deadLetters'>;
   readonly log: Logger;
 }
 
-/** Events of one statement. */
+/** Why PostgreSQL refuses an event, by the event's id. */
+type Refusals = ReadonlyMap<string, Error>;
+
+/** Events of one statement at most. */
 const eventsAtOnce = 500;
 
 /**
  * Turns events of the bus into deliveries. Batches of different partitions that come at the same time share a statement;
- * the position on the bus moves on after its commit.
+ * the position on the bus moves on after its commit, and after what cannot be used is safe on the dead-letter topic:
+ *
+ *   batch ──► its events stored ──► its dead letters published ──► position moves on
+ *     ▲             │ PostgreSQL is away     │ the bus does not take them
+ *     └─────────────┴────────────────────────┘ comes again; events that are stored already make nothing
  */
-export function createFanOut({ pool, bus, topic, group, engine, watchers, log }: FanOutParts): Worker {
-  const storeTogether = coalesce(
-    async (batches: ResourceEvent[][]) => {
-      const events = unique(batches.flat());
-      for (let i = 0; i < events.length; i += eventsAtOnce) {
-        const room = engine.room();
-        const some = events.slice(i, i + eventsAtOnce);
-        const jobs = await inTransaction(pool, (tx) => fanOut(tx, some, room));
-        engine.deliver(jobs);
-        watchers.wake(some);
-        // There may be more of them than there was room for.
-        if (jobs.length >= room) engine.wake();
+export function createFanOut(parts: FanOutParts): Worker {
+  const { pool, bus, topic, deadLetterTopic, group, engine, watchers, metrics, log } = parts;
+  const setAside = createDeadLetters({ bus, topic: deadLetterTopic, source: topic, metrics, log });
+  /** Halved when a statement runs into its deadline, so that each try has less to do. */
+  let atOnce = eventsAtOnce;
+
+  const storeAll = async (events: readonly ResourceEvent[]): Promise<void> => {
+    const room = engine.room();
+    const jobs = await inTransaction(pool, (tx) => fanOut(tx, events, room));
+    engine.deliver(jobs);
+    watchers.wake(events);
+    // There may be more of them than there was room for.
+    if (jobs.length >= room) engine.wake();
+  };
+
+  /** Stores what PostgreSQL takes; halves what it refuses, until what is refused is one event. */
+  const storeSome = async (events: readonly ResourceEvent[], refused: Map<string, Error>): Promise<void> => {
+    try {
+      await storeAll(events);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const [first] = events;
+      if (events.length === 1 && first) {
+        refused.set(first.id, error as Error);
+        return;
       }
-      return batches.map(() => undefined);
+      const half = Math.ceil(events.length / 2);
+      await storeSome(events.slice(0, half), refused);
+      await storeSome(events.slice(half), refused);
+    }
+  };
+
+  const storeTogether = coalesce(
+    async (batches: ResourceEvent[][]): Promise<Refusals[]> => {
+      const events = unique(batches.flat());
+      const refused = new Map<string, Error>();
+      for (let i = 0; i < events.length; ) {
+        const some = events.slice(i, i + atOnce);
+        try {
+          await storeSome(some, refused);
+        } catch (error) {
+          if (isTimeout(error)) atOnce = Math.max(1, Math.floor(atOnce / 2));
+          throw error;
+        }
+        i += some.length;
+        atOnce = Math.min(eventsAtOnce, atOnce * 2);
+      }
+      return batches.map(() => refused);
     },
     { maxInFlight: 1, maxBatch: 32 },
   );
+
+  const handle = async (records: readonly ConsumedRecord[], signal: AbortSignal) => {
+    const decoded = records.map((record) => ({ record, event: decode(record) }));
+    const events = decoded.flatMap(({ event }) => (isDead(event) ? [] : event));
+    const refused: Refusals = events.length > 0 ? await storeTogether(events) : new Map();
+    const dead = decoded.flatMap(({ record, event }): DeadLetter | [] => {
+      if (isDead(event)) return event;
+      const refusal = refused.get(event.id);
+      return refusal ? { record, reason: 'refused', detail: refusal.message } : [];
+    });
+    if (dead.length > 0) await setAside(dead, signal);
+  };
+
   return {
     name: 'fan-out',
-    run: (signal) =>
-      bus.consume(
-        {
-          topic,
-          group,
-          onBatch: async (records) => {
-            const events = records.flatMap((record) => decode(record, log) ?? []);
-            if (events.length > 0) await storeTogether(events);
-          },
-        },
-        signal,
-      ),
+    run: (signal, health) => {
+      /** Partitions whose batch has failed and comes again. */
+      const stuck = new Set<number>();
+      const onBatch = async (records: readonly ConsumedRecord[], lost: AbortSignal) => {
+        const partition = records[0]?.partition ?? 0;
+        try {
+          await handle(records, lost);
+          stuck.delete(partition);
+          if (stuck.size === 0) health?.working();
+        } catch (error) {
+          if (lost.aborted) stuck.delete(partition);
+          else stuck.add(partition);
+          if (stuck.size > 0) health?.stuck();
+          throw error;
+        }
+      };
+      // Until it has joined it gets nothing.
+      health?.stuck();
+      const onJoined = () => {
+        if (stuck.size === 0) health?.working();
+      };
+      return bus.consume({ topic, group, onBatch, onJoined }, signal);
+    },
   };
-}
-
-/** Undefined, and a line in the log, if the record is none of ours: it must not stop those behind it. */
-function decode(record: ConsumedRecord, log: Logger): ResourceEvent | undefined {
-  try {
-    const event = fromBinary(ResourceEventSchema, record.value);
-    if (!isId('evt', event.id) || event.workspaceId === '' || event.body.length === 0) {
-      throw new Error('it names no event');
-    }
-    // It could not be stored, now or later.
-    if (!hasPartition(idTime(event.id), Date.now())) throw new Error('it is too old, or of the future');
-    return event;
-  } catch (err) {
-    const { partition, offset, headers } = record;
-    log.error(
-      { err, partition, offset, request_id: headers['x-request-id'] },
-      'a record cannot be read; it is skipped',
-    );
-    return undefined;
-  }
 }
 
 /** A statement can't meet the same event twice. */

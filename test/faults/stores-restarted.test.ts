@@ -1,0 +1,182 @@
+import { type ConsumedRecord, createKafkaBus } from '@rms/bus';
+import { loopbackOnly } from '@rms/rpc';
+import { createLogger } from '@rms/service';
+import {
+  describeWith,
+  freePort,
+  isServing,
+  type Kafka,
+  mountSmallDisk,
+  type Network,
+  type PostgresServer,
+  type Receiver,
+  type SmallDisk,
+  startKafka,
+  startNetwork,
+  startPostgresAt,
+  startReceiver,
+  waitUntil,
+} from '@rms/testkit';
+import pg from 'pg';
+import { openSettings } from '../api/suites/all.ts';
+import type { One, Resource } from '../api/support/api-types.ts';
+import { gateOf } from './gate.ts';
+import { type Watched, watchWorkspace, whole } from './watched.ts';
+import { startWriteRun } from './write-run.ts';
+
+const writes = 300;
+/** Room for the cluster, its databases and their log, and little more. */
+const diskMegabytes = 256;
+const smallLog = { min_wal_size: '32MB', max_wal_size: '64MB' };
+
+describeWith(
+  ['redis', 'java', 'small-disk'],
+  'Invariant 8: Kafka and PostgreSQL restarted, and a full disk, under load',
+  () => {
+    let disk: SmallDisk;
+    let postgres: PostgresServer;
+    let kafka: Kafka;
+    let network: Network;
+    let metricsPort: number;
+    let receiver: Receiver;
+    let db: pg.Pool;
+
+    beforeAll(async () => {
+      disk = mountSmallDisk(diskMegabytes);
+      postgres = await startPostgresAt(disk.path, smallLog);
+      kafka = await startKafka({ brokers: 1 });
+      const env = { ...openSettings, KAFKA_BROKERS: kafka.brokers };
+      metricsPort = await freePort();
+      const serviceEnv = { webhooks: { METRICS_ADDRESS: `127.0.0.1:${metricsPort}` } };
+      network = await startNetwork({ env, serviceEnv, databaseUrl: postgres.url });
+
+      receiver = await startReceiver({ path: '' });
+      db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
+      db.on('error', () => {});
+    }, 120_000);
+    afterAll(async () => {
+      await db?.end();
+      await receiver?.close();
+      await network?.stop();
+      await kafka?.stop();
+      await postgres?.stop();
+      disk?.remove();
+    }, 60_000);
+
+    /** What a gateway says of itself and of those behind it. */
+    const readiness = async () => {
+      const answer = await fetch(`${network.liveUrl}/readyz`);
+      const { dependencies } = (await answer.json()) as { dependencies: Record<string, 'up' | 'down'> };
+      return { status: answer.status, ...dependencies };
+    };
+    const waitForReadiness = async (expected: object) => {
+      const what = `readiness to be ${JSON.stringify(expected)}`;
+      const fits = async () => {
+        expect(await readiness()).toMatchObject(expected);
+        return true;
+      };
+      await waitUntil(fits, { what, timeoutMs: 60_000, everyMs: 100 });
+    };
+    const allReady = { status: 200, auth: 'up', resources: 'up', webhooks: 'up' };
+    const isUp = (address: string | undefined) => isServing(address ?? '', loopbackOnly);
+
+    /** One create, without another try. */
+    const create = ({ client }: Watched, name: string) => client.post<One<Resource>>('/v1/resources', { name });
+
+    test('a record that cannot be parsed is on the dead-letter topic with its reason, is counted, and stops nothing', async () => {
+      const watched = await watchWorkspace(network, receiver, db);
+      const prefix = network.env.KAFKA_PREFIX;
+      const log = createLogger({ name: 'test', level: 'silent' });
+      const bus = createKafkaBus({ brokers: kafka.brokers.split(','), clientId: 'test', log });
+      const end = new AbortController();
+      const letters: ConsumedRecord[] = [];
+      const onBatch = async (records: readonly ConsumedRecord[]) => void letters.push(...records);
+      await bus.start([]);
+      const reading = bus.consume({ topic: `${prefix}.dead-letters.v1`, group: 'operator', onBatch }, end.signal);
+      const run = startWriteRun(watched.client, writes, 'poison');
+      const value = Buffer.from([0xff, 0, 1]);
+      for (let partition = 0; partition < 6; partition += 1) {
+        const records = [{ key: `poison-${partition}`, value, headers: { 'x-request-id': 'req_poison' } }];
+        await bus.publish({ topic: `${prefix}.resource-events.v1`, partition, records }, end.signal);
+      }
+      expect(await watched.tally(await run.done)).toMatchObject({ ...whole(writes), repeats: 0 });
+      await waitUntil(() => letters.length === 6, { what: 'the dead letters' });
+      for (const letter of letters) {
+        expect(Buffer.from(letter.value)).toEqual(value);
+        expect(letter.headers).toMatchObject({
+          'x-request-id': 'req_poison',
+          'dead-letter-reason': 'unreadable',
+          'dead-letter-topic': `${prefix}.resource-events.v1`,
+          'dead-letter-partition': letter.key.replace('poison-', ''),
+          'dead-letter-offset': expect.stringMatching(/^\d+$/),
+        });
+      }
+      const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+      expect(metrics).toContain('rms_dead_letters_total{reason="unreadable",service="webhooks"} 6');
+      end.abort();
+      await reading;
+      await bus.stop();
+    }, 120_000);
+
+    test('the broker: writes go on meanwhile, webhooks says that it is not ready, and nothing is lost or repeated', async () => {
+      const watched = await watchWorkspace(network, receiver, db);
+      const run = startWriteRun(watched.client, writes, 'broker');
+      await waitUntil(() => run.answered() >= writes / 3, { what: 'a third of the writes', timeoutMs: 60_000 });
+      await kafka.kill(0);
+      const ids = await run.done;
+      await waitForReadiness({ ...allReady, webhooks: 'down' });
+      await kafka.restart(0);
+      await waitForReadiness(allReady);
+      expect(await watched.tally(ids)).toMatchObject({ ...whole(writes), repeats: 0 });
+    }, 120_000);
+
+    test('PostgreSQL: 503 meanwhile, nobody says ready, then all do by themselves, and nothing is lost or repeated', async () => {
+      const watched = await watchWorkspace(network, receiver, db);
+      const gate = gateOf(receiver);
+      const run = startWriteRun(watched.client, writes, 'postgres');
+      await waitUntil(() => run.answered() >= writes / 3, { what: 'a third of the writes', timeoutMs: 60_000 });
+      gate.close();
+      await gate.waitForHeld(1);
+      await postgres.kill();
+      // What these attempts came to is told while nobody can write it down.
+      gate.open();
+      const refused = await create(watched, 'meanwhile');
+      expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': expect.any(String) } });
+      await waitForReadiness({ status: 503, auth: 'down', resources: 'down', webhooks: 'down' });
+      expect(await isUp(network.webhooksAddress)).toBe(false);
+      await postgres.restart();
+      await waitForReadiness(allReady);
+      expect(await watched.tally(await run.done)).toMatchObject({ ...whole(writes), repeats: 0 });
+    }, 120_000);
+
+    test('a full disk: 503 and never a wrong 2xx, readiness tells, and when there is room all recover, without loss or repeats', async () => {
+      const watched = await watchWorkspace(network, receiver, db);
+      const run = startWriteRun(watched.client, writes, 'disk');
+      await waitUntil(() => run.answered() >= writes / 3, { what: 'a third of the writes', timeoutMs: 60_000 });
+      disk.fill();
+      // Tables have some room left within their pages.
+      const probes: string[] = [];
+      await waitUntil(
+        async () => {
+          const answer = await create(watched, `probe ${probes.length}`);
+          if (answer.status === 201) probes.push(answer.body.data.id);
+          else expect(answer.status).toBe(503);
+          return answer.status === 503;
+        },
+        { what: 'a create to be refused', timeoutMs: 60_000, everyMs: 0 },
+      );
+      await waitForReadiness({ resources: 'down' });
+      // The next files of its own log: it panics, and does not come up without room.
+      await waitUntil(async () => (await db.query('select pg_switch_wal()').catch(() => 'gone')) === 'gone', {
+        what: 'PostgreSQL to find no room for its log',
+      });
+      await waitForReadiness({ status: 503, auth: 'down', resources: 'down', webhooks: 'down' });
+      disk.free();
+      // As an init system does.
+      if (!postgres.isRunning()) await postgres.restart();
+      await waitForReadiness(allReady);
+      const ids = [...(await run.done), ...probes];
+      expect(await watched.tally(ids)).toMatchObject({ ...whole(ids.length), repeats: 0 });
+    }, 120_000);
+  },
+);

@@ -1,0 +1,98 @@
+import { describeWith, type Network, type Program, type Receiver, startNetwork, startReceiver } from '@rms/testkit';
+import pg from 'pg';
+import { openSettings } from '../api/suites/all.ts';
+import { type Gate, gateOf } from './gate.ts';
+import { holdTable } from './held-table.ts';
+import { seededRandom } from './seeded.ts';
+import { inFlightLimit, watchWorkspace, whole } from './watched.ts';
+import { startWriteRun } from './write-run.ts';
+
+/** Each stage has so many creates of its own, so that there is something under way in it. */
+const writes = 150;
+
+describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed again and again', () => {
+  const random = seededRandom();
+  let network: Network;
+  let second: Program;
+  let receiver: Receiver;
+  let gate: Gate;
+  let db: pg.Pool;
+
+  beforeAll(async () => {
+    network = await startNetwork({ env: openSettings });
+    second = (await network.moreWebhooks()).program;
+    receiver = await startReceiver({ path: '' });
+    gate = gateOf(receiver);
+    db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
+  }, 120_000);
+  afterAll(async () => {
+    await db?.end();
+    await receiver?.close();
+    await network?.stop();
+  }, 60_000);
+
+  test('two instances, during fan-out, sending and recording: nothing is lost, and only what was in flight comes again', async () => {
+    const watched = await watchWorkspace(network, receiver, db);
+    const victim = () => (random() < 0.5 ? network.services.webhooks : second);
+    const killed: Program[] = [];
+    const kill = async () => {
+      const one = victim();
+      await one.kill();
+      killed.push(one);
+      return one;
+    };
+    const run = (name: string) => startWriteRun(watched.client, writes, name);
+
+    const feeds = await holdTable(db, 'webhooks.feeds', 'insert into webhooks.feeds');
+    const duringFanOut = run('fan-out');
+    await feeds.waitForWriters(2);
+    const first = await kill();
+    await feeds.release();
+    await first.restart();
+
+    await watched.waitForArrivals(writes);
+    gate.close();
+    const duringSending = run('sending');
+    // More than one instance has under way: both have some.
+    await gate.waitForHeld(inFlightLimit + 1 + Math.floor(random() * 10));
+    const next = await kill();
+    gate.open();
+    await next.restart();
+
+    await watched.waitForArrivals(2 * writes);
+    gate.close();
+    const duringRecording = run('recording');
+    await gate.waitForHeld(inFlightLimit + 1);
+    const log = await holdTable(db, 'webhooks.delivery_log', 'all_attempts');
+    gate.open();
+    await log.waitForWriters(2);
+    const last = await kill();
+    await log.release();
+    await last.restart();
+
+    const ids = [duringFanOut, duringSending, duringRecording].map(({ done }) => done);
+    const created = (await Promise.all(ids)).flat();
+    const tally = await watched.tally(created);
+    expect(tally).toMatchObject(whole(3 * writes));
+    expect(tally.mostRepeats).toBeLessThanOrEqual(killed.length);
+    expect(tally.repeats).toBeGreaterThan(0);
+    expect(tally.repeats).toBeLessThanOrEqual(killed.length * inFlightLimit);
+  }, 150_000);
+
+  test('the only instance, at random moments: nothing is lost, and only what was in flight comes again', async () => {
+    expect(await second.terminate()).toBe(0);
+    const watched = await watchWorkspace(network, receiver, db);
+    const run = startWriteRun(watched.client, writes, 'alone');
+    const kills = 2;
+    for (let i = 0; i < kills; i += 1) {
+      const moment = Math.floor(((i + random()) / kills) * writes * 0.8);
+      await watched.waitForArrivals(moment);
+      await network.services.webhooks.kill();
+      await network.services.webhooks.restart();
+    }
+    const tally = await watched.tally(await run.done);
+    expect(tally).toMatchObject(whole(writes));
+    expect(tally.mostRepeats).toBeLessThanOrEqual(kills);
+    expect(tally.repeats).toBeLessThanOrEqual(kills * inFlightLimit);
+  }, 150_000);
+});

@@ -1,0 +1,108 @@
+import {
+  describeWith,
+  type Network,
+  type Program,
+  type Receiver,
+  startNetwork,
+  startReceiver,
+  waitUntil,
+} from '@rms/testkit';
+import pg from 'pg';
+import { openSettings } from '../api/suites/all.ts';
+import { type Gate, gateOf } from './gate.ts';
+import { holdTable } from './held-table.ts';
+import { inFlightLimit, watchWorkspace, whole } from './watched.ts';
+import { startWriteRun, type WriteRun } from './write-run.ts';
+
+const feedStatement = 'insert into webhooks.feeds';
+
+describeWith(['redis', 'kafka'], 'Invariant 1: work that moves from one instance of webhooks to another', () => {
+  let network: Network;
+  let receiver: Receiver;
+  let gate: Gate;
+  let db: pg.Pool;
+  let flooding: WriteRun | undefined;
+
+  beforeAll(async () => {
+    network = await startNetwork({ env: openSettings });
+    receiver = await startReceiver({ path: '' });
+    gate = gateOf(receiver);
+    db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
+  }, 120_000);
+  afterEach(() => flooding?.stop());
+  afterAll(async () => {
+    await db?.end();
+    await receiver?.close();
+    await network?.stop();
+  }, 60_000);
+
+  test('an instance is paused past its leases and goes on: another has delivered; late results decide nothing, and what had waited is not sent', async () => {
+    const watched = await watchWorkspace(network, receiver, db);
+    const paused = network.services.webhooks;
+    const creates = 4 * inFlightLimit;
+    gate.close();
+    const run = startWriteRun(watched.client, creates, 'paused');
+    // As many are in flight as may be, and some wait behind them.
+    await gate.waitForHeld(inFlightLimit);
+    paused.pause();
+    // What the first instance has sent waits until it goes on; the second one is answered at once.
+    gate.openForNew();
+    const ids = await run.done;
+    await network.moreWebhooks();
+    const taken = async () =>
+      (await db.query('select from webhooks.delivery_log where workspace_id = $1', [watched.workspaceId])).rowCount;
+    await waitUntil(async () => (await taken()) === creates, { what: 'the other to deliver all', timeoutMs: 60_000 });
+    gate.open((_, index) => (index % 2 === 0 ? 200 : 500));
+    paused.resume();
+    const late = async () =>
+      (
+        await db.query(
+          'select from webhooks.delivery_log where workspace_id = $1 and jsonb_array_length(attempts) = 2',
+          [watched.workspaceId],
+        )
+      ).rowCount;
+    await waitUntil(async () => (await late()) === inFlightLimit, { what: 'the late results', timeoutMs: 30_000 });
+    expect(await watched.tally(ids)).toMatchObject({ ...whole(creates), repeats: inFlightLimit, mostRepeats: 1 });
+  }, 150_000);
+
+  test('instances join and leave while fan-out is in the middle of batches: nothing is lost or repeated, and the feed is whole', async () => {
+    const watched = await watchWorkspace(network, receiver, db);
+    /** Creates go on until it is stopped, so that every instance has something to do whenever it is looked at. */
+    const flood = (name: string) => {
+      flooding = startWriteRun(watched.client, Number.POSITIVE_INFINITY, name, 2);
+      return flooding;
+    };
+    /** Until each of so many instances is in the middle of a batch. */
+    const inTheMiddle = async (instances: number, meanwhile: () => Promise<void>) => {
+      const feeds = await holdTable(db, 'webhooks.feeds', feedStatement);
+      await feeds.waitForWriters(instances);
+      await meanwhile();
+      await feeds.release();
+    };
+    const run = flood('moved');
+    let third: Program | undefined;
+    await inTheMiddle(2, async () => {
+      third = (await network.moreWebhooks()).program;
+    });
+    let leaving: Promise<number | null> | undefined;
+    await inTheMiddle(3, async () => {
+      leaving = third?.terminate();
+    });
+    expect(await leaving).toBe(0);
+    run.stop();
+    const ids = await run.done;
+    expect(await watched.tally(ids)).toMatchObject({ ...whole(ids.length), repeats: 0 });
+
+    const again = flood('killed');
+    await third?.restart();
+    await inTheMiddle(3, async () => {
+      await third?.kill();
+    });
+    again.stop();
+    ids.push(...(await again.done));
+    const after = await watched.tally(ids);
+    expect(after).toMatchObject(whole(ids.length));
+    expect(after.mostRepeats).toBeLessThanOrEqual(1);
+    expect(after.repeats).toBeLessThanOrEqual(inFlightLimit);
+  }, 150_000);
+});
