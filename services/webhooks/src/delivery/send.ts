@@ -14,6 +14,8 @@ export interface Outgoing {
 }
 
 const responseLimitBytes = 16 * 1024;
+/** Each costs its parsing; without an end of them the processor would do nothing else. */
+const hintsLimit = 16;
 const userAgent = 'rms-webhooks/0.1';
 /** Of an answer's headers the log keeps so many, each so long at most. */
 const headersKept = 64;
@@ -40,7 +42,13 @@ export async function send(
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), attemptTimeoutMs);
   const { origin, pathname, search } = new URL(url);
-  const options = { origin, path: pathname + search, method: 'POST' as const, body, headers, signal: abort.signal };
+  let hints = 0;
+  const onInfo = () => {
+    hints += 1;
+    if (hints > hintsLimit) abort.abort(new Error(`more than ${hintsLimit} answers of 1xx`));
+  };
+  const path = pathname + search;
+  const options = { origin, path, method: 'POST' as const, body, headers, signal: abort.signal, onInfo };
   const { watch, begun } = watchRequest(() => agent.request(options));
   let firstByteMs: number | undefined;
   const result = (answer: Pick<AttemptResult, 'statusCode' | 'error'> & Partial<AttemptResult>): AttemptResult => ({
@@ -103,6 +111,10 @@ async function readStart(body: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** Of Node, and of OpenSSL's verdicts on certificates. */
+const tlsCode =
+  /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|DEPTH_|SELF_SIGNED|UNABLE_TO|ERROR_IN_C|INVALID_|PATH_LENGTH|HOSTNAME_)/;
+
 /**
  * A short class and text, which the delivery log shows.
  * @param cause a connection that ends in the middle is all that the error tells: an endpoint that wants no certificate of
@@ -116,6 +128,8 @@ function describe(error: unknown, cause?: Error): string {
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect: timed out';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns: the name does not resolve';
   if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/.test(code)) return `connect: ${code}`;
-  if (/^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code)) return `tls: ${code}`;
+  if (tlsCode.test(code)) return `tls: ${code}`;
+  // An answer that HTTP does not allow to that request, such as 101.
+  if (code === 'ERR_ASSERTION') return 'connection: an answer out of turn';
   return `connection: ${code || message.slice(0, 200)}`;
 }
