@@ -6,7 +6,7 @@ import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
 import { type AttemptResult, type DeliveryJob, leaseMs, startWithinMs } from './job.ts';
-import { freeLanes, giveBack, leaseDue, releaseLeases } from './lease-queries.ts';
+import { freeLanes, giveBack, leaseDue, partOfBatch, releaseLeases } from './lease-queries.ts';
 import { failDeliveries, type Recording, recordAttempts } from './record-queries.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
@@ -35,11 +35,15 @@ export interface DeliveryEngine {
   wake(): void;
 }
 
-const limits = { inFlight: 32, inFlightOfWorkspace: 512, jobs: 5_000 };
+const limits = { inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 2_440 };
 const bytesLimit = 128 * 1024 * 1024;
 const claimBatch = 200;
 const pollMs = 1_000;
 const recordAgainMs = 500;
+/** A look at the queue that took longer and found nothing is followed by a rest. */
+const costlyMs = 20;
+/** Lanes are looked through for this part of the time at most. */
+const timeForLanes = 1 / 20;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
@@ -73,8 +77,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const release = (jobs: readonly DeliveryJob[]) =>
     giveBack(pool, jobs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for the end of their lease'));
 
-  /** To whichever instance has the key; this one passes over their webhook for a while. */
-  const releaseUnsigned = coalesce(
+  /** Jobs that this instance does not attempt though it has taken them; they are due for whoever does. */
+  const releaseTogether = coalesce(
     async (jobs: DeliveryJob[]) => {
       await release(jobs);
       return jobs.map(() => undefined);
@@ -83,20 +87,23 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   );
 
   const attempt = async (job: DeliveryJob): Promise<Outcome> => {
-    // Its lease could end while the attempt is under way: left for whoever claims it next.
-    if (stopping || performance.now() - job.leasedAtMs > startWithinMs) return notAttempted;
     try {
       const { endpoint, webhookId } = job;
-      const signer = signerOf(job);
+      // Its lease could end while the attempt is under way.
+      const tooLate = stopping || performance.now() - job.leasedAtMs > startWithinMs;
+      // Without the key: this instance passes over the webhook for a while, and another one may have it.
+      const signer = tooLate ? undefined : signerOf(job);
       if (!signer) {
-        await releaseUnsigned(job);
+        await releaseTogether(job);
         return notAttempted;
       }
       const outgoing = { ...job, url: endpoint.url };
       const result = await send(agents.of(webhookId, endpoint), signer, outgoing);
       const settlement = settle(job, result);
       await recordSurely({ job, result, settlement });
-      await health.note(job, settlement);
+      await health.note(job, settlement).catch((err: unknown) => {
+        log.warn({ err, webhook_id: webhookId, request_id: job.requestId }, 'the state of an endpoint was not written');
+      });
       if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
       // Whatever is next in its lane is due now.
       else if (job.ordered) sleeper.wake();
@@ -132,27 +139,35 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     if (untaken.length > 0) void release(untaken);
   };
 
-  const room = () => (queues.bytes < bytesLimit ? Math.max(0, limits.jobs - queues.size) : 0);
+  const room = () => (queues.bytes < bytesLimit ? Math.max(0, limits.inFlightOfAll + limits.waiting - queues.size) : 0);
 
+  /** The webhook where the last batch has ended. */
+  let last = '';
   const lease = (limit: number) =>
     inTransaction(pool, async (tx) => {
-      const found = await leaseDue(tx, limit, [...queues.full(), ...unsignable()]);
+      const { ofWebhooks, fullWorkspaces } = queues.places(partOfBatch(limit));
+      const places = { ...ofWebhooks, ...Object.fromEntries(unsignable().map((id) => [id, 0])) };
+      const found = await leaseDue(tx, { limit, after: last, places, fullWorkspaces });
       if (found.lost.length > 0) await failDeliveries(tx, found.lost);
+      last = found.last ?? last;
       return found;
     });
 
-  const untilNext = async (signal: AbortSignal) => {
+  /** @param tookMs how long it took to find nothing */
+  const untilNext = async (tookMs: number, signal: AbortSignal) => {
+    if (tookMs > costlyMs) await abortableDelay(Math.min(tookMs, pollMs), signal);
     const probeAtMs = queues.nextProbeAtMs();
     if (probeAtMs !== undefined) sleeper.wakeAt(Date.now() + Math.max(0, probeAtMs - performance.now()));
     await sleeper.sleep(pollMs, signal);
   };
 
-  let lanesFreedAtMs = Number.NEGATIVE_INFINITY;
+  let lanesDueAtMs = Number.NEGATIVE_INFINITY;
   /** However much there is to lease, and however often it is woken. */
   const freeLanesNowAndThen = async () => {
-    if (performance.now() - lanesFreedAtMs < pollMs) return;
+    const beganAtMs = performance.now();
+    if (beganAtMs < lanesDueAtMs) return;
     await freeLanes(pool);
-    lanesFreedAtMs = performance.now();
+    lanesDueAtMs = beganAtMs + Math.max(pollMs, (performance.now() - beganAtMs) / timeForLanes);
   };
 
   return {
@@ -166,10 +181,11 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       while (!signal.aborted) {
         await freeLanesNowAndThen();
         const limit = Math.min(claimBatch, room());
+        const beganAtMs = performance.now();
         const { jobs, leased } = limit > 0 ? await lease(limit) : { jobs: [], leased: 0 };
         deliver(jobs);
         // A webhook gets a part of a batch: there may be more as long as anything comes.
-        if (leased === 0) await untilNext(signal);
+        if (leased === 0) await untilNext(performance.now() - beganAtMs, signal);
       }
       stopping = true;
       // What is queued is given back; what is under way ends within an attempt's time.

@@ -18,15 +18,11 @@ const kept =
 /** Of the lanes of deliveries that end, as `ended`: the first of those that wait. */
 const freed = `
         update webhooks.deliveries as d set due_at = now()
-          from (
-                 select distinct on (next.webhook_id, next.resource_id) next.workspace_id, next.environment, next.id
-                   from ended as e
-                   join webhooks.deliveries as next
-                     on next.ordered and next.webhook_id = e.webhook_id and next.resource_id = e.resource_id
-                    and next.due_at is null
-                  where e.ordered
-                  order by next.webhook_id, next.resource_id, next.sequence, next.id
-               ) as next
+          from (select distinct webhook_id, resource_id from ended where ordered) as lane
+         cross join lateral (
+               select workspace_id, environment, id from webhooks.deliveries
+                where ordered and webhook_id = lane.webhook_id and resource_id = lane.resource_id and due_at is null
+                order by sequence, id limit 1) as next
          where d.workspace_id = next.workspace_id and d.environment = next.environment and d.id = next.id
            and d.due_at is null`;
 
@@ -154,9 +150,19 @@ function valuesOf(recordings: readonly Recording[]): unknown[] {
     recordings.map(({ job }) => job.environment),
     recordings.map(({ job }) => job.id),
     recordings.map(({ job }) => job.lease),
-    recordings.map(({ result }) => JSON.stringify(toLoggedAttempt(result))),
+    recordings.map(({ result }) => toJson(toLoggedAttempt(result))),
     recordings.map(({ settlement }) => settlement.status),
     recordings.map(({ settlement }) => settlement.dueInMs ?? null),
     recordings.map(({ job }) => job.tries + 1),
   ];
+}
+
+/**
+ * As PostgreSQL's JSON takes it: it holds no NUL, nor half of a character, which an endpoint's texts may have once they are
+ * cut. One that it does not take would stop all that are written with it.
+ */
+function toJson(value: object): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'string' ? part.replaceAll('\0', '\ufffd').toWellFormed() : part,
+  );
 }

@@ -85,13 +85,8 @@ export async function send(
 
 function headerPairs(headers: Record<string, string | string[] | undefined>): HeaderPair[] {
   return Object.entries(headers)
-    .flatMap(([name, value]) => [value ?? []].flat().map((one): HeaderPair => [name, clean(one)]))
+    .flatMap(([name, value]) => [value ?? []].flat().map((one): HeaderPair => [name, one.slice(0, headerLimit)]))
     .slice(0, headersKept);
-}
-
-/** PostgreSQL's JSON holds no NUL. */
-function clean(value: string): string {
-  return value.slice(0, headerLimit).replaceAll('\0', '\ufffd');
 }
 
 /** Reads the whole answer, so that the connection can be used again, and keeps its start. */
