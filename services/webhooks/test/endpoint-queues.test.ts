@@ -39,7 +39,7 @@ const failing: Outcome = { durationMs: 5, health: 'failing' };
 const roomy = { inFlight: 2, inFlightOfWorkspace: 1_000, inFlightOfAll: 10_000, waiting: 1_000 };
 /** Webhooks that can take nothing. */
 const fullOf = (queues: EndpointQueues) =>
-  Object.entries(queues.places(1).ofWebhooks).flatMap(([id, places]) => (places === 0 ? id : []));
+  Object.entries(queues.places().ofWebhooks).flatMap(([id, places]) => (places === 0 ? id : []));
 
 test('attempts of one webhook beyond its limit wait, and start as others finish', () => {
   const queues = new EndpointQueues(roomy);
@@ -239,7 +239,7 @@ describe('a workspace', () => {
     expect(queues.offer(first)).toBe('start');
     const { taken } = offerMany(queues, 'ws_1', 40, 1);
     expect(taken).toHaveLength(8);
-    expect(queues.places(1).fullWorkspaces).toEqual(['ws_1']);
+    expect(queues.places().fullWorkspaces).toEqual(['ws_1']);
     let job = first;
     const roomAgain: boolean[] = [];
     while (queues.size > 0) {
@@ -249,7 +249,7 @@ describe('a workspace', () => {
     }
     // Seven, six, and then no more than half of what is left.
     expect(roomAgain.indexOf(true)).toBe(2);
-    expect(queues.places(1).fullWorkspaces).toEqual([]);
+    expect(queues.places().fullWorkspaces).toEqual([]);
   });
 });
 

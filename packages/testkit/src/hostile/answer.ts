@@ -41,8 +41,8 @@ export function answer(behaviour: Behaviour, exchange: Exchange): void {
       break;
     case 'raw':
       socket.write(Buffer.from(behaviour.bytes, 'base64'), () => {
-        if (behaviour.then === 'end') socket.end();
-        if (behaviour.then === 'reset') socket.resetAndDestroy();
+        if (behaviour.connection === 'end') socket.end();
+        if (behaviour.connection === 'reset') socket.resetAndDestroy();
       });
       break;
     case 'reset':

@@ -13,8 +13,8 @@ export type Behaviour =
   | { readonly kind: 'huge head'; readonly bytes: number }
   /** 103 again and again, as fast as it is taken; the answer never comes. */
   | { readonly kind: 'endless hints' }
-  /** Exactly these bytes (base64), and then what is said. */
-  | { readonly kind: 'raw'; readonly bytes: string; readonly then: 'keep' | 'end' | 'reset' }
+  /** Exactly these bytes (base64), and after them what is said of the connection. */
+  | { readonly kind: 'raw'; readonly bytes: string; readonly connection: 'keep' | 'end' | 'reset' }
   /** RST in place of an answer. */
   | { readonly kind: 'reset' }
   /** 200 once the head is there; the rest of the request is never read. */

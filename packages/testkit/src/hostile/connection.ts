@@ -33,6 +33,7 @@ export function serve(socket: Socket, { plan, write }: Shared): void {
   readRequests(socket, {
     onFirstByte() {
       if (closesOnReuse) socket.resetAndDestroy();
+      return !closesOnReuse;
     },
     onHead(head) {
       const behaviour = behaviourOf(head.path);

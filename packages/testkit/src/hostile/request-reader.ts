@@ -8,9 +8,9 @@ export interface RequestHead {
 }
 
 export interface RequestHandlers {
-  /** The first bytes of a request are there. */
-  onFirstByte(): void;
-  /** Its head is there. Answers whether it is to be read to its end; if not, nothing more is read. */
+  /** The first bytes of a request are there. Answers whether to go on. */
+  onFirstByte(): boolean;
+  /** Its head is there. Answers whether to go on; if not, nothing more is read. */
   onHead(head: RequestHead): boolean;
   onRequest(head: RequestHead, body: Buffer): void;
 }
@@ -22,7 +22,7 @@ export function readRequests(socket: Duplex, { onFirstByte, onHead, onRequest }:
   let buffered = Buffer.alloc(0);
   let head: RequestHead | undefined;
   socket.on('data', (chunk: Buffer) => {
-    if (buffered.length === 0 && !head) onFirstByte();
+    if (buffered.length === 0 && !head && !onFirstByte()) return;
     buffered = Buffer.concat([buffered, chunk]);
     for (;;) {
       if (!head) {

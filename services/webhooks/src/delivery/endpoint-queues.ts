@@ -21,7 +21,7 @@ export interface Next {
 
 /** What could be taken now. */
 export interface Places {
-  /** Webhooks that can take so many jobs only; 0: none. */
+  /** How many jobs webhooks can take, of which anything is known. */
   readonly ofWebhooks: Readonly<Record<string, number>>;
   /** Workspaces none of whose webhooks can take anything. */
   readonly fullWorkspaces: readonly string[];
@@ -110,13 +110,13 @@ export class EndpointQueues {
     return { start, giveBack, roomAgain: queueHasRoom || workspaceHasRoom };
   }
 
-  /** What could be taken now; of webhooks those that could take less than `many` jobs. */
-  places(many: number): Places {
+  /** What could be taken now. */
+  places(): Places {
     const ofWebhooks: Record<string, number> = {};
     for (const [id, queue] of this.#queues) {
       const places = this.#placesOf(queue);
       if (places < 1) queue.overflowed = true;
-      if (places < many) ofWebhooks[id] = places;
+      ofWebhooks[id] = places;
     }
     for (const id of this.#tripped) {
       if (this.#queues.has(id)) continue;

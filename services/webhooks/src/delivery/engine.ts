@@ -6,7 +6,7 @@ import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
 import { type AttemptResult, type DeliveryJob, leaseMs, startWithinMs } from './job.ts';
-import { freeLanes, giveBack, leaseDue, partOfBatch, releaseLeases } from './lease-queries.ts';
+import { freeLanes, giveBack, leaseDue, releaseLeases } from './lease-queries.ts';
 import { failDeliveries, type Recording, recordAttempts } from './record-queries.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
@@ -145,7 +145,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   let last = '';
   const lease = (limit: number) =>
     inTransaction(pool, async (tx) => {
-      const { ofWebhooks, fullWorkspaces } = queues.places(partOfBatch(limit));
+      const { ofWebhooks, fullWorkspaces } = queues.places();
       const places = { ...ofWebhooks, ...Object.fromEntries(unsignable().map((id) => [id, 0])) };
       const found = await leaseDue(tx, { limit, after: last, places, fullWorkspaces });
       if (found.lost.length > 0) await failDeliveries(tx, found.lost);

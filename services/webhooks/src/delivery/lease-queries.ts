@@ -34,7 +34,10 @@ export interface LeaseOptions {
   readonly limit: number;
   /** Begins with the webhooks after this id, and ends with those up to it; empty: from the first on. */
   readonly after: string;
-  /** Webhooks that can take less than their part of the batch, with how many they can take; 0: they are passed over. */
+  /**
+   * How many deliveries webhooks can take; 0: they are passed over. Others take their part of the batch, unless what is due
+   * first is a retry: then they seem to fail.
+   */
   readonly places: Readonly<Record<string, number>>;
   /** Workspaces that are passed over. */
   readonly fullWorkspaces: readonly string[];
@@ -50,8 +53,11 @@ export interface Leased {
   readonly last: string | undefined;
 }
 
+/** An endpoint that fails gets one attempt at once, behind which one delivery may wait. */
+const placesAtFailing = 2;
+
 /** How many deliveries of one webhook a batch may hold: no webhook takes more than a quarter of it. */
-export function partOfBatch(limit: number): number {
+function partOfBatch(limit: number): number {
   return Math.max(1, Math.floor(limit / 4));
 }
 
@@ -68,24 +74,24 @@ export async function leaseDue(tx: Queryable, { limit, after, places, fullWorksp
   const { rows } = await tx.query<DueRow>({
     name: 'deliveries-lease',
     text: `
-      with recursive ahead (webhook_id, workspace_id) as (
-        (select webhook_id, workspace_id from webhooks.deliveries where webhook_id > $3 order by webhook_id limit 1)
+      with recursive ahead (webhook_id, workspace_id, tries) as (
+        (select webhook_id, workspace_id, tries from webhooks.deliveries where webhook_id > $3 order by webhook_id, due_at limit 1)
         union all
-        select next.webhook_id, next.workspace_id
+        select next.webhook_id, next.workspace_id, next.tries
           from ahead as p
          cross join lateral (
-               select webhook_id, workspace_id from webhooks.deliveries
-                where webhook_id > p.webhook_id order by webhook_id limit 1) as next
-      ), behind (webhook_id, workspace_id) as (
-        (select webhook_id, workspace_id from webhooks.deliveries where webhook_id <= $3 order by webhook_id limit 1)
+               select webhook_id, workspace_id, tries from webhooks.deliveries
+                where webhook_id > p.webhook_id order by webhook_id, due_at limit 1) as next
+      ), behind (webhook_id, workspace_id, tries) as (
+        (select webhook_id, workspace_id, tries from webhooks.deliveries where webhook_id <= $3 order by webhook_id, due_at limit 1)
         union all
-        select next.webhook_id, next.workspace_id
+        select next.webhook_id, next.workspace_id, next.tries
           from behind as p
          cross join lateral (
-               select webhook_id, workspace_id from webhooks.deliveries
-                where webhook_id > p.webhook_id and webhook_id <= $3 order by webhook_id limit 1) as next
+               select webhook_id, workspace_id, tries from webhooks.deliveries
+                where webhook_id > p.webhook_id and webhook_id <= $3 order by webhook_id, due_at limit 1) as next
       ), pending as (
-        select webhook_id, coalesce(($4::jsonb ->> webhook_id)::integer, $2) as places
+        select webhook_id, coalesce(($4::jsonb ->> webhook_id)::integer, case tries when 0 then $2::integer else $7::integer end) as places
           from (select * from ahead union all select * from behind) as p
          where workspace_id <> all($5::text[])
       ), due as (
@@ -94,7 +100,7 @@ export async function leaseDue(tx: Queryable, { limit, after, places, fullWorksp
          cross join lateral (
                select workspace_id, environment, id from webhooks.deliveries
                 where webhook_id = p.webhook_id and due_at <= now()
-                order by due_at limit least(p.places, $2) for update skip locked) as d
+                order by due_at limit least(p.places, $2::integer) for update skip locked) as d
          where p.places > 0
          limit $1
       ), leased as (
@@ -109,7 +115,7 @@ export async function leaseDue(tx: Queryable, { limit, after, places, fullWorksp
         from leased as l
         left join webhooks.webhooks as w
                on w.workspace_id = l.workspace_id and w.environment = l.environment and w.id = l.webhook_id`,
-    values: [limit, partOfBatch(limit), after, JSON.stringify(places), fullWorkspaces, leaseMs],
+    values: [limit, partOfBatch(limit), after, JSON.stringify(places), fullWorkspaces, leaseMs, placesAtFailing],
   });
   const events = rows.length === 0 ? undefined : await readEvents(tx, rows);
   const jobs: DeliveryJob[] = [];
