@@ -100,6 +100,7 @@ describe('what hostile receivers leave behind', () => {
       return heapUsed + external;
     };
     const before = used();
+    const openBefore = await receiver.connections();
     let most = 0;
     const watch = setInterval(() => {
       most = Math.max(most, used() - before);
@@ -111,7 +112,7 @@ describe('what hostile receivers leave behind', () => {
     expect(new Set(log.map(({ attempts }) => attempts[0]?.responseBody.length))).toEqual(new Set([16 * 1024]));
     // All of them together less than one of the bodies has.
     expect(most).toBeLessThan(100 * mebibyte);
-    await waitUntil(async () => (await receiver.connections()) === 0, { what: 'its connections to be closed' });
+    await waitUntil(async () => (await receiver.connections()) <= openBefore, { what: 'its connections to be closed' });
   });
 
   test('one that accepts no connection is a failure to connect', async () => {
