@@ -1,10 +1,11 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type HostileReceiver, startHostileReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 import { wholeLogOf } from './whole-log.ts';
 
 const mebibyte = 1024 * 1024;
+const minutesMs = (minutes: number) => minutes * 60_000;
 
 describe('what hostile receivers leave behind', () => {
   let rms: Webhooks;
@@ -18,9 +19,10 @@ describe('what hostile receivers leave behind', () => {
     await rms?.stop();
   });
 
-  const subscribe = async (tenant: Tenant, path: string, retries = 0) => {
+  const subscribe = async (tenant: Tenant, path: string, retries = 0, delayMs = 10) => {
     const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url(path), events: ['*'] });
-    const retryPolicy = { maxRetries: retries, initialDelay: durationFromMs(10), maxDelay: durationFromMs(10) };
+    const delay = durationFromMs(delayMs);
+    const retryPolicy = { maxRetries: retries, initialDelay: delay, maxDelay: delay };
     await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', retryPolicy });
     return webhook?.id ?? '';
   };
@@ -50,6 +52,44 @@ describe('what hostile receivers leave behind', () => {
     expect(attemptOf(halfId)?.responseBody).toEqual(new Uint8Array(Buffer.from('b'.repeat(16_383))));
     expect(attemptOf(fineId)?.statusCode).toBe(200);
     expect(receiver.requests('/fine')).toHaveLength(20);
+  });
+
+  test('Retry-After is waited for up to a day, and nothing less than the policy says', async () => {
+    const tenant = newTenant();
+    const policy = minutesMs(5);
+    const inTwoHours = new Date(Date.now() + minutesMs(120)).toUTCString();
+    const asked: [status: number, retryAfter: string, delayMs: number][] = [
+      [503, '7200', minutesMs(120)],
+      [429, inTwoHours, minutesMs(120)],
+      [503, '99999999999999999999', minutesMs(24 * 60)],
+      [429, '1', policy],
+      [503, '-7200', policy],
+      [429, 'soon', policy],
+      [503, '7200, 1', policy],
+      [429, 'Wed, 21 Oct 2015 07:28:00 GMT', policy],
+      [500, '7200', policy],
+    ];
+    const ids: string[] = [];
+    for (const [i, [status, retryAfter]] of asked.entries()) {
+      await receiver.behave(`/later/${i}`, { kind: 'answer', status, headers: { 'retry-after': retryAfter } });
+      ids.push(await subscribe(tenant, `/later/${i}`, 1, policy));
+    }
+    await rms.publish(newEvent(tenant));
+    const log = await waitUntil(
+      async () => {
+        const retrying = await rms.list(tenant, { status: DeliveryStatus.RETRYING });
+        return retrying.length === asked.length && retrying;
+      },
+      { what: 'the first attempts' },
+    );
+    for (const [i, [status, retryAfter, delayMs]] of asked.entries()) {
+      const delivery = log.find(({ webhookId }) => webhookId === ids[i]);
+      const [attempt] = delivery?.attempts ?? [];
+      if (!delivery?.nextAttemptTime || !attempt?.startTime) throw new Error(`${status} ${retryAfter} has no retry`);
+      const waitsMs = timestampMs(delivery.nextAttemptTime) - timestampMs(attempt.startTime);
+      // A tenth is jitter, or the time that the attempt took.
+      expect([retryAfter, Math.round(waitsMs / delayMs)]).toEqual([retryAfter, 1]);
+    }
   });
 
   test('a connection that ends just as it is used again costs an attempt, and loses nothing', async () => {

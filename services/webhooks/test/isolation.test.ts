@@ -102,7 +102,6 @@ describe('dead endpoints with a large backlog, in one instance', () => {
     const [taken] = await query<{ unused: number }>(
       `select sum(lease - jsonb_array_length(attempts))::integer as unused from webhooks.deliveries where tries > 0`,
     );
-    console.log(taken, leased);
     expect(taken?.unused).toBeLessThan(jobsLimit);
 
     for (const { tenant, id, path } of healthy) {
