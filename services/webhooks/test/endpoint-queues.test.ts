@@ -140,8 +140,11 @@ describe('a failing webhook', () => {
     queues.finished(last, failing);
     const probeAtMs = queues.nextProbeAtMs() ?? 0;
     expect(probeAtMs).toBeGreaterThanOrEqual(400);
+    expect(queues.places().ofWebhooks).toEqual({ a: 0 });
     nowMs = probeAtMs;
     expect(queues.nextProbeAtMs()).toBeUndefined();
+    // No more than it takes: what is leased beyond that is given back, at each probe.
+    expect(queues.places().ofWebhooks).toEqual({ a: 1 });
     expect(fullOf(queues)).toEqual([]);
     const probe = jobOf('a');
     expect([probe, jobOf('a')].map((job) => queues.offer(job))).toEqual(['start', 'full']);
