@@ -1,10 +1,13 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { newId } from '@rms/ids';
 import { freePort, type HostileReceiver, startHostileReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 
 const deadOfEach = 60;
 const dueRetries = 50_000;
 const eventsOfHealthy = 60;
+/** Resources that these events are of. */
+const lanes = 12;
 /** What an instance holds at most, and what endpoints of one workspace that fail may have under way. */
 const jobsLimit = 5_000;
 const failingOfWorkspace = 256;
@@ -24,11 +27,18 @@ describe('dead endpoints with a large backlog, in one instance', () => {
 
   const query = async <T extends object>(text: string, values: unknown[] = []) =>
     (await rms.database.pool.query<T>(text, values)).rows;
-  const subscribe = async (tenant: Tenant, url: string, events: string[]) => {
+  const subscribe = async (tenant: Tenant, url: string, events: string[], ordered = false) => {
     const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events });
     const retryPolicy = { maxRetries: 5, initialDelay: durationFromMs(3_600_000), maxDelay: durationFromMs(3_600_000) };
-    await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', retryPolicy });
+    await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', ordered, retryPolicy });
     return webhook?.id ?? '';
+  };
+  const eventsOf = (tenant: Tenant) => {
+    const resourceIds = Array.from({ length: lanes }, () => newId('res'));
+    return Array.from({ length: eventsOfHealthy }, (_, i) => ({
+      ...newEvent(tenant, 'resource.created', `${i}`, resourceIds[i % lanes]),
+      sequence: BigInt(Math.floor(i / lanes) + 1),
+    }));
   };
   /** Retries of an event, due for long, so many for each webhook. */
   const makeDue = (eventId: string, webhookIds: string[], each: number) =>
@@ -45,14 +55,16 @@ describe('dead endpoints with a large backlog, in one instance', () => {
   test('delay no healthy one, of their workspace or of another, and the instance keeps its bounds', async () => {
     const tenants = Array.from({ length: 4 }, () => newTenant());
     const refusing = `http://127.0.0.1:${await freePort()}/`;
-    const healthy: { tenant: Tenant; path: string; id: string }[] = [];
+    const healthy: { path: string; id: string }[] = [];
     const hanging: string[] = [];
     const backlogs: [eventId: string, webhookIds: string[]][] = [];
     for (const [i, tenant] of tenants.entries()) {
       const old = newEvent(tenant, 'resource.deleted');
       await rms.publish(old);
-      const path = `/healthy/${i}`;
-      healthy.push({ tenant, path, id: await subscribe(tenant, receiver.url(path), ['resource.created']) });
+      for (const ordered of [false, true]) {
+        const path = `/healthy/${ordered ? 'ordered/' : ''}${i}`;
+        healthy.push({ path, id: await subscribe(tenant, receiver.url(path), ['resource.created'], ordered) });
+      }
       await receiver.behave(`/silent/${i}`, { kind: 'silent' });
       await receiver.behave(`/drip/${i}`, { kind: 'drip', part: 'head' });
       await receiver.behave(`/broken/${i}`, { kind: 'answer', status: 500 });
@@ -77,7 +89,7 @@ describe('dead endpoints with a large backlog, in one instance', () => {
     });
 
     // Fresh ones for the dead as well, so that all of it goes on while the healthy are served.
-    const events = healthy.map(({ tenant }) => Array.from({ length: eventsOfHealthy }, () => newEvent(tenant)));
+    const events = tenants.map(eventsOf);
     for (let i = 0; i < eventsOfHealthy; i += 20) {
       const fresh = tenants.map((tenant) => newEvent(tenant, 'resource.deleted'));
       await rms.publish(...events.flatMap((of) => of.slice(i, i + 20)), ...fresh);

@@ -1,7 +1,7 @@
 import { inTransaction, type Pool } from '@rms/db';
 import { newId } from '@rms/ids';
-import type { AttemptResult, DeliveryJob } from '../src/delivery/job.ts';
-import { type LeaseOptions, leaseDue } from '../src/delivery/lease-queries.ts';
+import type { AttemptResult, DeliveryJob, DeliveryRef } from '../src/delivery/job.ts';
+import { type LeaseOptions, leaseDue, leaseThese } from '../src/delivery/lease-queries.ts';
 import { failDeliveries, type Recording } from '../src/delivery/record-queries.ts';
 import { defaultRetryPolicy } from '../src/delivery/retry-policy.ts';
 import { settle } from '../src/delivery/settle.ts';
@@ -50,6 +50,8 @@ export function stepsOn(pool: Pool) {
     lease,
     /** Leases what is due. */
     claim: async (limit = 10, options: Partial<LeaseOptions> = {}) => (await lease({ limit, ...options })).jobs,
+    leaseThese: async (deliveries: readonly DeliveryRef[]) =>
+      (await inTransaction(pool, (tx) => leaseThese(tx, deliveries))).jobs,
     /** As time does. */
     endLeases: () =>
       pool.query("update webhooks.deliveries set due_at = now() - interval '1 second' where due_at is not null"),

@@ -5,8 +5,9 @@ import { abortableDelay, type Logger } from '@rms/service';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
-import { type AttemptResult, type DeliveryJob, leaseMs, startWithinMs } from './job.ts';
-import { freeLanes, giveBack, leaseDue, releaseLeases } from './lease-queries.ts';
+import { type AttemptResult, type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
+import { freeLanes } from './lane-queries.ts';
+import { giveBack, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
 import { failDeliveries, type Recording, recordAttempts } from './record-queries.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
@@ -56,7 +57,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   const record = coalesce(
     async (recordings: Recording[]) => {
-      await recordAttempts(pool, recordings);
+      const freed = await recordAttempts(pool, recordings);
+      if (freed.length > 0) track(deliverFreed(freed));
       return recordings.map(() => undefined);
     },
     { maxBatch: 500, maxInFlight: 1 },
@@ -105,8 +107,6 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         log.warn({ err, webhook_id: webhookId, request_id: job.requestId }, 'the state of an endpoint was not written');
       });
       if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
-      // Whatever is next in its lane is due now.
-      else if (job.ordered) sleeper.wake();
       return { durationMs: result.durationMs, health: healthOf(result) };
     } catch (err) {
       // The lease ends by itself, and the delivery is attempted again.
@@ -115,13 +115,12 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     }
   };
 
-  const start = (job: DeliveryJob) => {
-    const done = attempt(job).then((outcome) => {
-      underWay.delete(done);
-      follow(queues.finished(job, outcome));
-    });
+  const track = (work: Promise<void>) => {
+    const done = work.finally(() => underWay.delete(done));
     underWay.add(done);
   };
+
+  const start = (job: DeliveryJob) => track(attempt(job).then((outcome) => follow(queues.finished(job, outcome))));
 
   const follow = ({ start: following, giveBack: untaken, roomAgain }: Next) => {
     for (const job of following) start(job);
@@ -140,6 +139,23 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   };
 
   const room = () => (queues.bytes < bytesLimit ? Math.max(0, limits.inFlightOfAll + limits.waiting - queues.size) : 0);
+
+  /** What is next in its lane at once, and not when a walk through all that is due comes to it. */
+  const deliverFreed = async (freed: readonly DeliveryRef[]) => {
+    try {
+      if (stopping || room() < freed.length) return sleeper.wake();
+      const { jobs, lost } = await inTransaction(pool, async (tx) => {
+        const found = await leaseThese(tx, freed);
+        if (found.lost.length > 0) await failDeliveries(tx, found.lost);
+        return found;
+      });
+      deliver(jobs);
+      // Their ends have freed others.
+      if (lost.length > 0) sleeper.wake();
+    } catch (err) {
+      log.warn({ err }, 'the next deliveries of lanes wait for the next look at what is due');
+    }
+  };
 
   /** The webhook where the last batch has ended. */
   let last = '';

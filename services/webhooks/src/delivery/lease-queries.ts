@@ -1,6 +1,6 @@
 import type { Queryable } from '@rms/db';
 import { endpointColumns, type JobRow, toEndpoint } from './endpoint-queries.ts';
-import { type DeliveryJob, leaseMs } from './job.ts';
+import { type DeliveryJob, type DeliveryRef, leaseMs } from './job.ts';
 
 /** What an attempt needs of its event. */
 export interface JobEvent {
@@ -61,6 +61,20 @@ function partOfBatch(limit: number): number {
   return Math.max(1, Math.floor(limit / 4));
 }
 
+/** The end of a statement that leases the deliveries of its `due`, for so many milliseconds. */
+const leasing = (milliseconds: string) => `leased as (
+        update webhooks.deliveries as d
+           set due_at = now() + ${milliseconds} * interval '1 millisecond', lease = d.lease + 1
+          from due
+         where d.workspace_id = due.workspace_id and d.environment = due.environment and d.id = due.id
+        returning d.workspace_id, d.environment, d.id, d.event_id, d.webhook_id, d.resource_id, d.request_id, d.ordered,
+                  d.tries, d.lease
+      )
+      select l.*, ${endpointColumns}, coalesce(w.status = 'active', false) as active
+        from leased as l
+        left join webhooks.webhooks as w
+               on w.workspace_id = l.workspace_id and w.environment = l.environment and w.id = l.webhook_id`;
+
 /**
  * Leases deliveries that are due: retries, redeliveries, and those whose instance died with its lease. It goes from webhook
  * to webhook, so that the backlog of one is never in front of another's, beginning after the one where the last batch has
@@ -103,20 +117,41 @@ export async function leaseDue(tx: Queryable, { limit, after, places, fullWorksp
                 order by due_at limit least(p.places, $2::integer) for update skip locked) as d
          where p.places > 0
          limit $1
-      ), leased as (
-        update webhooks.deliveries as d
-           set due_at = now() + $6 * interval '1 millisecond', lease = d.lease + 1
-          from due
-         where d.workspace_id = due.workspace_id and d.environment = due.environment and d.id = due.id
-        returning d.workspace_id, d.environment, d.id, d.event_id, d.webhook_id, d.resource_id, d.request_id, d.ordered,
-                  d.tries, d.lease
-      )
-      select l.*, ${endpointColumns}, coalesce(w.status = 'active', false) as active
-        from leased as l
-        left join webhooks.webhooks as w
-               on w.workspace_id = l.workspace_id and w.environment = l.environment and w.id = l.webhook_id`,
+      ), ${leasing('$6')}`,
     values: [limit, partOfBatch(limit), after, JSON.stringify(places), fullWorkspaces, leaseMs, placesAtFailing],
   });
+  return { ...(await toLeased(tx, rows, leasedAtMs)), last: lastOf(rows, after) };
+}
+
+/** Leases these deliveries, those of them that are due and that nobody is leasing. Runs in a transaction. */
+export async function leaseThese(tx: Queryable, deliveries: readonly DeliveryRef[]): Promise<Omit<Leased, 'last'>> {
+  const leasedAtMs = performance.now();
+  const { rows } = await tx.query<DueRow>({
+    name: 'deliveries-lease-these',
+    text: `
+      with due as (
+        select d.workspace_id, d.environment, d.id
+          from webhooks.deliveries as d
+          join unnest($1::text[], $2::text[], $3::text[]) as wanted (workspace_id, environment, id)
+            on d.workspace_id = wanted.workspace_id and d.environment = wanted.environment and d.id = wanted.id
+         where d.due_at <= now()
+           for update of d skip locked
+      ), ${leasing('$4')}`,
+    values: [
+      deliveries.map(({ workspaceId }) => workspaceId),
+      deliveries.map(({ environment }) => environment),
+      deliveries.map(({ id }) => id),
+      leaseMs,
+    ],
+  });
+  return await toLeased(tx, rows, leasedAtMs);
+}
+
+async function toLeased(
+  tx: Queryable,
+  rows: readonly DueRow[],
+  leasedAtMs: number,
+): Promise<Pick<Leased, 'jobs' | 'leased' | 'lost'>> {
   const events = rows.length === 0 ? undefined : await readEvents(tx, rows);
   const jobs: DeliveryJob[] = [];
   const lost: JobRow[] = [];
@@ -125,7 +160,7 @@ export async function leaseDue(tx: Queryable, { limit, after, places, fullWorksp
     if (row.active && event) jobs.push(toJob(row, event, leasedAtMs));
     else lost.push(row);
   }
-  return { jobs, leased: rows.length, lost, last: lastOf(rows, after) };
+  return { jobs, leased: rows.length, lost };
 }
 
 /** In the order of the walk: those up to `after` come last. Ids are ASCII, which sorts here as it does there. */
@@ -177,36 +212,4 @@ export async function releaseLeases(db: Queryable): Promise<void> {
   await db.query(`
     update webhooks.deliveries set due_at = now()
      where due_at > now() and due_at <= now() + ${leaseMs} * interval '1 millisecond' and tries = 0`);
-}
-
-/**
- * Lets the first delivery of each lane go of which nothing is under way any more. The end of a delivery frees the next one
- * itself; this finds those that came while it ended. It goes from lane to lane, however many wait in each.
- */
-export async function freeLanes(db: Queryable): Promise<number> {
-  const { rowCount } = await db.query(`
-    with recursive lanes (webhook_id, resource_id) as (
-      (select webhook_id, resource_id from webhooks.deliveries
-        where due_at is null order by webhook_id, resource_id limit 1)
-      union all
-      select next.webhook_id, next.resource_id
-        from lanes as l
-       cross join lateral (
-             select webhook_id, resource_id from webhooks.deliveries
-              where due_at is null and (webhook_id, resource_id) > (l.webhook_id, l.resource_id)
-              order by webhook_id, resource_id limit 1) as next
-    )
-    update webhooks.deliveries as d set due_at = now()
-      from lanes as l
-     cross join lateral (
-           select workspace_id, environment, id from webhooks.deliveries
-            where ordered and webhook_id = l.webhook_id and resource_id = l.resource_id and due_at is null
-            order by sequence, id limit 1) as first
-     where not exists (
-           select from webhooks.deliveries as other
-            where other.ordered and other.webhook_id = l.webhook_id and other.resource_id = l.resource_id
-              and other.due_at is not null)
-       and d.workspace_id = first.workspace_id and d.environment = first.environment and d.id = first.id
-       and d.due_at is null`);
-  return rowCount ?? 0;
 }

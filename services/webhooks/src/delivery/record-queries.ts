@@ -1,7 +1,7 @@
 import type { Queryable } from '@rms/db';
 import { toLoggedAttempt } from '../log/attempt.ts';
 import type { JobRow } from './endpoint-queries.ts';
-import type { AttemptResult, DeliveryJob } from './job.ts';
+import type { AttemptResult, DeliveryJob, DeliveryRef } from './job.ts';
 import type { Settlement } from './settle.ts';
 
 /** An attempt to write down. */
@@ -29,9 +29,11 @@ const freed = `
 /**
  * Writes many attempts and what follows from them, each statement for one attempt of each delivery: a delivery that has
  * ended goes from the queue into the log. An attempt whose lease is not the last one any more is logged and decides
- * nothing; one that arrived is a success even so.
+ * nothing; one that arrived is a success even so. Answers with the deliveries that are due now since those before them in
+ * their lanes have ended.
  */
-export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<void> {
+export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<DeliveryRef[]> {
+  const freed: DeliveryRef[] = [];
   let rest = recordings;
   while (rest.length > 0) {
     const batch = new Map<string, Recording>();
@@ -40,11 +42,14 @@ export async function recordAttempts(db: Queryable, recordings: readonly Recordi
       if (batch.has(recording.job.id)) again.push(recording);
       else batch.set(recording.job.id, recording);
     }
-    const decided = await recordOneEach(db, [...batch.values()]);
+    const rows = await recordOneEach(db, [...batch.values()]);
+    const decided = new Set(rows.flatMap(({ id, decided }) => (decided ? id : [])));
     const late = [...batch.values()].filter(({ job }) => !decided.has(job.id));
     if (late.length > 0) await recordLate(db, late);
+    freed.push(...rows.filter((row) => !row.decided));
     rest = again;
   }
+  return freed;
 }
 
 const doneRows = `
@@ -54,9 +59,12 @@ const doneRows = `
 const sameDelivery = 'd.workspace_id = done.workspace_id and d.environment = done.environment and d.id = done.id';
 const withAttempt = "d.attempts || jsonb_set(done.attempt, '{number}', to_jsonb(jsonb_array_length(d.attempts) + 1))";
 
-/** Answers with the ids of those whose attempts have decided something. */
-async function recordOneEach(db: Queryable, recordings: readonly Recording[]): Promise<Set<string>> {
-  const { rows } = await db.query<{ id: string }>({
+/** Answers with those whose attempts have decided something, and with those that are freed by it. */
+async function recordOneEach(
+  db: Queryable,
+  recordings: readonly Recording[],
+): Promise<(DeliveryRef & { decided: boolean })[]> {
+  const { rows } = await db.query<DeliveryRef & { decided: boolean }>({
     name: 'deliveries-record',
     text: `
       with done as (${doneRows}
@@ -70,16 +78,19 @@ async function recordOneEach(db: Queryable, recordings: readonly Recording[]): P
                due_at = now() + done.due_in_ms * interval '1 millisecond'
           from done
          where ${sameDelivery} and done.status = 'pending' and d.lease = done.lease
-        returning d.id
+        returning d.workspace_id, d.environment, d.id
       ), logged as (
         insert into webhooks.delivery_log (${kept}, status, attempts)
         select ${kept}, status, all_attempts from ended
       ), freed as (${freed}
+        returning d.workspace_id, d.environment, d.id
       )
-      select id from ended union all select id from retried`,
+      select workspace_id as "workspaceId", environment, id, true as decided from ended
+       union all select workspace_id, environment, id, true from retried
+       union all select workspace_id, environment, id, false from freed`,
     values: valuesOf(recordings),
   });
-  return new Set(rows.map(({ id }) => id));
+  return rows;
 }
 
 /** Attempts that decide nothing any more, unless they have arrived: then the delivery has, whatever the log says. */
