@@ -1,12 +1,10 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { type Delivery, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type HostileReceiver, startHostileReceiver, waitUntil } from '@rms/testkit';
+import { leaseMs } from '../src/delivery/job.ts';
 import { type HostileCase, lateCases, promptCases } from './hostile-cases.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 import { wholeLog, wholeLogOf } from './whole-log.ts';
-
-/** An attempt has 10 seconds; so much more for a machine that is busy. */
-const graceMs = 3_000;
 
 describe('receivers that answer wrongly, hugely, slowly or never', () => {
   let rms: Webhooks;
@@ -86,7 +84,8 @@ describe('receivers that answer wrongly, hugely, slowly or never', () => {
       expect(requests.filter(({ verified }) => verified === false)).toEqual([]);
     }
     const longest = Math.max(...log.flatMap(({ attempts }) => attempts.map(({ durationMs }) => durationMs)));
-    expect(longest).toBeLessThan(10_000 + graceMs);
+    // An attempt has 10 seconds, and ends before its lease does however busy the machine is.
+    expect(longest).toBeLessThan(leaseMs);
     expect(receiver.requests(unasked)).toEqual([]);
   });
 });
