@@ -36,7 +36,7 @@ export async function run({ quick }) {
       for (const { client, claimed, times } of Object.values(open)) {
         await client.query('begin');
         const startedAtMs = performance.now();
-        const { jobs } = await leaseDue(client, atOnce, []);
+        const { jobs } = await leaseDue(client, { limit: atOnce, after: '', places: {}, fullWorkspaces: [] });
         const tookMs = performance.now() - startedAtMs;
         await client.query('rollback');
         if (jobs.length !== claimed) throw new Error(`${jobs.length} instead of ${claimed} were claimed`);

@@ -1,6 +1,8 @@
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates.ts';
 export { describeWith, type Need, type TestServer, testServer } from './describe-with.ts';
 export { freePort } from './free-port.ts';
+export type { Behaviour, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behaviour.ts';
+export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
 export { type PostgresServer, startPostgres, startPostgresAt } from './servers/postgres.ts';

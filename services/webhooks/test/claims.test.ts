@@ -64,7 +64,43 @@ describe('leases of deliveries', () => {
     await makeDue(quiet, 1);
     expect((await steps.claim(8)).map(({ webhookId }) => webhookId)).toContain(other);
     await steps.endLeases();
-    expect((await steps.claim(8, [backlogged])).map(({ webhookId }) => webhookId)).toEqual([other]);
+    expect((await steps.claim(8, { places: { [backlogged]: 0 } })).map(({ webhookId }) => webhookId)).toEqual([other]);
+  });
+
+  test('a batch begins after the webhook where the one before it has ended, and goes round', async () => {
+    const tenant = newTenant();
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i += 1) ids.push(await steps.subscribe(tenant));
+    ids.sort();
+    await makeDue(tenant, 3);
+    const batches: string[][] = [];
+    let after = '';
+    for (let i = 0; i < 5; i += 1) {
+      const leased = await steps.lease({ limit: 3, after });
+      batches.push(leased.jobs.map(({ webhookId }) => webhookId).sort());
+      after = leased.last ?? '';
+    }
+    const [one, two, three, four, five] = ids;
+    // One delivery of each webhook in turn: a quarter of three is none, and one is the least.
+    expect(batches).toEqual([
+      [one, two, three],
+      [one, four, five].sort(),
+      [two, three, four],
+      [one, two, five].sort(),
+      [three, four, five],
+    ]);
+    expect(await steps.lease({ limit: 3, after })).toMatchObject({ leased: 0, last: undefined });
+  });
+
+  test('a webhook gets as many as it can take, and one of a full workspace none', async () => {
+    const [roomy, full] = [newTenant(), newTenant()];
+    const [some, few] = [await steps.subscribe(roomy), await steps.subscribe(roomy)];
+    await steps.subscribe(full);
+    await makeDue(roomy, 5);
+    await makeDue(full, 5);
+    const { jobs } = await steps.lease({ limit: 16, places: { [few]: 2 }, fullWorkspaces: [full.workspaceId] });
+    const countOf = (id: string) => jobs.filter(({ webhookId }) => webhookId === id).length;
+    expect([countOf(some), countOf(few), jobs.length]).toEqual([4, 2, 6]);
   });
 
   test('what is given back is due at once', async () => {

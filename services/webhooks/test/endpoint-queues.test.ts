@@ -36,7 +36,10 @@ function jobOf(webhookId: string, workspaceId = 'ws_1'): DeliveryJob {
 const quick: Outcome = { durationMs: 5, health: 'arrived' };
 const slow: Outcome = { durationMs: 10_000, health: 'arrived' };
 const failing: Outcome = { durationMs: 5, health: 'failing' };
-const roomy = { inFlight: 2, inFlightOfWorkspace: 1_000, jobs: 1_000 };
+const roomy = { inFlight: 2, inFlightOfWorkspace: 1_000, inFlightOfAll: 10_000, waiting: 1_000 };
+/** Webhooks that can take nothing. */
+const fullOf = (queues: EndpointQueues) =>
+  Object.entries(queues.places().ofWebhooks).flatMap(([id, places]) => (places === 0 ? id : []));
 
 test('attempts of one webhook beyond its limit wait, and start as others finish', () => {
   const queues = new EndpointQueues(roomy);
@@ -55,7 +58,7 @@ test('a full queue takes no more, is passed over, and says when there is room ag
   queues.offer(first);
   for (let i = 0; i < 16; i += 1) expect(queues.offer(jobOf('a'))).toBe('queued');
   expect(queues.offer(jobOf('a'))).toBe('full');
-  expect(queues.full()).toEqual(['a']);
+  expect(fullOf(queues)).toEqual(['a']);
   let job = first;
   const roomAgain: boolean[] = [];
   for (let i = 0; i < 16; i += 1) {
@@ -66,11 +69,11 @@ test('a full queue takes no more, is passed over, and says when there is room ag
   // Once: when a quarter is left.
   expect(roomAgain.filter(Boolean)).toHaveLength(1);
   expect(roomAgain.indexOf(true)).toBe(11);
-  expect(queues.full()).toEqual([]);
+  expect(fullOf(queues)).toEqual([]);
 });
 
 test('one webhook cannot take all of the room', () => {
-  const queues = new EndpointQueues({ ...roomy, inFlight: 32, jobs: 100 });
+  const queues = new EndpointQueues({ ...roomy, inFlight: 32, waiting: 100 });
   const taken = Array.from({ length: 100 }, () => queues.offer(jobOf('a'))).filter((answer) => answer !== 'full');
   expect(taken.length).toBeLessThan(50);
   expect(queues.offer(jobOf('b'))).toBe('start');
@@ -126,7 +129,7 @@ describe('a failing webhook', () => {
     expect(queues.finished(last, failing)).toMatchObject({ start: [], giveBack: [waiting] });
     expect(queues.size).toBe(0);
     expect(queues.offer(jobOf('a'))).toBe('full');
-    expect(queues.full()).toEqual(['a']);
+    expect(fullOf(queues)).toEqual(['a']);
     expect(queues.offer(jobOf('b'))).toBe('start');
   });
 
@@ -137,12 +140,15 @@ describe('a failing webhook', () => {
     queues.finished(last, failing);
     const probeAtMs = queues.nextProbeAtMs() ?? 0;
     expect(probeAtMs).toBeGreaterThanOrEqual(400);
+    expect(queues.places().ofWebhooks).toEqual({ a: 0 });
     nowMs = probeAtMs;
     expect(queues.nextProbeAtMs()).toBeUndefined();
-    expect(queues.full()).toEqual([]);
+    // No more than it takes: what is leased beyond that is given back, at each probe.
+    expect(queues.places().ofWebhooks).toEqual({ a: 1 });
+    expect(fullOf(queues)).toEqual([]);
     const probe = jobOf('a');
     expect([probe, jobOf('a')].map((job) => queues.offer(job))).toEqual(['start', 'full']);
-    expect(queues.full()).toEqual(['a']);
+    expect(fullOf(queues)).toEqual(['a']);
     queues.finished(probe, quick);
     const jobs = Array.from({ length: 9 }, () => jobOf('a'));
     const atOnce = jobs.filter((job) => queues.offer(job) === 'start');
@@ -174,37 +180,86 @@ describe('a failing webhook', () => {
 });
 
 describe('a workspace', () => {
+  const offerMany = (queues: EndpointQueues, workspaceId: string, webhooks: number, each: number) => {
+    const jobs = Array.from({ length: webhooks * each }, (_, i) =>
+      jobOf(`${workspaceId}/${i % webhooks}`, workspaceId),
+    );
+    const answers = jobs.map((job) => queues.offer(job));
+    return { started: jobs.filter((_, i) => answers[i] === 'start'), taken: answers.filter((one) => one !== 'full') };
+  };
+
   test('has a limit over all its webhooks; they take turns, and other workspaces are not held up', () => {
     const queues = new EndpointQueues({ ...roomy, inFlightOfWorkspace: 3 });
-    const [a1, a2, b1] = [jobOf('a'), jobOf('a'), jobOf('b')];
-    const [b2, c1] = [jobOf('b'), jobOf('c')];
-    expect([a1, a2, b1].map((job) => queues.offer(job))).toEqual(['start', 'start', 'start']);
-    expect([b2, c1].map((job) => queues.offer(job))).toEqual(['queued', 'queued']);
+    const [a1, b1, c1] = [jobOf('a'), jobOf('b'), jobOf('c')];
+    const [a2, b2, d1, e1] = [jobOf('a'), jobOf('b'), jobOf('d'), jobOf('e')];
+    expect([a1, b1, c1].map((job) => queues.offer(job))).toEqual(['start', 'start', 'start']);
+    expect([a2, b2, d1, e1].map((job) => queues.offer(job))).toEqual(['queued', 'queued', 'queued', 'queued']);
     expect(queues.offer(jobOf('z', 'ws_2'))).toBe('start');
-    expect(queues.finished(a1, quick).start).toEqual([b2]);
-    expect(queues.finished(a2, quick).start).toEqual([c1]);
-    expect(queues.finished(b1, quick).start).toEqual([]);
+    expect(queues.finished(c1, quick).start).toEqual([d1]);
+    expect(queues.finished(d1, quick).start).toEqual([e1]);
+    expect(queues.finished(a1, quick).start).toEqual([a2]);
+    expect(queues.finished(b1, quick).start).toEqual([b2]);
+  });
+
+  test('has attempts left for one more webhook, however many of them take all that they can', () => {
+    const queues = new EndpointQueues({ inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 2_440 });
+    const { started } = offerMany(queues, 'ws_1', 100, 20);
+    expect(started.length).toBeGreaterThan(400);
+    expect(queues.offer(jobOf('late', 'ws_1'))).toBe('start');
+  });
+
+  test('leaves attempts and room to one more workspace, however many of them take all that they can', () => {
+    const limits = { inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 2_440 };
+    const queues = new EndpointQueues(limits);
+    for (let i = 0; i < 20; i += 1) offerMany(queues, `ws_${i}`, 50, 20);
+    expect(queues.size).toBeLessThan(limits.inFlightOfAll + limits.waiting);
+    expect(queues.offer(jobOf('late', 'ws_late'))).toBe('start');
+    expect(queues.offer(jobOf('late', 'ws_late'))).toBe('start');
+  });
+
+  test('gives half of its attempts at most to endpoints that fail', () => {
+    const queues = new EndpointQueues({ ...roomy, inFlightOfWorkspace: 40 });
+    const many = Array.from({ length: 60 }, (_, i) => `dead${i}`);
+    for (const id of many) {
+      const job = jobOf(id);
+      queues.offer(job);
+      queues.finished(job, failing);
+    }
+    const started = many.filter((id) => queues.offer(jobOf(id)) === 'start');
+    expect(started).toHaveLength(20);
+    expect(queues.offer(jobOf('healthy'))).toBe('start');
   });
 
   test('cannot take more than half of the room with however many webhooks', () => {
-    const queues = new EndpointQueues({ inFlight: 32, inFlightOfWorkspace: 10, jobs: 100 });
-    const taken = Array.from({ length: 300 }, (_, i) => queues.offer(jobOf(`a${i}`))).filter((one) => one !== 'full');
-    expect(taken).toHaveLength(50);
+    const queues = new EndpointQueues({ inFlight: 32, inFlightOfWorkspace: 10, inFlightOfAll: 100, waiting: 1_000 });
+    expect(offerMany(queues, 'ws_1', 1_000, 3).taken.length).toBeLessThanOrEqual(510);
     expect(queues.offer(jobOf('z', 'ws_2'))).toBe('start');
   });
 
-  test('that has its share is passed over with all that it was refused, until half of it is free again', () => {
-    const queues = new EndpointQueues({ inFlight: 32, inFlightOfWorkspace: 4, jobs: 16 });
-    const taken = Array.from({ length: 8 }, (_, i) => jobOf(`a${i}`));
-    const answers = taken.map((job) => queues.offer(job));
-    expect(answers).toEqual(['start', 'start', 'start', 'start', 'queued', 'queued', 'queued', 'queued']);
-    expect(queues.offer(jobOf('late'))).toBe('full');
-    expect(queues.full()).toContain('late');
-    expect(queues.full()).not.toContain('z');
-    const roomAgain = taken.map((job) => queues.finished(job, quick).roomAgain);
-    expect(roomAgain.filter(Boolean)).toHaveLength(1);
-    expect(roomAgain.indexOf(true)).toBe(3);
-    expect(queues.full()).toEqual([]);
-    expect(queues.offer(jobOf('late'))).toBe('start');
+  test('that has its share is passed over until half of it is free again', () => {
+    const queues = new EndpointQueues({ inFlight: 1, inFlightOfWorkspace: 1, inFlightOfAll: 64, waiting: 16 });
+    const first = jobOf('a0');
+    expect(queues.offer(first)).toBe('start');
+    const { taken } = offerMany(queues, 'ws_1', 40, 1);
+    expect(taken).toHaveLength(8);
+    expect(queues.places().fullWorkspaces).toEqual(['ws_1']);
+    let job = first;
+    const roomAgain: boolean[] = [];
+    while (queues.size > 0) {
+      const next = queues.finished(job, quick);
+      roomAgain.push(next.roomAgain);
+      job = next.start[0] as DeliveryJob;
+    }
+    // Seven, six, and then no more than half of what is left.
+    expect(roomAgain.indexOf(true)).toBe(2);
+    expect(queues.places().fullWorkspaces).toEqual([]);
   });
+});
+
+test('an endpoint of which nothing is known gets one attempt, if it comes with a retry', () => {
+  const queues = new EndpointQueues({ ...roomy, inFlight: 8 });
+  const retries = Array.from({ length: 3 }, () => ({ ...jobOf('a'), tries: 1 }));
+  expect(retries.map((job) => queues.offer(job))).toEqual(['start', 'queued', 'full']);
+  expect(queues.finished(retries[0] as DeliveryJob, quick).start).toEqual([retries[1]]);
+  expect([jobOf('a'), jobOf('a')].map((job) => queues.offer(job))).toEqual(['start', 'queued']);
 });

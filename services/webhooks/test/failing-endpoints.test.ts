@@ -69,7 +69,8 @@ describe('endpoints that fail', () => {
     for (let i = 0; i < 20; i += 1) await subscribe(busy, hanging.url);
     await subscribe(quiet, healthy.url);
     await rms.publish(...eventsOf(busy, 50));
-    await waitUntil(() => hanging.requests.length === 512, { what: "the workspace's limit to be under way" });
+    await waitUntil(() => hanging.requests.length >= 400, { what: 'nearly all that a workspace may have under way' });
+    expect(hanging.requests.length).toBeLessThan(512);
     healthy.respondWith((_, response) => void response.writeHead(healthy.requests.length > 3 ? 200 : 503).end());
     await rms.publish(...eventsOf(quiet, 3));
     const log = await rms.settled(quiet, 3);

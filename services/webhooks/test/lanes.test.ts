@@ -1,6 +1,6 @@
 import { newId } from '@rms/ids';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
-import { freeLanes } from '../src/delivery/lease-queries.ts';
+import { freeLanes } from '../src/delivery/lane-queries.ts';
 import { recordAttempts } from '../src/delivery/record-queries.ts';
 import { redeliver } from '../src/log/log-queries.ts';
 import { migrations } from '../src/migrations.ts';
@@ -56,6 +56,19 @@ describe('lanes', () => {
     await database.pool.query('update webhooks.events set body = null where id = $1', [events[2]?.id]);
     expect(await steps.claim()).toEqual([]);
     expect(eventIds(await steps.claim())).toEqual([events[3]?.id]);
+  });
+
+  test('what is freed is named, and leased by its name once', async () => {
+    const tenant = await subscribed();
+    const lanes = [lane(tenant, 2), lane(tenant, 2)];
+    const jobs = await steps.store(lanes.flat(), 10);
+    const freed = await recordAttempts(
+      database.pool,
+      jobs.map((job) => answered(job, job.eventId === lanes[0]?.[0]?.id ? 200 : 500)),
+    );
+    const [next] = await steps.leaseThese(freed);
+    expect([freed.length, next?.eventId, next?.lease]).toEqual([1, lanes[0]?.[1]?.id, 2]);
+    expect(await steps.leaseThese(freed)).toEqual([]);
   });
 
   test('a retry keeps the lane waiting', async () => {

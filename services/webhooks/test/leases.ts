@@ -1,7 +1,7 @@
 import { inTransaction, type Pool } from '@rms/db';
 import { newId } from '@rms/ids';
-import type { AttemptResult, DeliveryJob } from '../src/delivery/job.ts';
-import { leaseDue } from '../src/delivery/lease-queries.ts';
+import type { AttemptResult, DeliveryJob, DeliveryRef } from '../src/delivery/job.ts';
+import { type LeaseOptions, leaseDue, leaseThese } from '../src/delivery/lease-queries.ts';
 import { failDeliveries, type Recording } from '../src/delivery/record-queries.ts';
 import { defaultRetryPolicy } from '../src/delivery/retry-policy.ts';
 import { settle } from '../src/delivery/settle.ts';
@@ -13,6 +13,12 @@ import type { newEvent, Tenant } from './support.ts';
 /** What an instance does to the tables, one step at a time. */
 export function stepsOn(pool: Pool) {
   const scopeOf = ({ workspaceId }: Tenant) => ({ workspaceId, environments: ['live'] as const });
+  const lease = (options: Partial<LeaseOptions>) =>
+    inTransaction(pool, async (tx) => {
+      const leased = await leaseDue(tx, { limit: 10, after: '', places: {}, fullWorkspaces: [], ...options });
+      if (leased.lost.length > 0) await failDeliveries(tx, leased.lost);
+      return leased;
+    });
   return {
     scopeOf,
     async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {
@@ -41,13 +47,11 @@ export function stepsOn(pool: Pool) {
     /** Stores events; leases up to `room` of their deliveries. */
     store: (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
       inTransaction(pool, (tx) => fanOut(tx, events, room)),
+    lease,
     /** Leases what is due. */
-    claim: (limit = 10, except: string[] = []) =>
-      inTransaction(pool, async (tx) => {
-        const { jobs, lost } = await leaseDue(tx, limit, except);
-        if (lost.length > 0) await failDeliveries(tx, lost);
-        return jobs;
-      }),
+    claim: async (limit = 10, options: Partial<LeaseOptions> = {}) => (await lease({ limit, ...options })).jobs,
+    leaseThese: async (deliveries: readonly DeliveryRef[]) =>
+      (await inTransaction(pool, (tx) => leaseThese(tx, deliveries))).jobs,
     /** As time does. */
     endLeases: () =>
       pool.query("update webhooks.deliveries set due_at = now() - interval '1 second' where due_at is not null"),

@@ -38,6 +38,7 @@ describe('retry policy', () => {
   test('Retry-After is read in seconds and as a date', () => {
     const now = Date.parse('2026-01-01T00:00:00Z');
     expect(parseRetryAfter('120', now)).toBe(120_000);
+    expect(parseRetryAfter('9'.repeat(20), now)).toBeGreaterThan(24 * 3_600_000);
     expect(parseRetryAfter('Thu, 01 Jan 2026 00:01:00 GMT', now)).toBe(60_000);
     expect(parseRetryAfter('Thu, 01 Jan 2020 00:01:00 GMT', now)).toBe(0);
     for (const nonsense of ['soon', '-1', '1.5.2', '']) expect(parseRetryAfter(nonsense, now)).toBeUndefined();

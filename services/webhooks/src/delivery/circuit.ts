@@ -25,6 +25,12 @@ export class Circuit {
     return nowMs < this.#openUntilMs ? 'open' : 'half-open';
   }
 
+  /** Attempts at once that it lets through, of so many that there may be. */
+  most(limit: number, nowMs: number): number {
+    const state = this.state(nowMs);
+    return state === 'closed' ? limit : state === 'half-open' ? 1 : 0;
+  }
+
   /** When an open circuit lets an attempt through, in the time that the calls name. */
   get opensAtMs(): number | undefined {
     return this.#openUntilMs;

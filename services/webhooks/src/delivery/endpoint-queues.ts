@@ -1,26 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { Circuit } from './circuit.ts';
+import type { Earned, EndpointQueue } from './endpoint-queue.ts';
 import type { DeliveryJob } from './job.ts';
-
-interface EndpointQueue {
-  readonly workspaceId: string;
-  /** Attempts at once. */
-  limit: number;
-  inFlight: number;
-  readonly waiting: DeliveryJob[];
-  readonly circuit: Circuit;
-  /** A job found no room here: more of them are in the table. */
-  overflowed: boolean;
-}
-
-export interface QueueLimits {
-  /** Attempts at once of one webhook. */
-  readonly inFlight: number;
-  /** Attempts at once of all webhooks of a workspace. */
-  readonly inFlightOfWorkspace: number;
-  /** Jobs of all webhooks, under way and waiting. */
-  readonly jobs: number;
-}
+import { type QueueLimits, Shares } from './shares.ts';
+import { Turns } from './turns.ts';
 
 /** How an attempt ended, as far as the endpoint's state is concerned. */
 export interface Outcome {
@@ -36,62 +19,66 @@ export interface Next {
   readonly roomAgain: boolean;
 }
 
-/** Jobs that may wait for each attempt that may be under way. */
+/** What could be taken now. */
+export interface Places {
+  /** How many jobs webhooks can take, of which anything is known. */
+  readonly ofWebhooks: Readonly<Record<string, number>>;
+  /** Workspaces none of whose webhooks can take anything. */
+  readonly fullWorkspaces: readonly string[];
+}
+
+/** Jobs that may wait for each attempt that may be under way; of an endpoint that fails, one. */
 const waitingPerSlot = 16;
-/** Jobs of one webhook may take this part of the room that is left, so that none takes all of it. */
-const shareOfRoom = 1 / 8;
-/** And jobs of one workspace this part of all the room. */
-const shareOfWorkspace = 1 / 2;
 /** An endpoint that takes so long is slow. */
 const slowMs = 5_000;
 
 /**
  * A queue for each webhook with a limit and a circuit of its own, so that one that answers slowly, or never, holds up its
- * own deliveries only; and a limit for each workspace. A slow or failing attempt halves the limit of its webhook, down to
+ * own deliveries only; and a share for each workspace. A slow or failing attempt halves the limit of its webhook, down to
  * one at a time; a quick one raises it by one, so that an endpoint that recovers is not overrun.
  */
 export class EndpointQueues {
   readonly #limits: QueueLimits;
   readonly #now: () => number;
+  readonly #shares: Shares;
   readonly #queues = new Map<string, EndpointQueue>();
-  /** Queues whose webhook could go on, and whose workspace could not. */
-  readonly #held = new Set<string>();
-  readonly #workspaces = new Map<string, { jobs: number; inFlight: number }>();
-  /** Webhooks of which nothing is here because their workspace has its share of the room, by their workspace. */
-  readonly #refused = new Map<string, Set<string>>();
-  /** Webhooks whose circuit has opened. */
-  readonly #open = new Set<string>();
-  /** What endpoints have earned, kept while nothing of theirs is under way. */
-  readonly #known = new LRUCache<string, Pick<EndpointQueue, 'limit' | 'circuit'>>({ max: 10_000 });
-  /** Jobs under way and waiting, all webhooks together. */
-  size = 0;
-  /** What their bodies take. */
+  /** Webhooks that could go on, had their workspace more of what all share. */
+  readonly #held = new Turns();
+  /** Webhooks whose circuit is not closed. */
+  readonly #tripped = new Set<string>();
+  /** What endpoints have earned, kept while nothing of theirs is here. */
+  readonly #known = new LRUCache<string, Earned>({ max: 10_000 });
+  /** What the bodies of all jobs take. */
   bytes = 0;
 
   constructor(limits: QueueLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
     this.#now = now;
+    this.#shares = new Shares(limits);
+  }
+
+  /** Jobs under way and waiting, all webhooks together. */
+  get size(): number {
+    return this.#shares.jobs;
   }
 
   /** 'start': attempt it now, and say when it is finished. 'full': it was not taken. */
   offer(job: DeliveryJob): 'start' | 'queued' | 'full' {
     const queue = this.#queueOf(job);
-    if (queue.waiting.length === 0 && this.#slots(queue) > 0 && this.#workspaceSlots(queue) > 0) {
-      queue.inFlight += 1;
-      this.#count(job, 1, 1);
+    if (queue.waiting.length === 0 && this.#slots(queue) > 0) {
+      this.bytes += job.body.length;
+      this.#begin(queue, 1);
       return 'start';
     }
-    if (this.#isFull(queue)) {
+    if (this.#waitingPlaces(queue) < 1) {
       queue.overflowed = true;
-      if (queue.inFlight === 0 && queue.waiting.length === 0) {
-        if (this.#workspaceJobs(queue) >= this.#shareOfWorkspace) this.#refuse(job);
-        this.#rest(job.webhookId, queue);
-      }
+      this.#restIfEmpty(job.webhookId, queue);
       return 'full';
     }
     queue.waiting.push(job);
-    this.#count(job, 1, 0);
-    if (this.#slots(queue) > 0) this.#held.add(job.webhookId);
+    this.bytes += job.body.length;
+    this.#shares.count(job.workspaceId, { waiting: 1 });
+    this.#holdIfShort(job.webhookId, queue);
     return 'queued';
   }
 
@@ -100,137 +87,146 @@ export class EndpointQueues {
    * has opened, and whether there is room again for what was not taken.
    */
   finished(job: DeliveryJob, { durationMs, health }: Outcome): Next {
+    const { webhookId } = job;
     const queue = this.#queueOf(job);
-    this.#count(job, -1, -1);
-    queue.inFlight -= 1;
+    this.#begin(queue, -1);
+    this.bytes -= job.body.length;
     const opened = health === 'failing' && queue.circuit.failed(this.#now());
-    if (opened) this.#open.add(job.webhookId);
-    if (health === 'arrived' || health === 'refused') queue.circuit.succeeded();
-    if (health === 'failing' || durationMs > slowMs) queue.limit = Math.ceil(queue.limit / 2);
-    else if (health !== 'not attempted') queue.limit = Math.min(queue.limit + 1, this.#limits.inFlight);
-    const giveBack = opened ? queue.waiting.splice(0) : [];
-    for (const waiting of giveBack) this.#count(waiting, -1, 0);
-    const start = [...this.#take(job.webhookId, queue), ...this.#takeHeld()];
-    const workspaceHasRoom =
-      this.#workspaceJobs(queue) <= this.#shareOfWorkspace / 2 && this.#refused.delete(queue.workspaceId);
-    const queueHasRoom = queue.overflowed && queue.waiting.length <= (queue.limit * waitingPerSlot) / 4;
+    if (opened) this.#tripped.add(webhookId);
+    if (health === 'arrived' || health === 'refused') {
+      queue.circuit.succeeded();
+      this.#tripped.delete(webhookId);
+    }
+    if (health !== 'not attempted') this.#judge(queue, health === 'failing' || durationMs > slowMs);
+    const giveBack = opened ? this.#takeOut(queue) : [];
+    const start = [...this.#take(webhookId, queue), ...this.#takeHeld(queue.workspaceId)];
+    const workspaceHasRoom = this.#shares.freed(queue.workspaceId);
+    const queueHasRoom =
+      queue.overflowed &&
+      queue.waiting.length <= (queue.limit * waitingPerSlot) / 4 &&
+      !this.#shares.isPassedOver(queue.workspaceId);
     if (queueHasRoom) queue.overflowed = false;
-    const roomAgain = queueHasRoom || workspaceHasRoom;
-    if (queue.inFlight === 0 && queue.waiting.length === 0) this.#rest(job.webhookId, queue);
-    return { start, giveBack, roomAgain };
+    this.#restIfEmpty(webhookId, queue);
+    return { start, giveBack, roomAgain: queueHasRoom || workspaceHasRoom };
   }
 
-  /** Webhooks that can take nothing right now. */
-  full(): string[] {
-    const ids: string[] = [];
+  /** What could be taken now. */
+  places(): Places {
+    const ofWebhooks: Record<string, number> = {};
     for (const [id, queue] of this.#queues) {
-      if (this.#slots(queue) > 0 || !this.#isFull(queue)) continue;
-      queue.overflowed = true;
-      ids.push(id);
+      const places = this.#placesOf(queue);
+      if (places < 1) queue.overflowed = true;
+      ofWebhooks[id] = places;
     }
-    for (const refused of this.#refused.values()) ids.push(...refused);
-    for (const id of this.#open) if (this.#isOpen(id)) ids.push(id);
-    return ids;
+    for (const id of this.#tripped) {
+      if (this.#queues.has(id)) continue;
+      const known = this.#known.peek(id);
+      if (known) ofWebhooks[id] = Math.max(0, this.#slots({ ...known, inFlight: 0 }));
+      else this.#tripped.delete(id);
+    }
+    return { ofWebhooks, fullWorkspaces: this.#shares.fullWorkspaces() };
   }
 
   /** When the first of the open circuits lets an attempt through; undefined: none is open. */
   nextProbeAtMs(): number | undefined {
-    const times = [...this.#open].flatMap((id) => (this.#isOpen(id) ? (this.#circuitOf(id)?.opensAtMs ?? []) : []));
-    return times.length > 0 ? Math.min(...times) : undefined;
+    let first: number | undefined;
+    for (const id of this.#tripped) {
+      const circuit = (this.#queues.get(id) ?? this.#known.peek(id))?.circuit;
+      if (circuit?.opensAtMs === undefined || circuit.state(this.#now()) !== 'open') continue;
+      first = Math.min(first ?? circuit.opensAtMs, circuit.opensAtMs);
+    }
+    return first;
   }
 
   /** Takes out all that waits. */
   drain(): DeliveryJob[] {
-    const waiting = [...this.#queues.values()].flatMap((queue) => queue.waiting.splice(0));
-    for (const job of waiting) this.#count(job, -1, 0);
-    return waiting;
+    return [...this.#queues.values()].flatMap((queue) => this.#takeOut(queue));
   }
 
-  #circuitOf(webhookId: string): Circuit | undefined {
-    return (this.#queues.get(webhookId) ?? this.#known.peek(webhookId))?.circuit;
+  /** Further attempts that its endpoint may have now, whatever others have. */
+  #slotsOfEndpoint({ limit, inFlight, circuit }: Earned & { inFlight: number }): number {
+    return circuit.most(limit, this.#now()) - inFlight;
   }
 
-  #isOpen(webhookId: string): boolean {
-    if (this.#circuitOf(webhookId)?.state(this.#now()) === 'open') return true;
-    this.#open.delete(webhookId);
-    return false;
+  #slots(queue: Earned & { inFlight: number }): number {
+    return Math.min(this.#slotsOfEndpoint(queue), this.#shares.slots(queue));
   }
 
-  /** Further attempts that the endpoint may have now. */
-  #slots({ limit, inFlight, circuit }: EndpointQueue): number {
-    const state = circuit.state(this.#now());
-    return (state === 'closed' ? limit : state === 'half-open' ? 1 : 0) - inFlight;
+  /** Further jobs that may wait. */
+  #waitingPlaces({ workspaceId, limit, failing, waiting, circuit }: EndpointQueue): number {
+    if (circuit.state(this.#now()) !== 'closed' || this.#shares.isFull(workspaceId)) return 0;
+    const most = failing ? limit : limit * waitingPerSlot;
+    return Math.min(most, this.#shares.waitingOfWebhook(workspaceId)) - waiting.length;
   }
 
-  #workspaceSlots({ workspaceId }: EndpointQueue): number {
-    return this.#limits.inFlightOfWorkspace - (this.#workspaces.get(workspaceId)?.inFlight ?? 0);
+  #placesOf(queue: EndpointQueue): number {
+    const starting = queue.waiting.length === 0 ? Math.max(0, this.#slots(queue)) : 0;
+    return starting + Math.max(0, this.#waitingPlaces(queue));
   }
 
-  get #shareOfWorkspace(): number {
-    return this.#limits.jobs * shareOfWorkspace;
-  }
-
-  #workspaceJobs({ workspaceId }: Pick<EndpointQueue, 'workspaceId'>): number {
-    return this.#workspaces.get(workspaceId)?.jobs ?? 0;
-  }
-
-  #refuse({ workspaceId, webhookId }: DeliveryJob): void {
-    this.#refused.set(workspaceId, (this.#refused.get(workspaceId) ?? new Set()).add(webhookId));
+  /** A slow or failing endpoint has its limit halved; another one gets one more. */
+  #judge(queue: EndpointQueue, failing: boolean): void {
+    queue.limit = failing ? Math.ceil(queue.limit / 2) : Math.min(queue.limit + 1, this.#limits.inFlight);
+    if (queue.failing === failing) return;
+    queue.failing = failing;
+    this.#shares.count(queue.workspaceId, { atFailing: failing ? queue.inFlight : -queue.inFlight });
   }
 
   #take(webhookId: string, queue: EndpointQueue): DeliveryJob[] {
-    const slots = Math.min(this.#slots(queue), this.#workspaceSlots(queue));
-    const start = queue.waiting.splice(0, Math.max(0, slots));
-    queue.inFlight += start.length;
-    const workspace = this.#workspaces.get(queue.workspaceId);
-    if (workspace) workspace.inFlight += start.length;
-    if (queue.waiting.length > 0 && this.#slots(queue) > 0) this.#held.add(webhookId);
-    else this.#held.delete(webhookId);
+    const start = queue.waiting.splice(0, Math.max(0, this.#slots(queue)));
+    this.#shares.count(queue.workspaceId, { waiting: -start.length });
+    this.#begin(queue, start.length);
+    this.#holdIfShort(webhookId, queue);
     return start;
   }
 
-  /** Webhooks of a workspace take turns. */
-  #takeHeld(): DeliveryJob[] {
+  /** Webhooks of a workspace take turns, and workspaces do. */
+  #takeHeld(workspaceId: string): DeliveryJob[] {
     const start: DeliveryJob[] = [];
-    for (const webhookId of [...this.#held]) {
-      this.#held.delete(webhookId);
+    for (const webhookId of this.#held.next(workspaceId)) {
       const queue = this.#queues.get(webhookId);
       if (queue) start.push(...this.#take(webhookId, queue));
     }
     return start;
   }
 
-  #isFull({ workspaceId, limit, waiting, circuit }: EndpointQueue): boolean {
-    if (circuit.state(this.#now()) !== 'closed') return true;
-    if (this.#workspaceJobs({ workspaceId }) >= this.#shareOfWorkspace) return true;
-    const room = this.#limits.jobs - this.size;
-    return waiting.length >= Math.min(limit * waitingPerSlot, room * shareOfRoom);
+  #holdIfShort(webhookId: string, queue: EndpointQueue): void {
+    if (queue.waiting.length > 0 && this.#slotsOfEndpoint(queue) > 0) this.#held.add(queue.workspaceId, webhookId);
+    else this.#held.delete(queue.workspaceId, webhookId);
   }
 
-  #queueOf({ webhookId, workspaceId }: DeliveryJob): EndpointQueue {
+  /** An endpoint of which nothing is known is judged by what comes first: a retry says that it has failed. */
+  #queueOf({ webhookId, workspaceId, tries }: DeliveryJob): EndpointQueue {
     const present = this.#queues.get(webhookId);
     if (present) return present;
-    const { limit, circuit } = this.#known.get(webhookId) ?? { limit: this.#limits.inFlight, circuit: new Circuit() };
-    const queue = { workspaceId, limit, circuit, inFlight: 0, waiting: [], overflowed: false };
+    const limitAtFirst = tries === 0 ? this.#limits.inFlight : 1;
+    const fresh = { limit: limitAtFirst, circuit: new Circuit(), failing: tries > 0 };
+    const { limit, circuit, failing } = this.#known.get(webhookId) ?? fresh;
+    const queue = { workspaceId, limit, circuit, failing, inFlight: 0, waiting: [], overflowed: false };
     this.#known.delete(webhookId);
     this.#queues.set(webhookId, queue);
     return queue;
   }
 
-  /** Nothing of the webhook is here any more. */
-  #rest(webhookId: string, { limit, circuit }: EndpointQueue): void {
+  /** If nothing of the webhook is here any more. */
+  #restIfEmpty(webhookId: string, { workspaceId, limit, circuit, failing, inFlight, waiting }: EndpointQueue): void {
+    if (inFlight > 0 || waiting.length > 0) return;
     this.#queues.delete(webhookId);
-    this.#held.delete(webhookId);
-    if (limit < this.#limits.inFlight || !circuit.pristine) this.#known.set(webhookId, { limit, circuit });
+    this.#held.delete(workspaceId, webhookId);
+    const earned = { workspaceId, limit, circuit, failing };
+    if (limit < this.#limits.inFlight || failing || !circuit.pristine) this.#known.set(webhookId, earned);
   }
 
-  #count({ workspaceId, body }: DeliveryJob, jobs: 1 | -1, inFlight: 1 | 0 | -1): void {
-    this.size += jobs;
-    this.bytes += jobs * body.length;
-    const workspace = this.#workspaces.get(workspaceId) ?? { jobs: 0, inFlight: 0 };
-    workspace.jobs += jobs;
-    workspace.inFlight += inFlight;
-    if (workspace.jobs === 0) this.#workspaces.delete(workspaceId);
-    else this.#workspaces.set(workspaceId, workspace);
+  #begin(queue: EndpointQueue, attempts: number): void {
+    queue.inFlight += attempts;
+    this.#shares.count(queue.workspaceId, { inFlight: attempts, atFailing: queue.failing ? attempts : 0 });
+  }
+
+  /** All that waits. */
+  #takeOut(queue: EndpointQueue): DeliveryJob[] {
+    const waiting = queue.waiting.splice(0);
+    this.#shares.count(queue.workspaceId, { waiting: -waiting.length });
+    for (const { body } of waiting) this.bytes -= body.length;
+    return waiting;
   }
 }

@@ -4,8 +4,9 @@ import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
-import { type AttemptResult, type DeliveryJob, leaseMs, startWithinMs } from './job.ts';
-import { freeLanes, giveBack, leaseDue, releaseLeases } from './lease-queries.ts';
+import { type AttemptResult, type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
+import { freeLanes } from './lane-queries.ts';
+import { giveBack, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
 import { failDeliveries } from './record-queries.ts';
 import { createRecorder } from './recorder.ts';
 import type { SecretCache } from './secret-cache.ts';
@@ -35,12 +36,16 @@ export interface DeliveryEngine extends Worker {
   wake(): void;
 }
 
-const limits = { inFlight: 32, inFlightOfWorkspace: 512, jobs: 5_000 };
+const limits = { inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 2_440 };
 const bytesLimit = 128 * 1024 * 1024;
 const claimBatch = 200;
 const pollMs = 1_000;
 /** After the database was away: so long others have to record what they know, before leases that ended are taken over. */
 const afterOutageMs = 1_500;
+/** A look at the queue that took longer and found nothing is followed by a rest. */
+const costlyMs = 20;
+/** Lanes are looked through for this part of the time at most. */
+const timeForLanes = 1 / 20;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
@@ -49,14 +54,14 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
   const sleeper = createWakeableSleep();
-  const recorder = createRecorder({ pool: keyedPool, log });
+  const recorder = createRecorder({ pool: keyedPool, log, onFreed: (freed) => track(deliverFreed(freed)) });
   let stopping = false;
 
   const release = (jobs: readonly DeliveryJob[]) =>
     giveBack(pool, jobs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for the end of their lease'));
 
-  /** To whichever instance has the key; this one passes over their webhook for a while. */
-  const releaseUnsigned = coalesce(
+  /** Jobs that this instance does not attempt though it has taken them; they are due for whoever does. */
+  const releaseTogether = coalesce(
     async (jobs: DeliveryJob[]) => {
       await release(jobs);
       return jobs.map(() => undefined);
@@ -67,13 +72,14 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const attempt = async (job: DeliveryJob): Promise<Outcome> => {
     // What cannot be recorded would have to be attempted again.
     if (recorder.behind()) await recorder.caughtUp();
-    // Its lease could end while the attempt is under way: left for whoever claims it next.
-    if (stopping || performance.now() - job.leasedAtMs > startWithinMs) return notAttempted;
     try {
       const { endpoint, webhookId } = job;
-      const signer = signerOf(job);
+      // Its lease could end while the attempt is under way.
+      const tooLate = stopping || performance.now() - job.leasedAtMs > startWithinMs;
+      // Without the key: this instance passes over the webhook for a while, and another one may have it.
+      const signer = tooLate ? undefined : signerOf(job);
       if (!signer) {
-        await releaseUnsigned(job);
+        await releaseTogether(job);
         return notAttempted;
       }
       const outgoing = { ...job, url: endpoint.url };
@@ -82,8 +88,6 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       await recorder.record({ job, result, settlement });
       await noteHealth(job, settlement);
       if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
-      // Whatever is next in its lane is due now.
-      else if (job.ordered) sleeper.wake();
       return { durationMs: result.durationMs, health: healthOf(result) };
     } catch (err) {
       // The lease ends by itself, and the delivery is attempted again.
@@ -95,19 +99,16 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   /** Not worth an attempt: what is not noted now is noted after the next one. */
   const noteHealth = (job: DeliveryJob, settlement: Settlement) =>
     health.note(job, settlement).catch((err: unknown) => {
-      log.warn(
-        { err, webhook_id: job.webhookId, request_id: job.requestId },
-        'the health of an endpoint was not noted',
-      );
+      const fields = { err, webhook_id: job.webhookId, request_id: job.requestId };
+      log.warn(fields, 'the health of an endpoint was not noted');
     });
 
-  const start = (job: DeliveryJob) => {
-    const done = attempt(job).then((outcome) => {
-      underWay.delete(done);
-      follow(queues.finished(job, outcome));
-    });
+  const track = (work: Promise<void>) => {
+    const done = work.finally(() => underWay.delete(done));
     underWay.add(done);
   };
+
+  const start = (job: DeliveryJob) => track(attempt(job).then((outcome) => follow(queues.finished(job, outcome))));
 
   const follow = ({ start: following, giveBack: untaken, roomAgain }: Next) => {
     for (const job of following) start(job);
@@ -125,16 +126,40 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     if (untaken.length > 0) void release(untaken);
   };
 
-  const room = () => (queues.bytes < bytesLimit ? Math.max(0, limits.jobs - queues.size) : 0);
+  const room = () => (queues.bytes < bytesLimit ? Math.max(0, limits.inFlightOfAll + limits.waiting - queues.size) : 0);
 
+  /** What is next in its lane at once, and not when a walk through all that is due comes to it. */
+  const deliverFreed = async (freed: readonly DeliveryRef[]) => {
+    try {
+      if (stopping || room() < freed.length) return sleeper.wake();
+      const { jobs, lost } = await inTransaction(pool, async (tx) => {
+        const found = await leaseThese(tx, freed);
+        if (found.lost.length > 0) await failDeliveries(tx, found.lost);
+        return found;
+      });
+      deliver(jobs);
+      // Their ends have freed others.
+      if (lost.length > 0) sleeper.wake();
+    } catch (err) {
+      log.warn({ err }, 'the next deliveries of lanes wait for the next look at what is due');
+    }
+  };
+
+  /** The webhook where the last batch has ended. */
+  let last = '';
   const lease = (limit: number) =>
     inTransaction(pool, async (tx) => {
-      const found = await leaseDue(tx, limit, [...queues.full(), ...unsignable()]);
+      const { ofWebhooks, fullWorkspaces } = queues.places();
+      const places = { ...ofWebhooks, ...Object.fromEntries(unsignable().map((id) => [id, 0])) };
+      const found = await leaseDue(tx, { limit, after: last, places, fullWorkspaces });
       if (found.lost.length > 0) await failDeliveries(tx, found.lost);
+      last = found.last ?? last;
       return found;
     });
 
-  const untilNext = async (signal: AbortSignal) => {
+  /** @param tookMs how long it took to find nothing */
+  const untilNext = async (tookMs: number, signal: AbortSignal) => {
+    if (tookMs > costlyMs) await abortableDelay(Math.min(tookMs, pollMs), signal);
     const probeAtMs = queues.nextProbeAtMs();
     if (probeAtMs !== undefined) sleeper.wakeAt(Date.now() + Math.max(0, probeAtMs - performance.now()));
     await sleeper.sleep(pollMs, signal);
@@ -142,12 +167,13 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   /** Whether an earlier run has ended by a failure. */
   let failed = false;
-  let lanesFreedAtMs = Number.NEGATIVE_INFINITY;
+  let lanesDueAtMs = Number.NEGATIVE_INFINITY;
   /** However much there is to lease, and however often it is woken. */
   const freeLanesNowAndThen = async () => {
-    if (performance.now() - lanesFreedAtMs < pollMs) return;
+    const beganAtMs = performance.now();
+    if (beganAtMs < lanesDueAtMs) return;
     await freeLanes(pool);
-    lanesFreedAtMs = performance.now();
+    lanesDueAtMs = beganAtMs + Math.max(pollMs, (performance.now() - beganAtMs) / timeForLanes);
   };
 
   return {
@@ -167,12 +193,13 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         await freeLanesNowAndThen();
         // Leases of what this instance has attempted, and cannot record, end as well.
         const limit = recorder.behind() ? 0 : Math.min(claimBatch, room());
+        const beganAtMs = performance.now();
         const { jobs, leased } = limit > 0 ? await lease(limit) : { jobs: [], leased: 0 };
         if (recorder.behind()) state?.stuck();
         else state?.working();
         deliver(jobs);
         // A webhook gets a part of a batch: there may be more as long as anything comes.
-        if (leased === 0) await untilNext(signal);
+        if (leased === 0) await untilNext(performance.now() - beganAtMs, signal);
       }
       stopping = true;
       // What is queued is given back; what is under way ends within an attempt's time.

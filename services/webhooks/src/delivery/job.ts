@@ -1,9 +1,13 @@
 import type { Tenant } from '../subscription/webhook.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
-/** A delivery that this instance has leased, with all that an attempt needs. */
-export interface DeliveryJob extends Tenant {
+/** What names a delivery. */
+export interface DeliveryRef extends Tenant {
   readonly id: string;
+}
+
+/** A delivery that this instance has leased, with all that an attempt needs. */
+export interface DeliveryJob extends DeliveryRef {
   readonly eventId: string;
   readonly requestId: string;
   readonly traceparent: string;

@@ -1,7 +1,7 @@
 import type { Queryable } from '@rms/db';
 import { firstEventFrom } from '../feed/event-by-id.ts';
 import { endpointColumns, type JobRow, toEndpoint } from './endpoint-queries.ts';
-import { type DeliveryJob, leaseMs } from './job.ts';
+import { type DeliveryJob, type DeliveryRef, leaseMs } from './job.ts';
 
 /** What an attempt needs of its event. */
 export interface JobEvent {
@@ -30,42 +30,42 @@ export function toJob(row: JobRow, { traceparent, body }: JobEvent, leasedAtMs: 
 
 type DueRow = JobRow & { active: boolean };
 
-/**
- * Leases up to `limit` deliveries that are due: retries, redeliveries, and those whose instance died with its lease. It
- * goes from webhook to webhook, so that the backlog of one is never in front of another's, and passes over the webhooks
- * in `except` and the rows that another instance is leasing. Answers with how many were leased, the jobs among them, and
- * those that cannot be attempted: the webhook is gone or disabled, or the body is erased. Runs in a transaction of its
- * own: planned by the average webhook, the whole backlog of a large one would be read and sorted for each lease; the index
- * has it in order.
- */
-export async function leaseDue(
-  tx: Queryable,
-  limit: number,
-  except: readonly string[],
-): Promise<{ jobs: DeliveryJob[]; leased: number; lost: JobRow[] }> {
-  await tx.query('set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off');
-  const leasedAtMs = performance.now();
-  const { rows } = await tx.query<DueRow>({
-    name: 'deliveries-lease',
-    text: `
-      with recursive pending (webhook_id) as (
-        (select webhook_id from webhooks.deliveries order by webhook_id limit 1)
-        union all
-        select (select d.webhook_id from webhooks.deliveries as d
-                 where d.webhook_id > p.webhook_id order by d.webhook_id limit 1)
-          from pending as p where p.webhook_id is not null
-      ), due as (
-        select d.workspace_id, d.environment, d.id
-          from pending as p
-         cross join lateral (
-               select workspace_id, environment, id from webhooks.deliveries
-                where webhook_id = p.webhook_id and due_at <= now()
-                order by due_at limit greatest(1, $1::integer / 4) for update skip locked) as d
-         where p.webhook_id <> all($2::text[])
-         limit $1
-      ), leased as (
+export interface LeaseOptions {
+  /** Deliveries at most. */
+  readonly limit: number;
+  /** Begins with the webhooks after this id, and ends with those up to it; empty: from the first on. */
+  readonly after: string;
+  /**
+   * How many deliveries webhooks can take; 0: they are passed over. Others take their part of the batch, unless what is due
+   * first is a retry: then they seem to fail.
+   */
+  readonly places: Readonly<Record<string, number>>;
+  /** Workspaces that are passed over. */
+  readonly fullWorkspaces: readonly string[];
+}
+
+export interface Leased {
+  readonly jobs: DeliveryJob[];
+  /** How many were leased: the jobs and the lost ones. */
+  readonly leased: number;
+  /** Those that cannot be attempted: the webhook is gone or disabled, or the body is erased. */
+  readonly lost: JobRow[];
+  /** The last webhook of which anything was leased; undefined: nothing was. */
+  readonly last: string | undefined;
+}
+
+/** An endpoint that fails gets one attempt at once, behind which one delivery may wait. */
+const placesAtFailing = 2;
+
+/** How many deliveries of one webhook a batch may hold: no webhook takes more than a quarter of it. */
+function partOfBatch(limit: number): number {
+  return Math.max(1, Math.floor(limit / 4));
+}
+
+/** The end of a statement that leases the deliveries of its `due`, for so many milliseconds. */
+const leasing = (milliseconds: string) => `leased as (
         update webhooks.deliveries as d
-           set due_at = now() + $3 * interval '1 millisecond', lease = d.lease + 1
+           set due_at = now() + ${milliseconds} * interval '1 millisecond', lease = d.lease + 1
           from due
          where d.workspace_id = due.workspace_id and d.environment = due.environment and d.id = due.id
         returning d.workspace_id, d.environment, d.id, d.event_id, d.webhook_id, d.resource_id, d.request_id, d.ordered,
@@ -74,9 +74,85 @@ export async function leaseDue(
       select l.*, ${endpointColumns}, coalesce(w.status = 'active', false) as active
         from leased as l
         left join webhooks.webhooks as w
-               on w.workspace_id = l.workspace_id and w.environment = l.environment and w.id = l.webhook_id`,
-    values: [limit, except, leaseMs],
+               on w.workspace_id = l.workspace_id and w.environment = l.environment and w.id = l.webhook_id`;
+
+/**
+ * Leases deliveries that are due: retries, redeliveries, and those whose instance died with its lease. It goes from webhook
+ * to webhook, so that the backlog of one is never in front of another's, beginning after the one where the last batch has
+ * ended, so that those at the end of the order get as much as those at its start; and passes over the rows that another
+ * instance is leasing. Runs in a transaction of its own: planned by the average webhook, the whole backlog of a large one
+ * would be read and sorted for each lease; the index has it in order.
+ */
+export async function leaseDue(tx: Queryable, { limit, after, places, fullWorkspaces }: LeaseOptions): Promise<Leased> {
+  await tx.query('set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off');
+  const leasedAtMs = performance.now();
+  const { rows } = await tx.query<DueRow>({
+    name: 'deliveries-lease',
+    text: `
+      with recursive ahead (webhook_id, workspace_id, tries) as (
+        (select webhook_id, workspace_id, tries from webhooks.deliveries where webhook_id > $3 order by webhook_id, due_at limit 1)
+        union all
+        select next.webhook_id, next.workspace_id, next.tries
+          from ahead as p
+         cross join lateral (
+               select webhook_id, workspace_id, tries from webhooks.deliveries
+                where webhook_id > p.webhook_id order by webhook_id, due_at limit 1) as next
+      ), behind (webhook_id, workspace_id, tries) as (
+        (select webhook_id, workspace_id, tries from webhooks.deliveries where webhook_id <= $3 order by webhook_id, due_at limit 1)
+        union all
+        select next.webhook_id, next.workspace_id, next.tries
+          from behind as p
+         cross join lateral (
+               select webhook_id, workspace_id, tries from webhooks.deliveries
+                where webhook_id > p.webhook_id and webhook_id <= $3 order by webhook_id, due_at limit 1) as next
+      ), pending as (
+        select webhook_id, coalesce(($4::jsonb ->> webhook_id)::integer, case tries when 0 then $2::integer else $7::integer end) as places
+          from (select * from ahead union all select * from behind) as p
+         where workspace_id <> all($5::text[])
+      ), due as (
+        select d.workspace_id, d.environment, d.id
+          from pending as p
+         cross join lateral (
+               select workspace_id, environment, id from webhooks.deliveries
+                where webhook_id = p.webhook_id and due_at <= now()
+                order by due_at limit least(p.places, $2::integer) for update skip locked) as d
+         where p.places > 0
+         limit $1
+      ), ${leasing('$6')}`,
+    values: [limit, partOfBatch(limit), after, JSON.stringify(places), fullWorkspaces, leaseMs, placesAtFailing],
   });
+  return { ...(await toLeased(tx, rows, leasedAtMs)), last: lastOf(rows, after) };
+}
+
+/** Leases these deliveries, those of them that are due and that nobody is leasing. Runs in a transaction. */
+export async function leaseThese(tx: Queryable, deliveries: readonly DeliveryRef[]): Promise<Omit<Leased, 'last'>> {
+  const leasedAtMs = performance.now();
+  const { rows } = await tx.query<DueRow>({
+    name: 'deliveries-lease-these',
+    text: `
+      with due as (
+        select d.workspace_id, d.environment, d.id
+          from webhooks.deliveries as d
+          join unnest($1::text[], $2::text[], $3::text[]) as wanted (workspace_id, environment, id)
+            on d.workspace_id = wanted.workspace_id and d.environment = wanted.environment and d.id = wanted.id
+         where d.due_at <= now()
+           for update of d skip locked
+      ), ${leasing('$4')}`,
+    values: [
+      deliveries.map(({ workspaceId }) => workspaceId),
+      deliveries.map(({ environment }) => environment),
+      deliveries.map(({ id }) => id),
+      leaseMs,
+    ],
+  });
+  return await toLeased(tx, rows, leasedAtMs);
+}
+
+async function toLeased(
+  tx: Queryable,
+  rows: readonly DueRow[],
+  leasedAtMs: number,
+): Promise<Pick<Leased, 'jobs' | 'leased' | 'lost'>> {
   const events = rows.length === 0 ? undefined : await readEvents(tx, rows);
   const jobs: DeliveryJob[] = [];
   const lost: JobRow[] = [];
@@ -86,6 +162,12 @@ export async function leaseDue(
     else lost.push(row);
   }
   return { jobs, leased: rows.length, lost };
+}
+
+/** In the order of the walk: those up to `after` come last. Ids are ASCII, which sorts here as it does there. */
+function lastOf(rows: readonly JobRow[], after: string): string | undefined {
+  const ids = rows.map(({ webhook_id: id }) => id).sort();
+  return ids.filter((id) => id <= after).at(-1) ?? ids.at(-1);
 }
 
 /** Events with bodies, by their ids. */
@@ -133,19 +215,4 @@ export async function releaseLeases(db: Queryable): Promise<void> {
   await db.query(`
     update webhooks.deliveries set due_at = now()
      where due_at > now() and due_at <= now() + ${leaseMs} * interval '1 millisecond' and tries = 0`);
-}
-
-/**
- * Lets the first delivery of each lane go of which nothing is under way any more. The end of a delivery frees the next one
- * itself; this finds those that came while it ended.
- */
-export async function freeLanes(db: Queryable): Promise<number> {
-  const { rowCount } = await db.query(`
-    update webhooks.deliveries as d set due_at = now()
-     where d.due_at is null
-       and not exists (
-             select from webhooks.deliveries as other
-              where other.ordered and other.webhook_id = d.webhook_id and other.resource_id = d.resource_id
-                and (other.due_at is not null or (other.sequence, other.id) < (d.sequence, d.id)))`);
-  return rowCount ?? 0;
 }

@@ -1,7 +1,7 @@
 import type { Queryable } from '@rms/db';
 import { toLoggedAttempt } from '../log/attempt.ts';
 import type { JobRow } from './endpoint-queries.ts';
-import type { AttemptResult, DeliveryJob } from './job.ts';
+import type { AttemptResult, DeliveryJob, DeliveryRef } from './job.ts';
 import type { Settlement } from './settle.ts';
 
 /** An attempt to write down. */
@@ -18,24 +18,22 @@ const kept =
 /** Of the lanes of deliveries that end, as `ended`: the first of those that wait. */
 const freed = `
         update webhooks.deliveries as d set due_at = now()
-          from (
-                 select distinct on (next.webhook_id, next.resource_id) next.workspace_id, next.environment, next.id
-                   from ended as e
-                   join webhooks.deliveries as next
-                     on next.ordered and next.webhook_id = e.webhook_id and next.resource_id = e.resource_id
-                    and next.due_at is null
-                  where e.ordered
-                  order by next.webhook_id, next.resource_id, next.sequence, next.id
-               ) as next
+          from (select distinct webhook_id, resource_id from ended where ordered) as lane
+         cross join lateral (
+               select workspace_id, environment, id from webhooks.deliveries
+                where ordered and webhook_id = lane.webhook_id and resource_id = lane.resource_id and due_at is null
+                order by sequence, id limit 1) as next
          where d.workspace_id = next.workspace_id and d.environment = next.environment and d.id = next.id
            and d.due_at is null`;
 
 /**
  * Writes many attempts and what follows from them, each statement for one attempt of each delivery: a delivery that has
  * ended goes from the queue into the log. An attempt whose lease is not the last one any more is logged and decides
- * nothing; one that arrived is a success even so. One that is written already changes nothing.
+ * nothing; one that arrived is a success even so. One that is written already changes nothing. Answers with the deliveries
+ * that are due now since those before them in their lanes have ended.
  */
-export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<void> {
+export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<DeliveryRef[]> {
+  const freed: DeliveryRef[] = [];
   let rest = recordings;
   while (rest.length > 0) {
     const batch = new Map<string, Recording>();
@@ -44,11 +42,14 @@ export async function recordAttempts(db: Queryable, recordings: readonly Recordi
       if (batch.has(recording.job.id)) again.push(recording);
       else batch.set(recording.job.id, recording);
     }
-    const decided = await recordOneEach(db, [...batch.values()]);
+    const rows = await recordOneEach(db, [...batch.values()]);
+    const decided = new Set(rows.flatMap(({ id, decided }) => (decided ? id : [])));
     const late = [...batch.values()].filter(({ job }) => !decided.has(job.id));
     if (late.length > 0) await recordLate(db, late);
+    freed.push(...rows.filter((row) => !row.decided));
     rest = again;
   }
+  return freed;
 }
 
 const doneRows = `
@@ -60,9 +61,12 @@ const sameDelivery = 'd.workspace_id = done.workspace_id and d.environment = don
 const isNew = 'not d.attempts @> jsonb_build_array(done.attempt)';
 const withAttempt = "d.attempts || jsonb_set(done.attempt, '{number}', to_jsonb(jsonb_array_length(d.attempts) + 1))";
 
-/** Answers with the ids of those whose attempts have decided something. */
-async function recordOneEach(db: Queryable, recordings: readonly Recording[]): Promise<Set<string>> {
-  const { rows } = await db.query<{ id: string }>({
+/** Answers with those whose attempts have decided something, and with those that are freed by it. */
+async function recordOneEach(
+  db: Queryable,
+  recordings: readonly Recording[],
+): Promise<(DeliveryRef & { decided: boolean })[]> {
+  const { rows } = await db.query<DeliveryRef & { decided: boolean }>({
     name: 'deliveries-record',
     text: `
       with done as (${doneRows}
@@ -77,16 +81,19 @@ async function recordOneEach(db: Queryable, recordings: readonly Recording[]): P
                due_at = now() + done.due_in_ms * interval '1 millisecond'
           from done
          where ${sameDelivery} and done.status = 'pending' and d.lease = done.lease and ${isNew}
-        returning d.id
+        returning d.workspace_id, d.environment, d.id
       ), logged as (
         insert into webhooks.delivery_log (${kept}, status, attempts)
         select ${kept}, status, all_attempts from ended
       ), freed as (${freed}
+        returning d.workspace_id, d.environment, d.id
       )
-      select id from ended union all select id from retried`,
+      select workspace_id as "workspaceId", environment, id, true as decided from ended
+       union all select workspace_id, environment, id, true from retried
+       union all select workspace_id, environment, id, false from freed`,
     values: valuesOf(recordings),
   });
-  return new Set(rows.map(({ id }) => id));
+  return rows;
 }
 
 /** Attempts that decide nothing any more, unless they have arrived: then the delivery has, whatever the log says. */
@@ -158,9 +165,19 @@ function valuesOf(recordings: readonly Recording[]): unknown[] {
     recordings.map(({ job }) => job.environment),
     recordings.map(({ job }) => job.id),
     recordings.map(({ job }) => job.lease),
-    recordings.map(({ result }) => JSON.stringify(toLoggedAttempt(result))),
+    recordings.map(({ result }) => toJson(toLoggedAttempt(result))),
     recordings.map(({ settlement }) => settlement.status),
     recordings.map(({ settlement }) => settlement.dueInMs ?? null),
     recordings.map(({ job }) => job.tries + 1),
   ];
+}
+
+/**
+ * As PostgreSQL's JSON takes it: it holds no NUL, nor half of a character, which an endpoint's texts may have once they are
+ * cut. One that it does not take would stop all that are written with it.
+ */
+function toJson(value: object): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'string' ? part.replaceAll('\0', '\ufffd').toWellFormed() : part,
+  );
 }

@@ -1,6 +1,7 @@
 import { isRefusal, type Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger } from '@rms/service';
+import type { DeliveryRef } from './job.ts';
 import { type Recording, recordAttempts } from './record-queries.ts';
 
 /** Writes down what attempts came to, many at a time, however long the database is away. */
@@ -15,13 +16,20 @@ export interface Recorder {
   stop(): void;
 }
 
+export interface RecorderParts {
+  readonly pool: Pool;
+  readonly log: Logger;
+  /** Told of deliveries that are due now since those before them in their lanes have ended. */
+  readonly onFreed: (freed: DeliveryRef[]) => void;
+}
+
 const againMs = 500;
 
 /**
  * A result is tried again even past its lease: nobody can have taken the delivery over while the database was away, and if
  * somebody has, the result is logged and decides nothing.
  */
-export function createRecorder({ pool, log }: { readonly pool: Pool; readonly log: Logger }): Recorder {
+export function createRecorder({ pool, log, onFreed }: RecorderParts): Recorder {
   const stopped = new AbortController();
   const waiting = new Set<Recording>();
   let wakers: (() => void)[] = [];
@@ -34,16 +42,21 @@ export function createRecorder({ pool, log }: { readonly pool: Pool; readonly lo
     { maxBatch: 500, maxInFlight: 1 },
   );
 
+  const recordNow = async (recordings: readonly Recording[]) => {
+    const freed = await recordAttempts(pool, recordings);
+    if (freed.length > 0) onFreed(freed);
+  };
+
   /** One that PostgreSQL refuses must not take the others along: it is written without what the endpoint has sent. */
   const writeSome = async (recordings: readonly Recording[]): Promise<void> => {
     try {
-      await recordAttempts(pool, recordings);
+      await recordNow(recordings);
     } catch (err) {
       if (!isRefusal(err)) throw err;
       const [first] = recordings;
       if (first && recordings.length === 1) {
         log.error({ err, delivery_id: first.job.id }, 'the answer of an endpoint cannot be logged; its attempt is');
-        return recordAttempts(pool, [withoutAnswer(first)]);
+        return recordNow([withoutAnswer(first)]);
       }
       const half = Math.ceil(recordings.length / 2);
       await writeSome(recordings.slice(0, half));

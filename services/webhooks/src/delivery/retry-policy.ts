@@ -52,7 +52,7 @@ function plainDelayMs({ maxRetries, initialDelayMs, maxDelayMs, delaysMs }: Retr
 /** Retry-After in seconds or as an HTTP date (RFC 9110, 10.2.3), in milliseconds from now; undefined if it is neither. */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
+  if (/^\d+$/.test(header)) return Number(header) * 1000;
   // Date.parse takes far more for a date than HTTP does.
   const dateMs = header.endsWith(' GMT') ? Date.parse(header) : Number.NaN;
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);

@@ -11,6 +11,8 @@ export interface Outgoing extends DeliveryContent {
 }
 
 const responseLimitBytes = 16 * 1024;
+/** Each costs its parsing; without an end of them the processor would do nothing else. */
+const hintsLimit = 16;
 /** Of an answer's headers the log keeps so many, each so long at most. */
 const headersKept = 64;
 const headerLimit = 1_024;
@@ -26,8 +28,13 @@ export async function send(agent: Dispatcher, secrets: SigningSecrets, outgoing:
   const headers = deliveryHeaders(secrets, outgoing, startedAt.getTime());
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), attemptTimeoutMs);
+  let hints = 0;
+  const onInfo = () => {
+    hints += 1;
+    if (hints > hintsLimit) abort.abort(new Error(`more than ${hintsLimit} answers of 1xx`));
+  };
   const { watch, begun } = watchRequest(async () =>
-    agent.request({ ...requestTarget(url), method: 'POST', body, headers, signal: abort.signal }),
+    agent.request({ ...requestTarget(url), method: 'POST', body, headers, signal: abort.signal, onInfo }),
   );
   let firstByteMs: number | undefined;
   const result = (answer: Pick<AttemptResult, 'statusCode' | 'error'> & Partial<AttemptResult>): AttemptResult => ({
@@ -73,13 +80,8 @@ function requestTarget(text: string): { origin: string; path: string } {
 
 function headerPairs(headers: Record<string, string | string[] | undefined>): HeaderPair[] {
   return Object.entries(headers)
-    .flatMap(([name, value]) => [value ?? []].flat().map((one): HeaderPair => [name, clean(one)]))
+    .flatMap(([name, value]) => [value ?? []].flat().map((one): HeaderPair => [name, one.slice(0, headerLimit)]))
     .slice(0, headersKept);
-}
-
-/** PostgreSQL's JSON holds no NUL. */
-function clean(value: string): string {
-  return value.slice(0, headerLimit).replaceAll('\0', '\ufffd');
 }
 
 /** Reads the whole answer, so that the connection can be used again, and keeps its start. */
@@ -99,6 +101,10 @@ async function readStart(body: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** Of Node, and of OpenSSL's verdicts on certificates. */
+const tlsCode =
+  /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|DEPTH_|SELF_SIGNED|UNABLE_TO|ERROR_IN_C|INVALID_|PATH_LENGTH|HOSTNAME_)/;
+
 /**
  * A short class and text, which the delivery log shows.
  * @param cause a connection that ends in the middle is all that the error tells: an endpoint that wants no certificate of
@@ -114,6 +120,8 @@ function describe(error: unknown, cause?: Error): string {
   if (code === 'DNS_FAILED') return `dns: ${message}`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns: the name does not resolve';
   if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/.test(code)) return `connect: ${code}`;
-  if (/^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code)) return `tls: ${code}`;
+  if (tlsCode.test(code)) return `tls: ${code}`;
+  // An answer that HTTP does not allow to that request, such as 101.
+  if (code === 'ERR_ASSERTION') return 'connection: an answer out of turn';
   return `connection: ${code || message.slice(0, 200)}`;
 }

@@ -1,0 +1,56 @@
+import type { Duplex } from 'node:stream';
+
+export interface RequestHead {
+  /** Without the query. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface RequestHandlers {
+  /** The first bytes of a request are there. Answers whether to go on. */
+  onFirstByte(): boolean;
+  /** Its head is there. Answers whether to go on; if not, nothing more is read. */
+  onHead(head: RequestHead): boolean;
+  onRequest(head: RequestHead, body: Buffer): void;
+}
+
+const headEnd = Buffer.from('\r\n\r\n');
+
+/** Reads the requests of a connection, one after another; those of a client that sends Content-Length only. */
+export function readRequests(socket: Duplex, { onFirstByte, onHead, onRequest }: RequestHandlers): void {
+  let buffered = Buffer.alloc(0);
+  let head: RequestHead | undefined;
+  socket.on('data', (chunk: Buffer) => {
+    if (buffered.length === 0 && !head && !onFirstByte()) return;
+    buffered = Buffer.concat([buffered, chunk]);
+    for (;;) {
+      if (!head) {
+        const end = buffered.indexOf(headEnd);
+        if (end < 0) return;
+        head = parseHead(buffered.toString('latin1', 0, end));
+        buffered = buffered.subarray(end + headEnd.length);
+        if (!onHead(head)) {
+          socket.pause();
+          return;
+        }
+      }
+      const length = Number(head.headers['content-length'] ?? 0);
+      if (buffered.length < length) return;
+      const [whole, body] = [head, buffered.subarray(0, length)];
+      buffered = buffered.subarray(length);
+      head = undefined;
+      onRequest(whole, body);
+    }
+  });
+}
+
+function parseHead(text: string): RequestHead {
+  const [requestLine = '', ...lines] = text.split('\r\n');
+  const headers = lines.map((line) => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  const [, target = ''] = requestLine.split(' ');
+  return { path: target.split('?')[0] ?? '', headers: Object.fromEntries(headers) };
+}

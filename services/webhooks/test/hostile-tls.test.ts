@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { makeSecret, toSigningSecret } from '@rms/signature';
+import { type HostileReceiver, type ListenerName, startHostileReceiver } from '@rms/testkit';
+import { send } from '../src/delivery/send.ts';
+import { createEgress } from '../src/egress/egress.ts';
+import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
+
+describe('attempts at receivers whose TLS is broken, by a client that trusts their authority', () => {
+  const listeners: ListenerName[] = [
+    'https',
+    'expired',
+    'wrongName',
+    'selfSigned',
+    'oldTls',
+    'mute',
+    'closing',
+    'http',
+  ];
+  let receiver: HostileReceiver;
+  beforeAll(async () => {
+    receiver = await startHostileReceiver({ listeners });
+  });
+  afterAll(() => receiver?.stop());
+
+  const attempt = async (url: string) => {
+    const agent = createGuardedAgent({
+      egress: createEgress({ allowHttp: false, allowCidrs: ['127.0.0.0/8'] }),
+      ca: readFileSync(receiver.caFile, 'utf8'),
+    });
+    const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
+    const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+    const answer = await send(agent, secrets, outgoing);
+    await agent.destroy();
+    return answer;
+  };
+
+  test.each<[ListenerName, number, string | RegExp]>([
+    ['https', 200, ''],
+    ['expired', 0, 'tls: CERT_HAS_EXPIRED'],
+    ['wrongName', 0, 'tls: ERR_TLS_CERT_ALTNAME_INVALID'],
+    ['selfSigned', 0, /^tls: (?!ERR_)/],
+    ['oldTls', 0, /^tls: ERR_SSL_/],
+    ['mute', 0, 'connect: timed out'],
+    ['closing', 0, /^connection: /],
+  ])('%s: %i %s', async (listener, status, error) => {
+    const answer = await attempt(receiver.url('/', listener));
+    expect(answer.statusCode).toBe(status);
+    if (typeof error === 'string') expect(answer.error).toBe(error);
+    else expect(answer.error).toMatch(error);
+    expect(receiver.requests('/')).toHaveLength(1);
+  });
+
+  test('HTTP where TLS is expected', async () => {
+    const answer = await attempt(`https://127.0.0.1:${receiver.ports.http}/`);
+    expect(answer).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^(?:tls|connection|connect): /) });
+  });
+});
