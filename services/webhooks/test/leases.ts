@@ -46,7 +46,7 @@ export function stepsOn(pool: Pool) {
     },
     /** Stores events; leases up to `room` of their deliveries. */
     store: (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
-      inTransaction(pool, (tx) => fanOut(tx, events, room)),
+      inTransaction(pool, async (tx) => (await fanOut(tx, events, { room, ofWebhooks: {}, ofOthers: room })).jobs),
     lease,
     /** Leases what is due. */
     claim: async (limit = 10, options: Partial<LeaseOptions> = {}) => (await lease({ limit, ...options })).jobs,

@@ -18,3 +18,21 @@ export interface EndpointQueue extends Earned {
   /** A job found no room here: more of them are in the table. */
   overflowed: boolean;
 }
+
+/** What could be taken now. */
+export interface Places {
+  /** How many jobs webhooks can take, of which anything is known. */
+  readonly ofWebhooks: Readonly<Record<string, number>>;
+  /** Workspaces none of whose webhooks can take anything. */
+  readonly fullWorkspaces: readonly string[];
+}
+
+/** What fresh deliveries can be leased for. */
+export interface Openings {
+  /** Jobs of all webhooks. */
+  readonly room: number;
+  /** Jobs of webhooks of which anything is known. */
+  readonly ofWebhooks: Readonly<Record<string, number>>;
+  /** Jobs of each other webhook. */
+  readonly ofOthers: number;
+}

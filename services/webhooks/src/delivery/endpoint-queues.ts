@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { Circuit } from './circuit.ts';
-import type { Earned, EndpointQueue } from './endpoint-queue.ts';
+import type { Earned, EndpointQueue, Openings, Places } from './endpoint-queue.ts';
 import type { DeliveryJob } from './job.ts';
 import { type QueueLimits, Shares } from './shares.ts';
 import { Turns } from './turns.ts';
@@ -17,14 +17,6 @@ export interface Next {
   readonly start: DeliveryJob[];
   readonly giveBack: DeliveryJob[];
   readonly roomAgain: boolean;
-}
-
-/** What could be taken now. */
-export interface Places {
-  /** How many jobs webhooks can take, of which anything is known. */
-  readonly ofWebhooks: Readonly<Record<string, number>>;
-  /** Workspaces none of whose webhooks can take anything. */
-  readonly fullWorkspaces: readonly string[];
 }
 
 /** Jobs that may wait for each attempt that may be under way; of an endpoint that fails, one. */
@@ -125,6 +117,13 @@ export class EndpointQueues {
       else this.#tripped.delete(id);
     }
     return { ofWebhooks, fullWorkspaces: this.#shares.fullWorkspaces() };
+  }
+
+  /** For fresh deliveries: of a webhook of which nothing is known as many as if its workspace had nothing here. */
+  openings(): Omit<Openings, 'room'> {
+    const { ofWebhooks } = this.places();
+    const { inFlight } = this.#limits;
+    return { ofWebhooks, ofOthers: inFlight + Math.min(inFlight * waitingPerSlot, this.#shares.waitingOfWebhook('')) };
   }
 
   /** When the first of the open circuits lets an attempt through; undefined: none is open. */

@@ -3,6 +3,7 @@ import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
+import type { Openings } from './endpoint-queue.ts';
 import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
 import { type AttemptResult, type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
 import { freeLanes } from './lane-queries.ts';
@@ -28,17 +29,17 @@ export interface DeliveryParts {
 
 /** Attempts deliveries: fresh ones that fan-out hands over, and those that are due. */
 export interface DeliveryEngine extends Worker {
-  /** How many more jobs can be taken right now. */
-  room(): number;
+  /** What can be taken right now. */
+  openings(): Openings;
   /** Takes freshly leased jobs. What finds no room is given back. */
   deliver(jobs: readonly DeliveryJob[]): void;
   /** Looks for due deliveries now. */
   wake(): void;
 }
 
-const limits = { inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 2_440 };
+const limits = { inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 5_440 };
 const bytesLimit = 128 * 1024 * 1024;
-const claimBatch = 200;
+const claimBatch = 400;
 const pollMs = 1_000;
 /** After the database was away: so long others have to record what they know, before leases that ended are taken over. */
 const afterOutageMs = 1_500;
@@ -178,7 +179,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   return {
     name: 'delivery',
-    room,
+    openings: () => ({ room: room(), ...queues.openings() }),
     deliver,
     wake: sleeper.wake,
     async run(signal, state) {

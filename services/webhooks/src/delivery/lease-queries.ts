@@ -193,7 +193,8 @@ async function readEvents(db: Queryable, rows: readonly JobRow[]): Promise<Map<s
 }
 
 /** Gives deliveries back unattempted; they are due at once, for whoever has room for them. */
-export async function giveBack(db: Queryable, jobs: readonly DeliveryJob[]): Promise<void> {
+export async function giveBack(db: Queryable, given: readonly DeliveryJob[]): Promise<void> {
+  const jobs = [...given].sort((a, b) => (a.id < b.id ? -1 : 1));
   await db.query({
     name: 'deliveries-give-back',
     text: `

@@ -42,9 +42,11 @@ export async function recordAttempts(db: Queryable, recordings: readonly Recordi
       if (batch.has(recording.job.id)) again.push(recording);
       else batch.set(recording.job.id, recording);
     }
-    const rows = await recordOneEach(db, [...batch.values()]);
+    // All lock deliveries in the order of their ids, so that none waits for another in a circle.
+    const inOrder = [...batch.values()].sort((a, b) => (a.job.id < b.job.id ? -1 : 1));
+    const rows = await recordOneEach(db, inOrder);
     const decided = new Set(rows.flatMap(({ id, decided }) => (decided ? id : [])));
-    const late = [...batch.values()].filter(({ job }) => !decided.has(job.id));
+    const late = inOrder.filter(({ job }) => !decided.has(job.id));
     if (late.length > 0) await recordLate(db, late);
     freed.push(...rows.filter((row) => !row.decided));
     rest = again;
@@ -148,10 +150,14 @@ export async function failPending(
   { workspaceId, environment, id }: { workspaceId: string; environment: string; id: string },
 ): Promise<void> {
   await db.query(
-    `with ended as (
-       delete from webhooks.deliveries
+    `with locked as materialized (
+       select workspace_id, environment, id from webhooks.deliveries
         where workspace_id = $1 and environment = $2 and webhook_id = $3
-       returning *
+        order by id for update
+     ), ended as (
+       delete from webhooks.deliveries as d using locked
+        where d.workspace_id = locked.workspace_id and d.environment = locked.environment and d.id = locked.id
+       returning d.*
      )
      insert into webhooks.delivery_log (${kept}, status, attempts)
      select ${kept}, 'failed', attempts from ended`,

@@ -3,23 +3,28 @@ import type { Queryable } from '@rms/db';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { endpointColumns, type JobRow } from '../delivery/endpoint-queries.ts';
+import type { Openings } from '../delivery/endpoint-queue.ts';
 import { type DeliveryJob, leaseMs } from '../delivery/job.ts';
 import { type JobEvent, toJob } from '../delivery/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
 
 /**
  * Stores events, each once, with its place in the feed of its tenant, in the order given, which is that of the bus for
- * those of one resource; and makes a delivery for each webhook that wants one. Up to `room` of the deliveries are leased by
- * this instance at once, the others are due. For a webhook that is disabled the log says that it was skipped. An event that
- * comes again is there already, and makes nothing. Answers with the leased ones. Runs in a transaction: see
- * {@link lockFeeds}.
+ * those of one resource; and makes a delivery for each webhook that wants one. As many of the deliveries as there are
+ * places for are leased by this instance at once, the others are due. For a webhook that is disabled the log says that it was skipped. An event that
+ * comes again is there already, and makes nothing. Answers with the leased ones, and with how many are due. Runs in a
+ * transaction: see {@link lockFeeds}.
  */
-export async function fanOut(tx: Queryable, events: readonly ResourceEvent[], room: number): Promise<DeliveryJob[]> {
+export async function fanOut(
+  tx: Queryable,
+  events: readonly ResourceEvent[],
+  { room, ofWebhooks, ofOthers }: Openings,
+): Promise<{ jobs: DeliveryJob[]; due: number }> {
   await lockFeeds(tx, events);
   const leasedAtMs = performance.now();
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
   const ids = [...jobEvents.keys()].sort();
-  const { rows } = await tx.query<JobRow>({
+  const { rows } = await tx.query<{ due: number } & (JobRow | { [column in keyof JobRow]: null })>({
     name: 'fan-out',
     text: `
       with incoming as (
@@ -56,7 +61,9 @@ export async function fanOut(tx: Queryable, events: readonly ResourceEvent[], ro
             on w.workspace_id = i.workspace_id and w.environment = i.environment
            and (w.events @> array['*'] or w.events @> array[i.type])
       ), chosen as (
-        select *, not waits and row_number() over (order by waits, event_id) <= $12 as leased
+        select *, not waits and row_number() over (order by waits, event_id) <= $12
+                  and row_number() over (partition by webhook_id order by waits, event_id)
+                      <= coalesce(($15::jsonb ->> webhook_id)::integer, $16) as leased
           from matched where status = 'active'
       ), made as (
         insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
@@ -73,11 +80,12 @@ export async function fanOut(tx: Queryable, events: readonly ResourceEvent[], ro
                '[]', now()
           from matched where status <> 'active'
       )
-      select c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
+      select due.count as due, c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
              0 as tries, 1 as lease, c.url, c.secret_sealed, c.secret_version, c.previous_secret_sealed,
              c.previous_secret_until, c.client_certificate, c.client_key_sealed, c.max_retries, c.initial_delay_ms,
              c.max_delay_ms, c.retry_delays_ms
-        from chosen as c where c.leased`,
+        from (select count(*)::integer from chosen where not waits and not leased) as due
+        left join chosen as c on c.leased`,
     values: [
       events.map(({ workspaceId }) => workspaceId),
       events.map(environmentOf),
@@ -93,9 +101,14 @@ export async function fanOut(tx: Queryable, events: readonly ResourceEvent[], ro
       room,
       ids[0],
       ids.at(-1),
+      JSON.stringify(ofWebhooks),
+      ofOthers,
     ],
   });
-  return rows.map((row) => toJob(row, jobEvents.get(row.event_id) as JobEvent, leasedAtMs));
+  const jobs = rows.flatMap((row) => {
+    return row.id === null ? [] : toJob(row, jobEvents.get(row.event_id) as JobEvent, leasedAtMs);
+  });
+  return { jobs, due: rows[0]?.due ?? 0 };
 }
 
 /**

@@ -16,7 +16,7 @@ export interface FanOutParts {
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly group: string;
-  readonly engine: Pick<DeliveryEngine, 'room' | 'deliver' | 'wake'>;
+  readonly engine: Pick<DeliveryEngine, 'openings' | 'deliver' | 'wake'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
   readonly metrics: Pick<WebhooksMetrics, 'deadLetters'>;
   readonly log: Logger;
@@ -43,12 +43,11 @@ export function createFanOut(parts: FanOutParts): Worker {
   let atOnce = eventsAtOnce;
 
   const storeAll = async (events: readonly ResourceEvent[]): Promise<void> => {
-    const room = engine.room();
-    const jobs = await inTransaction(pool, (tx) => fanOut(tx, events, room));
+    const openings = engine.openings();
+    const { jobs, due } = await inTransaction(pool, (tx) => fanOut(tx, events, openings));
     engine.deliver(jobs);
     watchers.wake(events);
-    // There may be more of them than there was room for.
-    if (jobs.length >= room) engine.wake();
+    if (due > 0) engine.wake();
   };
 
   /** Stores what PostgreSQL takes; halves what it refuses, until what is refused is one event. */
