@@ -1,5 +1,6 @@
 import type { Pool } from '@rms/db';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import { failAbandoned } from './delivery/end-queries.ts';
 import { eraseDeleted } from './log/erase-queries.ts';
 import { dropPartitions, makePartitions } from './log/partition-queries.ts';
 import { deleteExpiredKeys } from './subscription/idempotency-queries.ts';
@@ -9,7 +10,8 @@ const eraseEveryMs = 2_000;
 
 /**
  * Makes the partitions of the days to come, and removes what has had its time: the log by the day, idempotent answers
- * after 24 hours, and bodies of deleted resources if asked to.
+ * after 24 hours, what is left of the backlogs of webhooks that are not called any more, and bodies of deleted resources if
+ * asked to.
  */
 export function createHousekeeping(parts: {
   pool: Pool;
@@ -28,6 +30,7 @@ export function createHousekeeping(parts: {
           const dropped = await dropPartitions(pool, retentionDays);
           if (dropped > 0) log.info({ dropped, retention_days: retentionDays }, 'old days of the log are dropped');
           await deleteExpiredKeys(pool);
+          while (!signal.aborted && (await failAbandoned(pool)) > 0);
           nextAtMs = Date.now() + everyMs;
         }
         if (eraseOnDelete) {

@@ -1,7 +1,8 @@
 import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { failAbandoned, failPending } from '../src/delivery/end-queries.ts';
 import type { DeliveryJob } from '../src/delivery/job.ts';
 import { giveBack, releaseLeases } from '../src/delivery/lease-queries.ts';
-import { failPending, recordAttempts } from '../src/delivery/record-queries.ts';
+import { recordAttempts } from '../src/delivery/record-queries.ts';
 import { redeliver } from '../src/log/log-queries.ts';
 import { migrations } from '../src/migrations.ts';
 import { answered, type Steps, stepsOn } from './leases.ts';
@@ -204,6 +205,31 @@ describe('leases of deliveries', () => {
     expect(await steps.claim()).toHaveLength(1);
     const log = await steps.logged(tenant, { status: 'failed' });
     expect(log.map(({ webhookId }) => webhookId).sort()).toEqual([deleted, disabled].sort());
+  });
+
+  test('a large backlog of a webhook that is deleted ends in parts, and others stay as they are', async () => {
+    const tenant = newTenant();
+    const [kept, deleted] = [await steps.subscribe(tenant), await steps.subscribe(tenant)];
+    await makeDue(tenant, 1);
+    await database.pool.query(
+      `insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
+                                        sequence, request_id, due_at)
+       select workspace_id, environment, substr(id, 1, 14) || lpad(i::text, 16, '0'), event_id, webhook_id, event_type,
+              resource_id, sequence, request_id, now() + interval '1 hour'
+         from webhooks.deliveries, generate_series(1, 6000) as i where webhook_id = $1`,
+      [deleted],
+    );
+    await database.pool.query('delete from webhooks.webhooks where id = $1', [deleted]);
+    const ended = [];
+    do ended.push(await failAbandoned(database.pool));
+    while (ended.at(-1));
+    expect(ended).toEqual([5_000, 1_001, 0]);
+    const { rows } = await database.pool.query(
+      `select webhook_id, status, count(*)::integer from webhooks.delivery_log where workspace_id = $1 group by 1, 2`,
+      [tenant.workspaceId],
+    );
+    expect(rows).toEqual([{ webhook_id: deleted, status: 'failed', count: 6_001 }]);
+    expect(await steps.claim()).toMatchObject([{ webhookId: kept }]);
   });
 
   test('an instance that is alone ends the leases of first attempts when it starts', async () => {

@@ -1,8 +1,9 @@
 import { inTransaction, type Pool } from '@rms/db';
 import { newId } from '@rms/ids';
+import { failDeliveries } from '../src/delivery/end-queries.ts';
 import type { AttemptResult, DeliveryJob, DeliveryRef } from '../src/delivery/job.ts';
 import { type LeaseOptions, leaseDue, leaseThese } from '../src/delivery/lease-queries.ts';
-import { failDeliveries, type Recording } from '../src/delivery/record-queries.ts';
+import type { Recording } from '../src/delivery/record-queries.ts';
 import { defaultRetryPolicy } from '../src/delivery/retry-policy.ts';
 import { settle } from '../src/delivery/settle.ts';
 import { fanOut } from '../src/fan-out/fan-out-queries.ts';

@@ -1,6 +1,7 @@
 import { inTransaction, type Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import { failDeliveries } from './end-queries.ts';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import type { Openings } from './endpoint-queue.ts';
@@ -8,7 +9,6 @@ import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
 import { type AttemptResult, type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
 import { freeLanes } from './lane-queries.ts';
 import { giveBack, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
-import { failDeliveries } from './record-queries.ts';
 import { createRecorder } from './recorder.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';

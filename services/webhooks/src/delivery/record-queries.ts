@@ -1,6 +1,6 @@
 import type { Queryable } from '@rms/db';
 import { toLoggedAttempt } from '../log/attempt.ts';
-import type { JobRow } from './endpoint-queries.ts';
+import { freed, kept } from './end-queries.ts';
 import type { AttemptResult, DeliveryJob, DeliveryRef } from './job.ts';
 import type { Settlement } from './settle.ts';
 
@@ -11,21 +11,6 @@ export interface Recording {
   readonly settlement: Settlement;
 }
 
-/** What the log keeps of a delivery that has ended. */
-const kept =
-  'workspace_id, environment, id, event_id, webhook_id, event_type, resource_id, request_id, origin, lease, created_at';
-
-/** Of the lanes of deliveries that end, as `ended`: the first of those that wait. */
-const freed = `
-        update webhooks.deliveries as d set due_at = now()
-          from (select distinct webhook_id, resource_id from ended where ordered) as lane
-         cross join lateral (
-               select workspace_id, environment, id from webhooks.deliveries
-                where ordered and webhook_id = lane.webhook_id and resource_id = lane.resource_id and due_at is null
-                order by sequence, id limit 1) as next
-         where d.workspace_id = next.workspace_id and d.environment = next.environment and d.id = next.id
-           and d.due_at is null`;
-
 /**
  * Writes many attempts and what follows from them, each statement for one attempt of each delivery: a delivery that has
  * ended goes from the queue into the log. An attempt whose lease is not the last one any more is logged and decides
@@ -33,7 +18,7 @@ const freed = `
  * that are due now since those before them in their lanes have ended.
  */
 export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<DeliveryRef[]> {
-  const freed: DeliveryRef[] = [];
+  const next: DeliveryRef[] = [];
   let rest = recordings;
   while (rest.length > 0) {
     const batch = new Map<string, Recording>();
@@ -48,10 +33,10 @@ export async function recordAttempts(db: Queryable, recordings: readonly Recordi
     const decided = new Set(rows.flatMap(({ id, decided }) => (decided ? id : [])));
     const late = inOrder.filter(({ job }) => !decided.has(job.id));
     if (late.length > 0) await recordLate(db, late);
-    freed.push(...rows.filter((row) => !row.decided));
+    next.push(...rows.filter((row) => !row.decided));
     rest = again;
   }
-  return freed;
+  return next;
 }
 
 const doneRows = `
@@ -118,51 +103,6 @@ async function recordLate(db: Queryable, recordings: readonly Recording[]): Prom
         from done where ${sameDelivery} and ${isNew}`,
     values,
   });
-}
-
-/** Ends deliveries that cannot be attempted, as failed; they can be redelivered once what was in the way is gone. */
-export async function failDeliveries(db: Queryable, rows: readonly JobRow[]): Promise<void> {
-  await db.query({
-    name: 'deliveries-fail',
-    text: `
-      with ended as (
-        delete from webhooks.deliveries as d
-         using unnest($1::text[], $2::text[], $3::text[], $4::integer[]) as lost (workspace_id, environment, id, lease)
-         where d.workspace_id = lost.workspace_id and d.environment = lost.environment and d.id = lost.id
-           and d.lease = lost.lease
-        returning d.*
-      ), freed as (${freed}
-      )
-      insert into webhooks.delivery_log (${kept}, status, attempts)
-      select ${kept}, 'failed', attempts from ended`,
-    values: [
-      rows.map((row) => row.workspace_id),
-      rows.map((row) => row.environment),
-      rows.map((row) => row.id),
-      rows.map((row) => row.lease),
-    ],
-  });
-}
-
-/** Ends all that is under way for a webhook that is not called any more, as failed. It can be redelivered later. */
-export async function failPending(
-  db: Queryable,
-  { workspaceId, environment, id }: { workspaceId: string; environment: string; id: string },
-): Promise<void> {
-  await db.query(
-    `with locked as materialized (
-       select workspace_id, environment, id from webhooks.deliveries
-        where workspace_id = $1 and environment = $2 and webhook_id = $3
-        order by id for update
-     ), ended as (
-       delete from webhooks.deliveries as d using locked
-        where d.workspace_id = locked.workspace_id and d.environment = locked.environment and d.id = locked.id
-       returning d.*
-     )
-     insert into webhooks.delivery_log (${kept}, status, attempts)
-     select ${kept}, 'failed', attempts from ended`,
-    [workspaceId, environment, id],
-  );
 }
 
 function valuesOf(recordings: readonly Recording[]): unknown[] {

@@ -2,7 +2,7 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { failPending } from '../delivery/record-queries.ts';
+import { failPending } from '../delivery/end-queries.ts';
 import { webhookChange } from '../subscription/webhook-audit.ts';
 import { toScope } from '../subscription/webhook-message.ts';
 import { lockWebhook, deleteWebhook as removeWebhook } from '../subscription/webhook-queries.ts';

@@ -9,7 +9,7 @@ import type {
   WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { failPending } from '../delivery/record-queries.ts';
+import { failPending } from '../delivery/end-queries.ts';
 import { checkRetryPolicy } from '../delivery/retry-policy.ts';
 import { checkEvents, type Webhook } from '../subscription/webhook.ts';
 import { webhookChange } from '../subscription/webhook-audit.ts';

@@ -1,5 +1,5 @@
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
-import { failPending } from '../delivery/record-queries.ts';
+import { failPending } from '../delivery/end-queries.ts';
 import { insertNotice } from '../notices/notice-queries.ts';
 import type { Tenant } from './webhook.ts';
 
