@@ -97,6 +97,8 @@ describe('rms deliveries', () => {
       [2, 500],
       [3, 200],
     ]);
+    expect(JSON.parse(shown.request_body)).toMatchObject({ id: shown.event_id, type: 'resource.created' });
+    expect(shown.trace_id).toBe(null);
     const last = shown.attempts[2];
     expect(last).toMatchObject({
       error: null,
@@ -113,6 +115,7 @@ describe('rms deliveries', () => {
       expect(last[part]).toBeGreaterThanOrEqual(0);
     }
     const { stdout } = await rms('deliveries', 'show', id);
+    expect(stdout).toContain(`\n\n${shown.request_body}\n\n`);
     expect(stdout).toContain('attempt 3 at ');
     expect(stdout).toContain('> webhook-id: ');
     expect(stdout).toContain('< 500\n');

@@ -14,16 +14,17 @@ export function deliveriesShowCommand(): Command {
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
       withServices(async (services) => {
         const workspaceId = await workspaceOf(services, options);
-        const { delivery } = await services.deliveries.getDelivery({ workspaceId, id });
+        const { delivery, requestBody, traceId } = await services.deliveries.getDelivery({ workspaceId, id });
         if (!delivery) return;
-        const head = deliveryHeadDocument(delivery);
+        const head = { ...deliveryHeadDocument(delivery), trace_id: traceId || null };
+        const body = Buffer.from(requestBody).toString('utf8') || null;
         const attempts = delivery.attempts.map(fullAttemptDocument);
-        print(options, { ...head, attempts }, () => {
+        print(options, { ...head, request_body: body, attempts }, () => {
           const known = Object.entries(head).flatMap(([name, value]): [string, string][] =>
             value ? [[name.replaceAll('_', ' '), value]] : [],
           );
           const each = attempts.map((one) => `attempt ${one.number} at ${one.at}: ${describeAttempt(one)}`);
-          return [fields(known), ...each].join('\n\n');
+          return [fields(known), body ?? '(the body is erased)', ...each].join('\n\n');
         });
       }),
     );

@@ -27,6 +27,23 @@ describe('deliveries', () => {
     return { receiver, id };
   };
 
+  test('one delivery is shown with what was sent and the trace that it belongs to', async () => {
+    const tenant = newTenant();
+    await subscribe(tenant);
+    const traceId = 'ab'.repeat(16);
+    const event = { ...newEvent(tenant), traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+    await rms.publish(event);
+    const [one] = await rms.settled(tenant, 1);
+    const shown = await rms.deliveries.getDelivery({ ...tenant, id: one?.id ?? '' });
+    expect([shown.delivery?.id, Buffer.from(shown.requestBody), shown.traceId]).toEqual([
+      one?.id,
+      Buffer.from(event.body),
+      traceId,
+    ]);
+    const sent = shown.delivery?.attempts[0]?.requestHeaders.find(({ name }) => name === 'traceparent');
+    expect(sent?.value).toBe(event.traceparent);
+  });
+
   test('an event goes to each webhook that wants its type, once, with the exact bytes of its body', async () => {
     const tenant = newTenant();
     const all = await subscribe(tenant);

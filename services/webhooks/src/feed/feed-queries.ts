@@ -79,3 +79,17 @@ export async function readNewestPosition(db: Queryable, { workspaceId, environme
   });
   return BigInt(rows[0]?.last_position ?? 0);
 }
+
+/** What is delivered of an event; undefined: it is not kept any more. */
+export async function readEvent(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  id: string,
+): Promise<{ readonly traceparent: string; readonly body: Buffer | null } | undefined> {
+  const { rows } = await db.query<{ traceparent: string; body: Buffer | null }>({
+    name: 'event-by-id',
+    text: 'select traceparent, body from webhooks.events where workspace_id = $1 and environment = $2 and id = $3',
+    values: [workspaceId, environment, id],
+  });
+  return rows[0];
+}

@@ -1,5 +1,6 @@
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { readEvent } from '../feed/feed-queries.ts';
 import { toDeliveryMessage } from '../log/delivery-message.ts';
 import { readDeliveries } from '../log/log-queries.ts';
 import { toScope } from '../subscription/webhook-message.ts';
@@ -9,6 +10,13 @@ export function getDelivery({ pool }: HandlerParts): Handlers<typeof DeliveriesS
   return (request) =>
     translated(async () => {
       const { deliveries } = await readDeliveries(pool, toScope(request), { id: request.id }, 1);
-      return { delivery: toDeliveryMessage(found(deliveries[0], 'delivery', request.id)) };
+      const delivery = found(deliveries[0], 'delivery', request.id);
+      const event = await readEvent(pool, delivery, delivery.eventId);
+      return {
+        delivery: toDeliveryMessage(delivery),
+        requestBody: event?.body ?? Buffer.alloc(0),
+        // version "-" trace-id "-" parent-id "-" flags
+        traceId: event?.traceparent.split('-')[1] ?? '',
+      };
     });
 }

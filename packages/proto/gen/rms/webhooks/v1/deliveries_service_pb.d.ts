@@ -153,6 +153,20 @@ export declare type GetDeliveryResponse = Message<"rms.webhooks.v1.GetDeliveryRe
    * @generated from field: rms.webhooks.v1.Delivery delivery = 1;
    */
   delivery?: Delivery | undefined;
+
+  /**
+   * What each attempt sends: the event envelope as UTF-8 JSON; empty once erased.
+   *
+   * @generated from field: bytes request_body = 2;
+   */
+  requestBody: Uint8Array;
+
+  /**
+   * W3C trace context of the change that the event tells of, 32 hexadecimal digits; empty: none.
+   *
+   * @generated from field: string trace_id = 3;
+   */
+  traceId: string;
 };
 
 /**
