@@ -79,8 +79,7 @@ function startRms(args: readonly string[], env: Readonly<Record<string, string>>
     printed: (count) =>
       waitUntil(() => (lines('stdout').length >= count ? lines('stdout') : undefined), { what: `${count} lines` }),
     async interrupt() {
-      // npm passes it on as well.
-      for (let i = 0; i < 2; i += 1) child.kill('SIGINT');
+      child.kill('SIGINT');
       return (await closed)[0];
     },
   };

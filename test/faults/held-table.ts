@@ -23,7 +23,7 @@ export async function holdTable(db: pg.Pool, table: string, statement: string): 
         (
           await db.query(
             `select from pg_stat_activity
-              where application_name = 'rms-webhooks' and wait_event_type = 'Lock' and position($1 in query) > 0
+              where application_name like 'rms-webhooks%' and wait_event_type = 'Lock' and position($1 in query) > 0
                 and datname = current_database()`,
             [statement],
           )
