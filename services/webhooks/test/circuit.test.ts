@@ -19,6 +19,13 @@ describe('the circuit of an endpoint', () => {
     expect([0, 499, 500].map((nowMs) => circuit.state(nowMs))).toEqual(['open', 'open', 'half-open']);
   });
 
+  test('of an endpoint that has failed before opens at its first failure, unless it succeeds first', () => {
+    expect(fail(new Circuit(true), 1)).toBe(true);
+    const better = new Circuit(true);
+    better.succeeded();
+    expect(fail(better, 9)).toBe(false);
+  });
+
   test('a success in between starts the count anew', () => {
     const circuit = new Circuit();
     fail(circuit, 9);

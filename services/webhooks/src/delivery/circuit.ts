@@ -15,9 +15,14 @@ const jitter = 0.2;
  * Deliveries of an open circuit wait in the table; they lose none of their retries.
  */
 export class Circuit {
-  #failures = 0;
+  #failures: number;
   #pauseMs = firstPauseMs;
   #openUntilMs: number | undefined;
+
+  /** @param suspected the endpoint has failed before: one more failure opens it */
+  constructor(suspected = false) {
+    this.#failures = suspected ? failuresToOpen - 1 : 0;
+  }
 
   /** 'open': no attempt now. 'half-open': one at a time. */
   state(nowMs: number): 'closed' | 'half-open' | 'open' {

@@ -199,7 +199,7 @@ export class EndpointQueues {
     const present = this.#queues.get(webhookId);
     if (present) return present;
     const limitAtFirst = tries === 0 ? this.#limits.inFlight : 1;
-    const fresh = { limit: limitAtFirst, circuit: new Circuit(), failing: tries > 0 };
+    const fresh = { limit: limitAtFirst, circuit: new Circuit(tries > 0), failing: tries > 0 };
     const { limit, circuit, failing } = this.#known.get(webhookId) ?? fresh;
     const queue = { workspaceId, limit, circuit, failing, inFlight: 0, waiting: [], overflowed: false };
     this.#known.delete(webhookId);
