@@ -1,4 +1,4 @@
-import { inTransaction, type Pool } from '@rms/db';
+import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import { failDeliveries } from './end-queries.ts';
@@ -8,7 +8,7 @@ import type { Openings } from './endpoint-queue.ts';
 import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
 import { type AttemptResult, type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
 import { freeLanes } from './lane-queries.ts';
-import { giveBack, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
+import { giveBack, type Leased, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
 import { createRecorder } from './recorder.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
@@ -129,15 +129,19 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   const room = () => (queues.bytes < bytesLimit ? Math.max(0, limits.inFlightOfAll + limits.waiting - queues.size) : 0);
 
+  /** Leases, and ends what cannot be attempted. */
+  const leased = <Found extends Pick<Leased, 'lost'>>(find: (tx: Queryable) => Promise<Found>) =>
+    inTransaction(pool, async (tx) => {
+      const found = await find(tx);
+      if (found.lost.length > 0) await failDeliveries(tx, found.lost);
+      return found;
+    });
+
   /** What is next in its lane at once, and not when a walk through all that is due comes to it. */
   const deliverFreed = async (freed: readonly DeliveryRef[]) => {
     try {
       if (stopping || room() < freed.length) return sleeper.wake();
-      const { jobs, lost } = await inTransaction(pool, async (tx) => {
-        const found = await leaseThese(tx, freed);
-        if (found.lost.length > 0) await failDeliveries(tx, found.lost);
-        return found;
-      });
+      const { jobs, lost } = await leased((tx) => leaseThese(tx, freed));
       deliver(jobs);
       // Their ends have freed others.
       if (lost.length > 0) sleeper.wake();
@@ -148,15 +152,15 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   /** The webhook where the last batch has ended. */
   let last = '';
-  const lease = (limit: number) =>
-    inTransaction(pool, async (tx) => {
+  const lease = async (limit: number) => {
+    const found = await leased((tx) => {
       const { ofWebhooks, fullWorkspaces } = queues.places();
       const places = { ...ofWebhooks, ...Object.fromEntries(unsignable().map((id) => [id, 0])) };
-      const found = await leaseDue(tx, { limit, after: last, places, fullWorkspaces });
-      if (found.lost.length > 0) await failDeliveries(tx, found.lost);
-      last = found.last ?? last;
-      return found;
+      return leaseDue(tx, { limit, after: last, places, fullWorkspaces });
     });
+    last = found.last ?? last;
+    return found;
+  };
 
   /** @param tookMs how long it took to find nothing */
   const untilNext = async (tookMs: number, signal: AbortSignal) => {
@@ -195,12 +199,12 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         // Leases of what this instance has attempted, and cannot record, end as well.
         const limit = recorder.behind() ? 0 : Math.min(claimBatch, room());
         const beganAtMs = performance.now();
-        const { jobs, leased } = limit > 0 ? await lease(limit) : { jobs: [], leased: 0 };
+        const { jobs, leased: count } = limit > 0 ? await lease(limit) : { jobs: [], leased: 0 };
         if (recorder.behind()) state?.stuck();
         else state?.working();
         deliver(jobs);
         // A webhook gets a part of a batch: there may be more as long as anything comes.
-        if (leased === 0) await untilNext(performance.now() - beganAtMs, signal);
+        if (count === 0) await untilNext(performance.now() - beganAtMs, signal);
       }
       stopping = true;
       // What is queued is given back; what is under way ends within an attempt's time.

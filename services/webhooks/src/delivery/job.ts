@@ -1,5 +1,4 @@
-import type { Tenant } from '../subscription/webhook.ts';
-import type { RetryPolicy } from './retry-policy.ts';
+import type { Tenant, Webhook } from '../subscription/webhook.ts';
 
 /** What names a delivery. */
 export interface DeliveryRef extends Tenant {
@@ -26,18 +25,17 @@ export interface DeliveryJob extends DeliveryRef {
 }
 
 /** Where a webhook's deliveries go, and how. */
-export interface Endpoint {
-  readonly url: string;
-  readonly secretSealed: Buffer;
-  readonly secretVersion: number;
-  /** Signs as well, until then. */
-  readonly previousSecretSealed: Buffer | undefined;
-  readonly previousSecretUntil: Date | undefined;
-  /** PEM. */
-  readonly clientCertificate: string | undefined;
-  readonly clientKeySealed: Buffer | undefined;
-  readonly retryPolicy: RetryPolicy;
-}
+export type Endpoint = Pick<
+  Webhook,
+  | 'url'
+  | 'secretSealed'
+  | 'secretVersion'
+  | 'previousSecretSealed'
+  | 'previousSecretUntil'
+  | 'clientCertificate'
+  | 'clientKeySealed'
+  | 'retryPolicy'
+>;
 
 /** How long an attempt may take at most: the specification's 10 seconds for the whole answer. */
 export const attemptTimeoutMs = 10_000;

@@ -1,27 +1,16 @@
 import type { Queryable } from '@rms/db';
 import type { PageStart } from '@rms/paging';
-import { toEndpoint } from '../delivery/endpoint-queries.ts';
+import { type EndpointRow, toEndpoint } from '../delivery/endpoint-queries.ts';
 import type { DisableReason, Environment, Tenant, Webhook, WebhookStatus } from './webhook.ts';
 
-interface WebhookRow {
+interface WebhookRow extends EndpointRow {
   workspace_id: string;
   environment: Environment;
   id: string;
-  url: string;
   events: string[];
   status: WebhookStatus;
   disable_reason: DisableReason | null;
-  secret_sealed: Buffer;
-  secret_version: number;
-  previous_secret_sealed: Buffer | null;
-  previous_secret_until: Date | null;
-  client_certificate: string | null;
-  client_key_sealed: Buffer | null;
   ordered: boolean;
-  max_retries: number;
-  initial_delay_ms: string;
-  max_delay_ms: string;
-  retry_delays_ms: string[] | null;
   created_at: Date;
   updated_at: Date;
 }
