@@ -59,7 +59,11 @@ spec:
 {{- define "rms.egressRules" -}}
 {{- $values := .root.Values }}
 - to: {{- toYaml $values.networkPolicy.dnsPeers | nindent 4 }}
-  ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
+  ports:
+    {{- range $values.networkPolicy.dnsPorts }}
+    - { port: {{ . }}, protocol: UDP }
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
 {{- range default list (index (fromYaml (include "rms.callTable" .root)) .name) }}
 {{- if (index $values .).enabled }}
 - to: {{- include "rms.ownPeer" (dict "root" $.root "name" .) | nindent 4 }}
