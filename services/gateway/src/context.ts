@@ -29,7 +29,13 @@ const healthTimeoutMs = 700;
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createGatewayContext(settings: Settings, overrides: Partial<GatewayContext> = {}): GatewayContext {
   const log =
-    overrides.log ?? createLogger({ name: 'gateway', level: settings.LOG_LEVEL, destination: gatheringStdout() });
+    overrides.log ??
+    createLogger({
+      name: 'gateway',
+      level: settings.LOG_LEVEL,
+      levelFile: settings.LOG_LEVEL_FILE,
+      destination: gatheringStdout(),
+    });
   const security = createRpcSecurity(settings, log);
   const metrics = overrides.metrics ?? createMetrics('gateway');
   const onCall = countClientCalls(metrics);
