@@ -66,8 +66,10 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
     ],
     workers: [marks.worker, createHousekeeping({ pool, onSuccess: showHousekeeping(context.metrics) })],
-    ready: async () => {
-      await pool.query('select 1');
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
     },
     async open() {
       await limiter.start();

@@ -11,7 +11,7 @@ import { type Listener, listen } from './http/listener.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import { createGatewayMetrics } from './metrics.ts';
 import { showReadiness } from './probe-gauges.ts';
-import { createProbes } from './probes.ts';
+import { createProbes, readState } from './probes.ts';
 import { endpoints } from './routes/endpoints.ts';
 
 export interface GatewayService extends Service {
@@ -72,7 +72,10 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       return { live: addressOf('live'), sandbox: addressOf('sandbox') };
     },
     async start() {
-      if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics]);
+      if (config.metricsAddress)
+        metricsServer = await serveMetrics(config.metricsAddress, [metrics], () =>
+          readState(probes, listeners.sandbox !== undefined),
+        );
       await limiter.start();
       keyUses.start();
       for (const environment of ['live', 'sandbox'] as const) {

@@ -119,9 +119,11 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         onSuccess: showHousekeeping(context.metrics),
       }),
     ],
-    ready: async () => {
-      await pool.query('select 1');
-      await checkKeys();
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
+      'encryption key': checkKeys,
     },
     open: () =>
       bus.start([
