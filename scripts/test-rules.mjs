@@ -40,7 +40,8 @@ try {
   rmSync(temporary, { recursive: true });
 }
 const failed = results.filter(({ problem }) => problem !== undefined);
-for (const { name, problem } of failed) console.log(`FAILED  ${name}\n${problem.trimEnd().replaceAll(/^/gm, '        ')}`);
+for (const { name, problem } of failed)
+  console.log(`FAILED  ${name}\n${problem.trimEnd().replaceAll(/^/gm, '        ')}`);
 console.log(`${results.length - failed.length} passed, ${failed.length} failed`);
 process.exitCode = failed.length > 0 ? 1 : 0;
 
