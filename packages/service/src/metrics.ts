@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { showBuild } from './build-info.ts';
 import { answerProbe, type ReadState } from './probes.ts';
 
 export { Counter, Gauge, Histogram, type Registry as Metrics } from 'prom-client';
@@ -21,6 +22,7 @@ export interface MetricsServer {
 export function createMetrics(service: string): Registry {
   const metrics = new Registry();
   metrics.setDefaultLabels({ service });
+  showBuild(metrics);
   return metrics;
 }
 
