@@ -3,12 +3,14 @@
 // line is "N passed, N failed". scripts/lib/chart-tools.mjs says where the programs come from.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join, relative } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { findProgram, findSchemas } from './lib/chart-tools.mjs';
 import { PrepareError, root } from './lib/prepare.mjs';
 
 const chart = join(root, 'deploy', 'helm', 'rms');
+/** What is for trials: stores, and values for them. */
+const dev = join(root, 'deploy', 'dev');
 const versions = ['1.32.0', '1.33.0', '1.34.0', '1.35.0', '1.36.0'];
 /** Of other projects: Kubernetes has no schemas of them. The unit tests look at what is in them. */
 const foreign = ['Certificate', 'Issuer', 'PrometheusRule', 'ScaledObject', 'ServiceMonitor', 'TriggerAuthentication'];
@@ -19,7 +21,12 @@ try {
   const [helm, kubeconform, unittest] = ['helm', 'kubeconform', 'helm-unittest'].map(findProgram);
   const schemas = findSchemas();
   const folder = join(chart, 'ci');
-  for (const file of readdirSync(folder).sort()) scenario(join(folder, file), { helm, kubeconform, schemas });
+  const files = readdirSync(folder)
+    .sort()
+    .map((file) => join(folder, file));
+  const tools = { helm, kubeconform, schemas };
+  for (const file of [...files, join(dev, 'values.yaml')]) scenario(chart, file, tools);
+  scenario(join(dev, 'stores'), join(dev, 'stores', 'values.yaml'), tools);
   check('a misspelt field is found in all versions', () => misspelt({ kubeconform, schemas }));
   check('values.schema.json describes every value, and nothing else', compareWithSchema);
   const restarts = (...set) => restartedBy(helm, join(folder, 'default-values.yaml'), set);
@@ -39,8 +46,8 @@ try {
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-function scenario(file, { helm, kubeconform, schemas }) {
-  const name = basename(file, '.yaml');
+function scenario(chart, file, { helm, kubeconform, schemas }) {
+  const name = relative(join(root, 'deploy'), file);
   check(`${name}: lint`, () => run(helm, ['lint', '--strict', '--quiet', chart, '--values', file]));
   for (const version of versions) {
     check(`${name}: Kubernetes ${version}`, () => {
