@@ -53,8 +53,8 @@ const pollMs = 1_000;
 const afterOutageMs = 1_500;
 /** A look at the queue that took longer and found nothing is followed by a rest. */
 const costlyMs = 20;
-/** Attempts at endpoints that fail begin so far apart, so that those at others go in between. */
-const failingApartMs = 4;
+/** Attempts at endpoints that fail begin at this pace, so that those at others go in between. */
+const failingPace = { together: 5, restMs: 25 };
 /** Probes that fall due within such a time share one look at the queue. */
 const probesTogetherMs = 250;
 /** Lanes are looked through for this part of the time at most. */
@@ -66,7 +66,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
-  const paceOfFailing = createPace(failingApartMs);
+  const paceOfFailing = createPace(failingPace.together, failingPace.restMs);
   const sleeper = createWakeableSleep();
   const recorder = createRecorder({ pool: keyedPool, log, onFreed: (freed) => track(deliverFreed(freed)) });
   let stopping = false;
