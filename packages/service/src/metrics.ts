@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { showBuild } from './build-info.ts';
+import { joinMetrics } from './join-metrics.ts';
 import { answerProbe, type ReadState } from './probes.ts';
 
 export { Counter, Gauge, Histogram, type Registry as Metrics } from 'prom-client';
@@ -45,7 +46,7 @@ export async function serveMetrics(
       return;
     }
     const texts = await Promise.all(all.map((registry) => registry.metrics()));
-    response.writeHead(200, { 'Content-Type': own.contentType }).end(texts.join('\n'));
+    response.writeHead(200, { 'Content-Type': own.contentType }).end(joinMetrics(texts));
   });
   server.listen(port, host);
   await once(server, 'listening');

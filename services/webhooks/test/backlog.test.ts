@@ -1,7 +1,8 @@
 import { inTransaction } from '@rms/db';
 import { firstId, newId } from '@rms/ids';
+import { createMetrics } from '@rms/service';
 import type { TestDatabase } from '@rms/testkit';
-import { type StateOfBacklog, summed } from '../src/delivery/backlog-gauges.ts';
+import { type StateOfBacklog, showBacklog, summed } from '../src/delivery/backlog-gauges.ts';
 import { readBacklog, type WebhookStates } from '../src/delivery/backlog-queries.ts';
 import { stepsOn } from './leases.ts';
 import { newEvent, newTenant, webhooksDatabase } from './support.ts';
@@ -92,6 +93,30 @@ describe('The backlog', () => {
     expect(due?.oldestSeconds).toBeLessThan(7_200);
     expect(due?.overdueSeconds).toBeGreaterThanOrEqual(30);
     expect(due?.overdueSeconds).toBeLessThan(3_600);
+  });
+
+  test('a table that does not answer holds up no scrape: the last values are shown', async () => {
+    const tenant = newTenant();
+    await steps.subscribe(tenant);
+    await steps.store([newEvent(tenant)]);
+    const metrics = createMetrics('webhooks');
+    showBacklog(metrics, database.pool, () => nothing, 0);
+    const due = (text: string) => /rms_deliveries_pending\{state="due"[^}]*\} (\d+)/.exec(text)?.[1];
+    expect(due(await metrics.metrics())).toBe('1');
+    const holder = await database.pool.connect();
+    try {
+      await holder.query('begin; lock table webhooks.deliveries');
+      const shown = await Promise.all([metrics.metrics(), metrics.metrics()]);
+      expect(shown.map(due)).toEqual(['1', '1']);
+      const { rows } = await holder.query<{ count: number }>(
+        `select count(*)::integer as count from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      expect(rows[0]?.count).toBe(1);
+    } finally {
+      await holder.query('rollback');
+      holder.release();
+    }
   });
 
   test('a long one is not read whole: counts are near, the oldest is exact', async () => {

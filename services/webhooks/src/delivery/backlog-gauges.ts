@@ -12,13 +12,20 @@ export interface StateOfBacklog {
   readonly overdueSeconds: number;
 }
 
+const defaultFreshMs = 10_000;
+
 /** Shows what has not ended, by what it waits for; of the whole database, with the circuits and limits of this instance. */
-export function showBacklog(metrics: Metrics, pool: Pool, webhookStates: () => WebhookStates): void {
+export function showBacklog(
+  metrics: Metrics,
+  pool: Pool,
+  webhookStates: () => WebhookStates,
+  freshMs = defaultFreshMs,
+): void {
   const gauge = gatherGauges({
     metrics,
     source: 'deliveries',
     read: async () => summed(await inTransaction(pool, (tx) => readBacklog(tx, webhookStates())), Date.now()),
-    freshMs: 10_000,
+    freshMs,
   });
   const labelNames = ['state'] as const;
   gauge(
