@@ -11,7 +11,7 @@ export {
   type MetricsServer,
   serveMetrics,
 } from './metrics.ts';
-export { runMain, startFailure } from './run-main.ts';
+export { type MainOptions, runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {
   describeSettings,
