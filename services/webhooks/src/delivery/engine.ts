@@ -1,6 +1,7 @@
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import { traceAttempt } from './attempt-span.ts';
 import { failDeliveries } from './end-queries.ts';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
@@ -83,8 +84,10 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         await releaseTogether(job);
         return notAttempted;
       }
-      const outgoing = { ...job, url: endpoint.url };
-      const result = await send(agents.of(webhookId, endpoint), signer, outgoing);
+      const agent = agents.of(webhookId, endpoint);
+      const result = await traceAttempt(job, (traceparent) =>
+        send(agent, signer, { ...job, url: endpoint.url, traceparent }),
+      );
       const settlement = settle(job, result);
       await recorder.record({ job, result, settlement });
       await noteHealth(job, settlement);
