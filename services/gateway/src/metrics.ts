@@ -5,6 +5,7 @@ import { Counter, type Metrics } from '@rms/service';
 export interface GatewayMetrics {
   countLimitCheck(decision: LimitDecision): void;
   countRefusedAuthentication(code: string): void;
+  countLostRequestRecords(records: number): void;
 }
 
 export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
@@ -21,7 +22,13 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     labelNames: ['code'],
     registers,
   });
+  const lost = new Counter({
+    name: 'rms_request_records_lost_total',
+    help: 'Requests that the record of requests does not know: auth was away for long, or too many came without a key.',
+    registers,
+  });
   return {
+    countLostRequestRecords: (records) => lost.inc(records),
     countLimitCheck: ({ outcome, standing }) => checks.inc({ outcome, standing }),
     countRefusedAuthentication: (code) => refused.inc({ code }),
   };

@@ -10,6 +10,7 @@ import type { GatewayContext } from './context.ts';
 import { type Listener, listen } from './http/listener.ts';
 import { createGatewayMetrics } from './metrics.ts';
 import { createProbes } from './probes.ts';
+import { RequestLog } from './requests/request-log.ts';
 
 export interface GatewayService extends Service {
   /** "http://127.0.0.1:8080"; known once the service has started. */
@@ -36,6 +37,12 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   const failures = new FailedAuthentications(limiter);
   const keyUses = new KeyUses(context.keyUses, log);
   const counts = createGatewayMetrics(metrics);
+  const requests = new RequestLog({
+    auth: context.requests,
+    scope: config.requestLog,
+    dropped: counts.countLostRequestRecords,
+    log,
+  });
   let metricsServer: MetricsServer | undefined;
   const ports = { live: config.livePort, sandbox: config.sandboxPort };
   const listeners: Partial<Record<keyof typeof ports, Listener>> = {};
@@ -53,10 +60,19 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   const stop = async () => {
     probes.draining = true;
     await Promise.all([listeners.live?.stop(graceMs), listeners.sandbox?.stop(graceMs)]);
-    await keyUses.stop();
+    await Promise.all([keyUses.stop(), requests.stop()]);
     await metricsServer?.stop();
     unsubscribe();
-    for (const client of [auth, context.keyUses, resources, webhooks, events, ...Object.values(health)]) client.close();
+    for (const client of [
+      auth,
+      context.keyUses,
+      context.requests,
+      resources,
+      webhooks,
+      events,
+      ...Object.values(health),
+    ])
+      client.close();
     await limiter.stop();
   };
   return {
@@ -68,6 +84,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics]);
       await limiter.start();
       keyUses.start();
+      requests.start();
       for (const environment of ['live', 'sandbox'] as const) {
         const admit = createAdmission({
           environment,
@@ -78,7 +95,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           metrics: counts,
           log,
         });
-        const app = createApp({ environment, config, admit, backend, probes, log });
+        const app = createApp({ environment, config, admit, backend, probes, requests, log });
         listeners[environment] = await listen({
           host: config.host,
           port: ports[environment],
