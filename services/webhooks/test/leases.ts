@@ -47,7 +47,10 @@ export function stepsOn(pool: Pool) {
     },
     /** Stores events; leases up to `room` of their deliveries. */
     store: (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
-      inTransaction(pool, async (tx) => (await fanOut(tx, events, { room, ofWebhooks: {}, ofOthers: room })).jobs),
+      inTransaction(
+        pool,
+        async (tx) => (await fanOut(tx, events.map(toArrival), { room, ofWebhooks: {}, ofOthers: room })).jobs,
+      ),
     lease,
     /** Leases what is due. */
     claim: async (limit = 10, options: Partial<LeaseOptions> = {}) => (await lease({ limit, ...options })).jobs,
@@ -79,4 +82,8 @@ export function answered(job: DeliveryJob | undefined, statusCode: number): Reco
     retryAfterMs: undefined,
   };
   return { job, result, settlement: settle(job, result) };
+}
+
+function toArrival(event: ResourceEvent, i: number) {
+  return { event, record: { partition: 0, offset: `${i}`, headers: {}, key: event.resourceId } };
 }
