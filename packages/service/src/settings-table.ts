@@ -157,6 +157,13 @@ export const settingsTable = {
     '',
     hostPort,
   ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    "where traces go, like OpenTelemetry's other variables, which all count; empty: nothing is traced",
+    '',
+    text,
+  ),
+  OTEL_TRACES_SAMPLER: setting('which traces are taken; what fails always is', 'parentbased_always_on', text),
+  OTEL_TRACES_SAMPLER_ARG: setting('the part that traceidratio takes, 0 to 1', '1', text),
   LOG_LEVEL: setting(
     'fatal, error, warn, info, debug or trace',
     'info',

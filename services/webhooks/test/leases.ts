@@ -84,6 +84,6 @@ export function answered(job: DeliveryJob | undefined, statusCode: number): Reco
   return { job, result, settlement: settle(job, result) };
 }
 
-function toArrival(event: ResourceEvent, i: number) {
+function toArrival(event: ReturnType<typeof newEvent>, i: number) {
   return { event, record: { partition: 0, offset: `${i}`, headers: {}, key: event.resourceId } };
 }

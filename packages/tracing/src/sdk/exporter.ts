@@ -1,5 +1,5 @@
 import { ConsoleSpanExporter, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { ExporterKind, TracingLog } from '../start-tracing.ts';
+import type { ExporterKind, TracingLog } from './sdk-options.ts';
 
 /** The exporter that the standard variables name, whose address and headers it reads from them itself. Loads no other. */
 export async function createExporter(kind: ExporterKind, env: NodeJS.ProcessEnv): Promise<SpanExporter> {

@@ -7,18 +7,11 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { ExporterKind, Tracing, TracingLog } from '../start-tracing.ts';
 import { installTracer, type Tracer } from '../tracer.ts';
 import { createExporter, tellOutages } from './exporter.ts';
 import { KeepErrors } from './keep-errors.ts';
 import { recordAll, samplerOf } from './sampler.ts';
-
-export interface SdkOptions {
-  readonly serviceName: string;
-  readonly kind: ExporterKind;
-  readonly env: NodeJS.ProcessEnv;
-  readonly log: TracingLog;
-}
+import type { SdkOptions, Tracing } from './sdk-options.ts';
 
 /** The last spans have so long to go. */
 const lastSpansMs = 1_000;

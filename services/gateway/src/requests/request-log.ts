@@ -2,6 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { RequestSchema, RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { RpcClient } from '@rms/rpc';
 import type { Logger } from '@rms/service';
+import { outsideSpans } from '@rms/tracing';
 
 /** A request as auth is told of it. */
 export type RequestRecord = MessageInitShape<typeof RequestSchema>;
@@ -79,7 +80,8 @@ export class RequestLog {
     while (this.#records.length > 0) {
       const batch = this.#records.splice(0, batchSize);
       try {
-        await this.#parts.auth.batchReportRequests({ requests: batch });
+        // It may be a request that is traced which begins it.
+        await outsideSpans(() => this.#parts.auth.batchReportRequests({ requests: batch }));
         this.#away = false;
       } catch (err) {
         if (!this.#away) this.#parts.log.warn({ err }, 'requests could not be reported; they come with a later report');
