@@ -5,6 +5,7 @@ const projects = {
   'api-key': 'packages/api-key',
   secrets: 'packages/secrets',
   signature: 'packages/signature',
+  tracing: 'packages/tracing',
   service: 'packages/service',
   rpc: 'packages/rpc',
   db: 'packages/db',

@@ -9,9 +9,9 @@ import {
   starting,
   stopping as stoppingState,
   superviseWorkers,
-  traceIdOf,
   type Worker,
 } from '@rms/service';
+import { traceIdOf } from '@rms/tracing';
 import { countServerCalls, type EndedCall } from './call-metrics.ts';
 import type { Callers } from './callers.ts';
 import type { RpcSecurity } from './security.ts';

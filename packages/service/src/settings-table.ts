@@ -93,6 +93,11 @@ export const settingsTable = {
   ),
   MAX_CONNECTIONS: setting('connections that each HTTP listener holds at once', '10000', integer(1, 1e6)),
   TRUSTED_PROXIES: setting('CIDRs whose X-Forwarded-For is believed; empty: none', '', list),
+  TRUST_TRACEPARENT: setting(
+    "continue the trace of a client's traceparent; false: begin one of our own, with a link to it",
+    'false',
+    flag,
+  ),
   WEBHOOK_ALLOW_HTTP: setting('let webhook URLs be http:// (development)', 'false', flag),
   WEBHOOK_ALLOW_CIDRS: setting('private networks that webhooks may call, as CIDRs', '', list),
   WEBHOOK_ALLOW_PORTS: setting(

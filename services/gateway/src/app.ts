@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError, toRmsError } from '@rms/errors';
 import type { Logger } from '@rms/service';
+import { inSpans } from '@rms/tracing';
 import express, { type Request } from 'express';
 import type { Backend } from './backend/backend.ts';
 import type { Admit } from './checks/admission.ts';
@@ -15,6 +16,7 @@ import { baseUrlOf } from './http/base-url.ts';
 import { checkHead } from './http/check-head.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
 import type { CountRequest } from './http/request-metrics.ts';
+import { traceRequest } from './http/request-span.ts';
 import { errorAnswer, sendAnswer } from './http/respond.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
 import { mountDocs } from './openapi/docs.ts';
@@ -36,7 +38,8 @@ export interface AppParts {
 /** The REST API of one environment: its listener decides which. */
 export function createApp(parts: AppParts): RequestListener {
   const { environment, config, admit, backend, probes, countRequest, log } = parts;
-  const { trustedProxies } = config;
+  const { trustedProxies, trustTraceparent } = config;
+  const tracing = { environment, trustTraceparent, trustedProxies };
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
 
   /** What every request to an endpoint passes, in this order. */
@@ -49,8 +52,10 @@ export function createApp(parts: AppParts): RequestListener {
       principal,
       environment,
       requestId: response.locals.requestId,
+      traceparent: response.locals.traceparent,
       context: () => ({
         requestId: response.locals.requestId,
+        traceparent: response.locals.traceparent,
         principal,
         clientAddress: response.locals.client().address,
       }),
@@ -80,6 +85,7 @@ export function createApp(parts: AppParts): RequestListener {
     response.setHeader('X-Request-ID', response.locals.requestId);
     setSecurityHeaders(request, response, trustedProxies);
     if (probes.draining) response.setHeader('Connection', 'close');
+    traceRequest(request, response, tracing);
     logAccess(request, response, log);
     countRequest(request, response);
     const fail = (thrown: unknown) => {
@@ -93,7 +99,10 @@ export function createApp(parts: AppParts): RequestListener {
     };
     try {
       checkHead(request);
-      app(request, response, (thrown?: unknown) => fail(thrown ?? new RmsError('not_found')));
+      const serveIt = () => app(request, response, (thrown?: unknown) => fail(thrown ?? new RmsError('not_found')));
+      const { span } = response.locals;
+      if (span) inSpans([span], serveIt);
+      else serveIt();
     } catch (error) {
       fail(error);
     }

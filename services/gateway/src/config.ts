@@ -10,6 +10,8 @@ export interface GatewayConfig {
   readonly publicLiveUrl: string | undefined;
   readonly publicSandboxUrl: string | undefined;
   readonly trustedProxies: CidrList;
+  /** Whether a request continues the trace that its client names. */
+  readonly trustTraceparent: boolean;
   /** Of each listener. */
   readonly maxConnections: number;
   /** Limits of keys and workspaces that have none of their own. */
@@ -26,6 +28,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     publicLiveUrl: settings.PUBLIC_API_URL,
     publicSandboxUrl: settings.PUBLIC_SANDBOX_URL,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
+    trustTraceparent: settings.TRUST_TRACEPARENT,
     maxConnections: settings.MAX_CONNECTIONS,
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,

@@ -35,6 +35,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     const { keyHash, caller: found } = await authenticate(request, response);
     let caller = found;
     const { workspaceId, keyId } = caller.principal;
+    response.locals.workspaceId = workspaceId;
     response.locals.keyId = keyId;
     try {
       checkCaller(caller, request, response, endpoint);

@@ -1,5 +1,6 @@
 import { idTime } from '@rms/ids';
-import { Counter, Histogram, type Logger, type Metrics, traceIdOf } from '@rms/service';
+import { Counter, Histogram, type Logger, type Metrics } from '@rms/service';
+import { traceIdOf } from '@rms/tracing';
 import type { AttemptResult, DeliveryJob } from './job.ts';
 import type { Settlement } from './settle.ts';
 
