@@ -99,7 +99,7 @@ export function createAttemptReporter(metrics: Metrics, log: Logger): AttemptRep
 function named({ requestId, traceparent, eventId, id, webhookId, workspaceId, environment }: DeliveryJob) {
   return {
     request_id: requestId,
-    trace_id: traceIdOf(traceparent),
+    trace_id: traceIdOf(traceparent) || undefined,
     workspace_id: workspaceId,
     environment,
     event_id: eventId,
