@@ -24,6 +24,7 @@ const projects = {
   api: 'test/api',
   traces: 'test/traces',
   faults: 'test/faults',
+  observability: 'test/observability',
 };
 
 /** @type {import('jest').Config} */

@@ -6,8 +6,13 @@ import { requestPartitions } from './request/request-log.ts';
 const everyMs = 10 * 60_000;
 
 /** Keeps what is known of keys' clients small, makes the days of requests to come, and drops those that have had their time. */
-export function createHousekeeping(parts: { pool: Pool; log: Logger; requestLogDays: number }): Worker {
-  const { pool, log, requestLogDays } = parts;
+export function createHousekeeping(parts: {
+  pool: Pool;
+  log: Logger;
+  requestLogDays: number;
+  onSuccess: () => void;
+}): Worker {
+  const { pool, log, requestLogDays, onSuccess } = parts;
   return {
     name: 'housekeeping',
     async run(signal) {
@@ -16,6 +21,7 @@ export function createHousekeeping(parts: { pool: Pool; log: Logger; requestLogD
         const dropped = await requestPartitions.drop(pool, requestLogDays);
         if (dropped > 0) log.info({ dropped, retention_days: requestLogDays }, 'old days of requests are dropped');
         await trimUses(pool);
+        onSuccess();
         await abortableDelay(everyMs, signal);
       }
     },

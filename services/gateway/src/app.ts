@@ -15,6 +15,7 @@ import { logAccess } from './http/access-log.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { checkHead } from './http/check-head.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
+import type { CountRequest } from './http/request-metrics.ts';
 import { traceRequest } from './http/request-span.ts';
 import { errorAnswer, sendAnswer } from './http/respond.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
@@ -33,12 +34,13 @@ export interface AppParts {
   readonly backend: Backend;
   readonly probes: Probes;
   readonly requests: RequestLog;
+  readonly countRequest: CountRequest;
   readonly log: Logger;
 }
 
 /** The REST API of one environment: its listener decides which. */
 export function createApp(parts: AppParts): RequestListener {
-  const { environment, config, admit, backend, probes, requests, log } = parts;
+  const { environment, config, admit, backend, probes, requests, countRequest, log } = parts;
   const { trustedProxies, trustTraceparent } = config;
   const tracing = { environment, trustTraceparent, trustedProxies };
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
@@ -90,6 +92,7 @@ export function createApp(parts: AppParts): RequestListener {
     traceRequest(request, response, tracing);
     noteRequest(request, response, { environment, requests });
     logAccess(request, response, log);
+    countRequest(request, response);
     const fail = (thrown: unknown) => {
       const error = toRmsError(thrown);
       response.locals.errorCode = error.code;

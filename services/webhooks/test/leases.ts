@@ -1,15 +1,22 @@
 import { inTransaction, type Pool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { failDeliveries } from '../src/delivery/end-queries.ts';
+import type { Openings } from '../src/delivery/endpoint-queue.ts';
 import type { AttemptResult, DeliveryJob, DeliveryRef } from '../src/delivery/job.ts';
 import { type LeaseOptions, leaseDue, leaseThese } from '../src/delivery/lease-queries.ts';
 import type { Recording } from '../src/delivery/record-queries.ts';
 import { defaultRetryPolicy } from '../src/delivery/retry-policy.ts';
 import { settle } from '../src/delivery/settle.ts';
+import type { Arrival } from '../src/fan-out/arrival.ts';
 import { fanOut } from '../src/fan-out/fan-out-queries.ts';
 import { readDeliveries } from '../src/log/log-queries.ts';
 import { insertWebhook } from '../src/subscription/webhook-queries.ts';
 import type { newEvent, Tenant } from './support.ts';
+
+/** As it comes by the bus. */
+function arrivalOf(event: ReturnType<typeof newEvent>): Arrival {
+  return { event, record: { partition: 0, offset: '0', key: event.resourceId, headers: {} } };
+}
 
 /** What an instance does to the tables, one step at a time. */
 export function stepsOn(pool: Pool) {
@@ -20,6 +27,8 @@ export function stepsOn(pool: Pool) {
       if (leased.lost.length > 0) await failDeliveries(tx, leased.lost);
       return leased;
     });
+  const stored = (events: readonly ReturnType<typeof newEvent>[], openings: Openings) =>
+    inTransaction(pool, (tx) => fanOut(tx, events.map(arrivalOf), openings));
   return {
     scopeOf,
     async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {
@@ -45,12 +54,10 @@ export function stepsOn(pool: Pool) {
       });
       return id;
     },
+    fanOut: stored,
     /** Stores events; leases up to `room` of their deliveries. */
-    store: (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
-      inTransaction(
-        pool,
-        async (tx) => (await fanOut(tx, events.map(toArrival), { room, ofWebhooks: {}, ofOthers: room })).jobs,
-      ),
+    store: async (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
+      (await stored(events, { room, ofWebhooks: {}, ofOthers: room })).jobs,
     lease,
     /** Leases what is due. */
     claim: async (limit = 10, options: Partial<LeaseOptions> = {}) => (await lease({ limit, ...options })).jobs,
@@ -82,8 +89,4 @@ export function answered(job: DeliveryJob | undefined, statusCode: number): Reco
     retryAfterMs: undefined,
   };
   return { job, result, settlement: settle(job, result) };
-}
-
-function toArrival(event: ReturnType<typeof newEvent>, i: number) {
-  return { event, record: { partition: 0, offset: `${i}`, headers: {}, key: event.resourceId } };
 }

@@ -1,4 +1,5 @@
 import type { Pool } from '@rms/db';
+import { coalesce } from '@rms/rpc';
 import type { Logger } from '@rms/service';
 import { LRUCache } from 'lru-cache';
 import { disableWebhook, setFailing } from '../subscription/health-queries.ts';
@@ -11,7 +12,7 @@ const knownForMs = 60_000;
 
 /** Remembers since when endpoints fail, and disables those that are gone or have failed for long. */
 export interface EndpointHealth {
-  /** After an attempt of a job was recorded. */
+  /** After an attempt of a job was recorded. Never rejects: what is not noted now is noted after the next one. */
   note(job: DeliveryJob, settlement: Settlement): Promise<void>;
 }
 
@@ -33,22 +34,35 @@ export function createEndpointHealth({ pool, log, disableAfterHours, now }: Endp
     ...(now ? { perf: { now } } : {}),
   });
 
+  /** Many endpoints may begin to fail at one moment. */
+  const note = coalesce(async (notes: Parameters<typeof setFailing>[1][number][]) => {
+    await setFailing(pool, notes);
+    return notes.map(() => undefined);
+  });
+
   const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
     const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
     if (await disableWebhook(pool, job, { url: job.endpoint.url, reason, failingForHours: disableAfterHours })) {
       log.warn({ ...fields, reason }, 'a webhook is disabled');
     }
   };
+  const noteAttempt = async (job: DeliveryJob, { status, gone }: Settlement) => {
+    const fails = status !== 'delivered';
+    if (failing.get(job.webhookId) !== fails) {
+      await note({ ref: job, failing: fails });
+      failing.set(job.webhookId, fails);
+    }
+    if (gone) await disable(job, 'gone');
+    // Asked when a delivery has failed for good, so that one that gets no events is not judged by its last one.
+    else if (status === 'failed' && disableAfterHours > 0) await disable(job, 'failing');
+  };
   return {
-    async note(job, { status, gone }) {
-      const fails = status !== 'delivered';
-      if (failing.get(job.webhookId) !== fails) {
-        await setFailing(pool, job, fails);
-        failing.set(job.webhookId, fails);
-      }
-      if (gone) await disable(job, 'gone');
-      // Asked when a delivery has failed for good, so that one that gets no events is not judged by its last one.
-      else if (status === 'failed' && disableAfterHours > 0) await disable(job, 'failing');
-    },
+    note: (job, settlement) =>
+      noteAttempt(job, settlement).catch((err: unknown) => {
+        log.warn(
+          { err, webhook_id: job.webhookId, request_id: job.requestId },
+          'the health of an endpoint was not noted',
+        );
+      }),
   };
 }

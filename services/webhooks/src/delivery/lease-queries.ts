@@ -21,6 +21,7 @@ export function toJob(row: JobRow, { traceparent, body }: JobEvent, leasedAtMs: 
     webhookId: row.webhook_id,
     resourceId: row.resource_id,
     ordered: row.ordered,
+    again: row.origin !== 'event',
     endpoint: toEndpoint(row),
     tries: row.tries,
     lease: row.lease,
@@ -62,6 +63,12 @@ function partOfBatch(limit: number): number {
   return Math.max(1, Math.floor(limit / 4));
 }
 
+/**
+ * A commit of leases does not wait for the disk. A PostgreSQL that is killed right after it forgets them: what is in flight
+ * then comes again.
+ */
+const notFlushed = 'set local synchronous_commit = off';
+
 /** The end of a statement that leases the deliveries of its `due`, for so many milliseconds. */
 const leasing = (milliseconds: string) => `leased as (
         update webhooks.deliveries as d
@@ -69,7 +76,7 @@ const leasing = (milliseconds: string) => `leased as (
           from due
          where d.workspace_id = due.workspace_id and d.environment = due.environment and d.id = due.id
         returning d.workspace_id, d.environment, d.id, d.event_id, d.webhook_id, d.resource_id, d.request_id, d.ordered,
-                  d.tries, d.lease
+                  d.origin, d.tries, d.lease
       )
       select l.*, ${endpointColumns}, coalesce(w.status = 'active', false) as active
         from leased as l
@@ -84,7 +91,9 @@ const leasing = (milliseconds: string) => `leased as (
  * would be read and sorted for each lease; the index has it in order.
  */
 export async function leaseDue(tx: Queryable, { limit, after, places, fullWorkspaces }: LeaseOptions): Promise<Leased> {
-  await tx.query('set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off');
+  await tx.query(
+    `${notFlushed}; set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off`,
+  );
   const leasedAtMs = performance.now();
   const { rows } = await tx.query<DueRow>({
     name: 'deliveries-lease',
@@ -126,6 +135,7 @@ export async function leaseDue(tx: Queryable, { limit, after, places, fullWorksp
 
 /** Leases these deliveries, those of them that are due and that nobody is leasing. Runs in a transaction. */
 export async function leaseThese(tx: Queryable, deliveries: readonly DeliveryRef[]): Promise<Omit<Leased, 'last'>> {
+  await tx.query(notFlushed);
   const leasedAtMs = performance.now();
   const { rows } = await tx.query<DueRow>({
     name: 'deliveries-lease-these',

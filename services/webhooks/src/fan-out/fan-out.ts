@@ -1,5 +1,6 @@
 import type { ConsumedRecord, EventBus } from '@rms/bus';
 import { inTransaction, isRefusal, isTimeout, type Pool } from '@rms/db';
+import { idTime } from '@rms/ids';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
 import { endSpans, inSpans, outsideSpans } from '@rms/tracing';
@@ -18,9 +19,9 @@ export interface FanOutParts {
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly group: string;
-  readonly engine: Pick<DeliveryEngine, 'openings' | 'deliver' | 'wake'>;
+  readonly engine: Pick<DeliveryEngine, 'openings' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
-  readonly metrics: Pick<WebhooksMetrics, 'deadLetters'>;
+  readonly metrics: WebhooksMetrics;
   readonly log: Logger;
 }
 
@@ -47,11 +48,13 @@ export function createFanOut(parts: FanOutParts): Worker {
   const storeAll = async (arrivals: readonly Arrival[]): Promise<void> => {
     const openings = engine.openings();
     const { jobs, due } = await inTransaction(pool, (tx) => fanOut(tx, arrivals, openings));
+    const nowMs = Date.now();
+    for (const { event } of arrivals) metrics.fannedOut(nowMs - idTime(event.id));
     // What follows has traces of its own to go by: each delivery that of its event.
     outsideSpans(() => {
       engine.deliver(jobs);
       watchers.wake(arrivals.map(({ event }) => event));
-      if (due > 0) engine.wake();
+      if (due.length > 0) engine.wakeFor(due);
     });
   };
 
