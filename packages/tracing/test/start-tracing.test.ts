@@ -91,4 +91,18 @@ describe('startTracing', () => {
     await tracing?.stop();
     expect(lines).toEqual(['traces cannot be exported; they are lost']);
   });
+
+  test('where nobody listens, the end waits for no export', async () => {
+    // An export would be tried again for two seconds, and then be told of.
+    const env = {
+      OTEL_EXPORTER_OTLP_TIMEOUT: '2000',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_BSP_SCHEDULE_DELAY: '60000',
+    };
+    Object.assign(process.env, env);
+    const tracing = await start(env);
+    endSpan(startSpan({ name: 'work', kind: spanKind.internal }, undefined));
+    await tracing?.stop();
+    expect(lines).toEqual([]);
+  });
 });

@@ -22,8 +22,8 @@ describe('What auth is told of requests', () => {
     const key = world.auth.newKey('write');
     const beforeMs = Date.now();
     const answer = await world.send('POST', '/v1/resources', {
-      headers: { authorization: `Bearer ${key.value}`, 'content-type': 'application/json' },
-      body: '{"name":"x"}',
+      key: key.value,
+      json: { name: 'x' },
     });
     expect(answer.status).toBe(201);
     const told = await reported(String(answer.headers['x-request-id']));
@@ -45,14 +45,12 @@ describe('What auth is told of requests', () => {
 
   test('of a refused one is its code, and of a guessed path nothing', async () => {
     const key = world.auth.newKey('read');
-    const wrong = await world.send('GET', '/v1/resources?colour=red', {
-      headers: { authorization: `Bearer ${key.value}` },
-    });
+    const wrong = await world.send('GET', '/v1/resources?colour=red', { key: key.value });
     expect(await reported(String(wrong.headers['x-request-id']))).toMatchObject({
       status: 400,
       errorCode: 'invalid_request',
     });
-    const unknown = await world.send('GET', '/v1/s3cr3t', { headers: { authorization: 'Bearer s3cr3t' } });
+    const unknown = await world.send('GET', '/v1/s3cr3t', { key: 's3cr3t' });
     const told = await reported(String(unknown.headers['x-request-id']));
     expect(told).toMatchObject({ workspaceId: '', keyId: '', status: 401, errorCode: 'invalid_api_key' });
     expect(JSON.stringify(told, (_, value) => (typeof value === 'bigint' ? `${value}` : value))).not.toContain(

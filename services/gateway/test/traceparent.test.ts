@@ -17,8 +17,8 @@ describe.each([
     ['00-nonsense', ''],
   ])(`%s goes on as "%s"`, async (traceparent, expected) => {
     const key = world.auth.newKey('write');
-    const headers = { authorization: `Bearer ${key.value}`, 'content-type': 'application/json', traceparent };
-    expect((await world.send('POST', '/v1/resources', { headers, body: '{"name":"x"}' })).status).toBe(201);
+    const sending = { key: key.value, json: { name: 'x' }, headers: { traceparent } };
+    expect((await world.send('POST', '/v1/resources', sending)).status).toBe(201);
     expect(world.resources.created.at(-1)?.context?.traceparent).toBe(expected);
   });
 });

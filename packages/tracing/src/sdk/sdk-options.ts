@@ -18,6 +18,6 @@ export interface SdkOptions {
 export interface Tracing {
   /** The process begins to end: what has been traced so far is sent meanwhile. Waits for nothing. */
   ending(): void;
-  /** Sends the rest and ends tracing. Waits at most a second, and not at all for a collector that does not take anything. */
+  /** Sends the rest and ends tracing. Waits at most a second, and not at all where nobody listens or nothing was taken. */
   stop(): Promise<void>;
 }
