@@ -8,10 +8,12 @@ import { createWebhook } from './webhook.mjs';
 const perSecond = 50;
 const troublePerSecond = 80;
 const deadWebhooks = 100;
+const rounds = 2;
 
 /**
- * How long a healthy endpoint waits, from the event that goes to the bus to its arrival, alone and beside others of the
- * same workspace that hang, drip or are dead with a large backlog. A calm run goes before each of the others.
+ * How long a healthy endpoint waits, from the event that goes to the bus to its arrival, beside others of the same
+ * workspace that hang, drip or are dead with a large backlog. Before each such run goes its calm run, with the same events:
+ * the other endpoint answers at once, or has no backlog. Several rounds, pooled.
  */
 export async function run({ quick }) {
   const seconds = quick ? 5 : 20;
@@ -62,46 +64,46 @@ export async function run({ quick }) {
       await trouble;
       return waited;
     };
-    const troubles = {
-      'one that answers at once, 80/s': () => beside('resource.status_changed'),
-      'one that hangs, 80/s': () => beside('resource.updated'),
-      'one that sends a byte a second, 80/s': () => beside('resource.deleted'),
-      [`${backlog} due retries of ${deadWebhooks} dead endpoints`]: async () => {
-        const dead = [];
-        for (let i = 0; i < deadWebhooks; i++) {
-          dead.push(
-            await createWebhook(shape.liveUrl, headers, 'http://127.0.0.1:65535', '/', 'resource.status_changed'),
-          );
-        }
-        const dueAtMs = Date.now() + (quick ? 10_000 : 60_000);
-        await fillBacklog(db, workspaceId, dead, backlog, new Date(dueAtMs));
-        await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAtMs - Date.now() - 1_000)));
-        return healthy();
-      },
+    const alone = 'nothing';
+    const answering = `one that answers at once, ${troublePerSecond}/s`;
+    const backlogged = `${backlog} due retries of ${deadWebhooks} dead endpoints`;
+    const busy = () => beside('resource.status_changed');
+    const waits = new Map();
+    const measure = async (name, run) => {
+      waits.set(name, [...(waits.get(name) ?? []), ...(await run())]);
+      if (name !== alone && name !== backlogged) await dropOthers(db);
     };
     await healthy(); // warm-up
     await shape.analyze();
-    const calm = [];
-    const waits = {};
-    for (const [name, withTrouble] of Object.entries(troubles)) {
-      calm.push(...(await healthy()));
-      waits[name] = await withTrouble();
-      if (name.includes('80/s')) await dropOthers(db);
+    for (let round = 0; round < rounds; round++) {
+      await measure(alone, healthy);
+      await measure(answering, busy);
+      await measure(`one that hangs, ${troublePerSecond}/s`, () => beside('resource.updated'));
+      await measure(answering, busy);
+      await measure(`one that sends a byte a second, ${troublePerSecond}/s`, () => beside('resource.deleted'));
     }
-    const figures = (waited) => ({ p50: quantile(waited, 0.5), p99: quantile(waited, 0.99) });
-    const calmP99 = figures(calm).p99;
-    const busyP99 = figures(waits['one that answers at once, 80/s']).p99;
-    const rows = [{ beside: 'nothing', ...figures(calm) }];
+    const dead = [];
+    for (let i = 0; i < deadWebhooks; i++) {
+      dead.push(await createWebhook(shape.liveUrl, headers, 'http://127.0.0.1:65535', '/', 'resource.status_changed'));
+    }
+    const dueAtMs = Date.now() + (quick ? 10_000 : 60_000);
+    await fillBacklog(db, workspaceId, dead, backlog, new Date(dueAtMs));
+    for (let round = 0; round < rounds; round++) {
+      // The first one sees the moment at which all fall due.
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAtMs - Date.now() - 1_000)));
+      await measure(backlogged, healthy);
+    }
+    const figures = (name) => ({ p50: quantile(waits.get(name), 0.5), p99: quantile(waits.get(name), 0.99) });
+    const rows = [];
     const goals = [];
-    for (const [name, waited] of Object.entries(waits)) {
-      const ratio = figures(waited).p99 / calmP99;
-      rows.push({
-        beside: name,
-        ...figures(waited),
-        ratio,
-        'to one that answers at once': figures(waited).p99 / busyP99,
-      });
-      if (name.includes('answers')) continue;
+    for (const name of waits.keys()) {
+      if (name === alone || name === answering) {
+        rows.push({ beside: name, ...figures(name) });
+        continue;
+      }
+      const calm = name === backlogged ? alone : answering;
+      const ratio = figures(name).p99 / figures(calm).p99;
+      rows.push({ beside: name, ...figures(name), 'its calm run': calm, ratio });
       goals.push({ goal: `p99 beside ${name} ≤ 1.2×`, measured: ratio, met: ratio <= 1.2 });
     }
     return {

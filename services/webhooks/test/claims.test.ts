@@ -48,6 +48,15 @@ describe('leases of deliveries', () => {
     expect(await steps.store(events, 10)).toEqual([]);
   });
 
+  test('fan-out names the webhooks of deliveries that are due, not those of leased ones', async () => {
+    const tenant = newTenant();
+    const [full, free] = [await steps.subscribe(tenant), await steps.subscribe(tenant)];
+    const openings = { room: 10, ofWebhooks: { [full]: 0 }, ofOthers: 10 };
+    const { jobs, due } = await steps.fanOut([newEvent(tenant), newEvent(tenant)], openings);
+    expect(jobs.map(({ webhookId }) => webhookId)).toEqual([free, free]);
+    expect(due).toEqual([full]);
+  });
+
   test('an event that no webhook wants is in the feed all the same', async () => {
     const tenant = newTenant();
     expect(await steps.store([newEvent(tenant)], 10)).toEqual([]);

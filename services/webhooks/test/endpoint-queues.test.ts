@@ -1,4 +1,5 @@
-import { EndpointQueues, type Outcome } from '../src/delivery/endpoint-queues.ts';
+import type { Outcome } from '../src/delivery/endpoint-queue.ts';
+import { EndpointQueues } from '../src/delivery/endpoint-queues.ts';
 import type { DeliveryJob } from '../src/delivery/job.ts';
 import { defaultRetryPolicy } from '../src/delivery/retry-policy.ts';
 
@@ -72,6 +73,18 @@ test('a full queue takes no more, is passed over, and says when there is room ag
   expect(fullOf(queues)).toEqual([]);
 });
 
+test('says whether a webhook can take anything; one that was asked about in vain says when it can', () => {
+  const queues = new EndpointQueues({ ...roomy, inFlight: 1 });
+  expect(queues.canTake('a')).toBe(true);
+  const jobs = Array.from({ length: 17 }, () => jobOf('a'));
+  for (const job of jobs) queues.offer(job);
+  expect(queues.canTake('a')).toBe(false);
+  expect(queues.canTake('b')).toBe(true);
+  const roomAgain = jobs.map((job) => queues.finished(job, quick).roomAgain);
+  expect(roomAgain.filter(Boolean)).toHaveLength(1);
+  expect(queues.canTake('a')).toBe(true);
+});
+
 test('one webhook cannot take all of the room', () => {
   const queues = new EndpointQueues({ ...roomy, inFlight: 32, waiting: 100 });
   const taken = Array.from({ length: 100 }, () => queues.offer(jobOf('a'))).filter((answer) => answer !== 'full');
@@ -130,6 +143,7 @@ describe('a failing webhook', () => {
     expect(queues.size).toBe(0);
     expect(queues.offer(jobOf('a'))).toBe('full');
     expect(fullOf(queues)).toEqual(['a']);
+    expect(queues.canTake('a')).toBe(false);
     expect(queues.offer(jobOf('b'))).toBe('start');
   });
 
@@ -145,6 +159,7 @@ describe('a failing webhook', () => {
     expect(queues.nextProbeAtMs()).toBeUndefined();
     // No more than it takes: what is leased beyond that is given back, at each probe.
     expect(queues.places().ofWebhooks).toEqual({ a: 1 });
+    expect(queues.canTake('a')).toBe(true);
     expect(fullOf(queues)).toEqual([]);
     const probe = jobOf('a');
     expect([probe, jobOf('a')].map((job) => queues.offer(job))).toEqual(['start', 'full']);

@@ -1,6 +1,7 @@
 import { inTransaction, type Pool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { failDeliveries } from '../src/delivery/end-queries.ts';
+import type { Openings } from '../src/delivery/endpoint-queue.ts';
 import type { AttemptResult, DeliveryJob, DeliveryRef } from '../src/delivery/job.ts';
 import { type LeaseOptions, leaseDue, leaseThese } from '../src/delivery/lease-queries.ts';
 import type { Recording } from '../src/delivery/record-queries.ts';
@@ -20,6 +21,8 @@ export function stepsOn(pool: Pool) {
       if (leased.lost.length > 0) await failDeliveries(tx, leased.lost);
       return leased;
     });
+  const stored = (events: readonly ReturnType<typeof newEvent>[], openings: Openings) =>
+    inTransaction(pool, (tx) => fanOut(tx, events, openings));
   return {
     scopeOf,
     async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {
@@ -45,9 +48,10 @@ export function stepsOn(pool: Pool) {
       });
       return id;
     },
+    fanOut: stored,
     /** Stores events; leases up to `room` of their deliveries. */
-    store: (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
-      inTransaction(pool, async (tx) => (await fanOut(tx, events, { room, ofWebhooks: {}, ofOthers: room })).jobs),
+    store: async (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
+      (await stored(events, { room, ofWebhooks: {}, ofOthers: room })).jobs,
     lease,
     /** Leases what is due. */
     claim: async (limit = 10, options: Partial<LeaseOptions> = {}) => (await lease({ limit, ...options })).jobs,

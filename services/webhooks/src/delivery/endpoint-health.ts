@@ -1,4 +1,5 @@
 import type { Pool } from '@rms/db';
+import { coalesce } from '@rms/rpc';
 import type { Logger } from '@rms/service';
 import { LRUCache } from 'lru-cache';
 import { disableWebhook, setFailing } from '../subscription/health-queries.ts';
@@ -33,6 +34,12 @@ export function createEndpointHealth({ pool, log, disableAfterHours, now }: Endp
     ...(now ? { perf: { now } } : {}),
   });
 
+  /** Many endpoints may begin to fail at one moment. */
+  const note = coalesce(async (notes: Parameters<typeof setFailing>[1][number][]) => {
+    await setFailing(pool, notes);
+    return notes.map(() => undefined);
+  });
+
   const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
     const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
     if (await disableWebhook(pool, job, { url: job.endpoint.url, reason, failingForHours: disableAfterHours })) {
@@ -43,7 +50,7 @@ export function createEndpointHealth({ pool, log, disableAfterHours, now }: Endp
     async note(job, { status, gone }) {
       const fails = status !== 'delivered';
       if (failing.get(job.webhookId) !== fails) {
-        await setFailing(pool, job, fails);
+        await note({ ref: job, failing: fails });
         failing.set(job.webhookId, fails);
       }
       if (gone) await disable(job, 'gone');

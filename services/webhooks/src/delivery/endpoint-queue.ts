@@ -36,3 +36,17 @@ export interface Openings {
   /** Jobs of each other webhook. */
   readonly ofOthers: number;
 }
+
+/** How an attempt ended, as far as the endpoint's state is concerned. */
+export interface Outcome {
+  readonly durationMs: number;
+  /** 'refused': it answers, and does not want this delivery. */
+  readonly health: 'arrived' | 'refused' | 'failing' | 'not attempted';
+}
+
+/** What follows from the end of an attempt. */
+export interface Next {
+  readonly start: DeliveryJob[];
+  readonly giveBack: DeliveryJob[];
+  readonly roomAgain: boolean;
+}

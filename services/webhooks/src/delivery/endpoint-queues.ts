@@ -1,23 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { Circuit } from './circuit.ts';
-import type { Earned, EndpointQueue, Openings, Places } from './endpoint-queue.ts';
+import type { Earned, EndpointQueue, Next, Openings, Outcome, Places } from './endpoint-queue.ts';
 import type { DeliveryJob } from './job.ts';
 import { type QueueLimits, Shares } from './shares.ts';
 import { Turns } from './turns.ts';
-
-/** How an attempt ended, as far as the endpoint's state is concerned. */
-export interface Outcome {
-  readonly durationMs: number;
-  /** 'refused': it answers, and does not want this delivery. */
-  readonly health: 'arrived' | 'refused' | 'failing' | 'not attempted';
-}
-
-/** What follows from the end of an attempt. */
-export interface Next {
-  readonly start: DeliveryJob[];
-  readonly giveBack: DeliveryJob[];
-  readonly roomAgain: boolean;
-}
 
 /** Jobs that may wait for each attempt that may be under way; of an endpoint that fails, one. */
 const waitingPerSlot = 16;
@@ -105,18 +91,21 @@ export class EndpointQueues {
   /** What could be taken now. */
   places(): Places {
     const ofWebhooks: Record<string, number> = {};
-    for (const [id, queue] of this.#queues) {
-      const places = this.#placesOf(queue);
-      if (places < 1) queue.overflowed = true;
-      ofWebhooks[id] = places;
-    }
-    for (const id of this.#tripped) {
-      if (this.#queues.has(id)) continue;
-      const known = this.#known.peek(id);
-      if (known) ofWebhooks[id] = Math.max(0, this.#slots({ ...known, inFlight: 0 }));
-      else this.#tripped.delete(id);
+    for (const id of [...this.#queues.keys(), ...this.#tripped]) {
+      const places = this.#placesOf(id);
+      if (places !== undefined) ofWebhooks[id] = places;
     }
     return { ofWebhooks, fullWorkspaces: this.#shares.fullWorkspaces() };
+  }
+
+  /** Whether a delivery of a webhook could be taken now. If not, {@link finished} says when there is room again. */
+  canTake(webhookId: string): boolean {
+    return this.#placesOf(webhookId) !== 0;
+  }
+
+  /** Whether the last attempt at a webhook's endpoint was slow or failed, as far as it is here. */
+  isFailing(webhookId: string): boolean {
+    return this.#queues.get(webhookId)?.failing === true;
   }
 
   /** For fresh deliveries: of a webhook of which nothing is known as many as if its workspace had nothing here. */
@@ -158,9 +147,18 @@ export class EndpointQueues {
     return Math.min(most, this.#shares.waitingOfWebhook(workspaceId)) - waiting.length;
   }
 
-  #placesOf(queue: EndpointQueue): number {
-    const starting = queue.waiting.length === 0 ? Math.max(0, this.#slots(queue)) : 0;
-    return starting + Math.max(0, this.#waitingPlaces(queue));
+  /** Further jobs that a webhook can take; undefined: nothing is known of it. */
+  #placesOf(webhookId: string): number | undefined {
+    const queue = this.#queues.get(webhookId);
+    if (queue) {
+      const starting = queue.waiting.length === 0 ? Math.max(0, this.#slots(queue)) : 0;
+      const places = starting + Math.max(0, this.#waitingPlaces(queue));
+      if (places < 1) queue.overflowed = true;
+      return places;
+    }
+    const known = this.#tripped.has(webhookId) ? this.#known.peek(webhookId) : undefined;
+    if (!known) this.#tripped.delete(webhookId);
+    return known && Math.max(0, this.#slots({ ...known, inFlight: 0 }));
   }
 
   /** A slow or failing endpoint has its limit halved; another one gets one more. */

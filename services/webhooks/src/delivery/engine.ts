@@ -4,11 +4,12 @@ import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import { failDeliveries } from './end-queries.ts';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
-import type { Openings } from './endpoint-queue.ts';
-import { EndpointQueues, type Next, type Outcome } from './endpoint-queues.ts';
+import type { Next, Openings, Outcome } from './endpoint-queue.ts';
+import { EndpointQueues } from './endpoint-queues.ts';
 import { type AttemptResult, type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
 import { freeLanes } from './lane-queries.ts';
 import { giveBack, type Leased, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
+import { createPace } from './pace.ts';
 import { createRecorder } from './recorder.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
@@ -35,6 +36,8 @@ export interface DeliveryEngine extends Worker {
   deliver(jobs: readonly DeliveryJob[]): void;
   /** Looks for due deliveries now. */
   wake(): void;
+  /** Looks now if deliveries of any of these webhooks could be taken; otherwise once they can. */
+  wakeFor(webhookIds: readonly string[]): void;
 }
 
 const limits = { inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 5_440 };
@@ -45,6 +48,10 @@ const pollMs = 1_000;
 const afterOutageMs = 1_500;
 /** A look at the queue that took longer and found nothing is followed by a rest. */
 const costlyMs = 20;
+/** Attempts at endpoints that fail begin so far apart, so that those at others go in between. */
+const failingApartMs = 4;
+/** Probes that fall due within such a time share one look at the queue. */
+const probesTogetherMs = 250;
 /** Lanes are looked through for this part of the time at most. */
 const timeForLanes = 1 / 20;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
@@ -54,6 +61,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
+  const paceOfFailing = createPace(failingApartMs);
   const sleeper = createWakeableSleep();
   const recorder = createRecorder({ pool: keyedPool, log, onFreed: (freed) => track(deliverFreed(freed)) });
   let stopping = false;
@@ -73,6 +81,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const attempt = async (job: DeliveryJob): Promise<Outcome> => {
     // What cannot be recorded would have to be attempted again.
     if (recorder.behind()) await recorder.caughtUp();
+    if (queues.isFailing(job.webhookId)) await paceOfFailing();
     try {
       const { endpoint, webhookId } = job;
       // Its lease could end while the attempt is under way.
@@ -166,7 +175,10 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const untilNext = async (tookMs: number, signal: AbortSignal) => {
     if (tookMs > costlyMs) await abortableDelay(Math.min(tookMs, pollMs), signal);
     const probeAtMs = queues.nextProbeAtMs();
-    if (probeAtMs !== undefined) sleeper.wakeAt(Date.now() + Math.max(0, probeAtMs - performance.now()));
+    if (probeAtMs !== undefined) {
+      const togetherAtMs = Math.ceil(probeAtMs / probesTogetherMs) * probesTogetherMs;
+      sleeper.wakeAt(Date.now() + Math.max(0, togetherAtMs - performance.now()));
+    }
     await sleeper.sleep(pollMs, signal);
   };
 
@@ -186,6 +198,9 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     openings: () => ({ room: room(), ...queues.openings() }),
     deliver,
     wake: sleeper.wake,
+    wakeFor(webhookIds) {
+      if (webhookIds.some((id) => queues.canTake(id))) sleeper.wake();
+    },
     async run(signal, state) {
       stopping = false;
       if (parts.releaseLeases) await releaseLeases(pool);

@@ -62,6 +62,12 @@ function partOfBatch(limit: number): number {
   return Math.max(1, Math.floor(limit / 4));
 }
 
+/**
+ * A commit of leases does not wait for the disk. A PostgreSQL that is killed right after it forgets them: what is in flight
+ * then comes again.
+ */
+const notFlushed = 'set local synchronous_commit = off';
+
 /** The end of a statement that leases the deliveries of its `due`, for so many milliseconds. */
 const leasing = (milliseconds: string) => `leased as (
         update webhooks.deliveries as d
@@ -84,7 +90,9 @@ const leasing = (milliseconds: string) => `leased as (
  * would be read and sorted for each lease; the index has it in order.
  */
 export async function leaseDue(tx: Queryable, { limit, after, places, fullWorkspaces }: LeaseOptions): Promise<Leased> {
-  await tx.query('set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off');
+  await tx.query(
+    `${notFlushed}; set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off`,
+  );
   const leasedAtMs = performance.now();
   const { rows } = await tx.query<DueRow>({
     name: 'deliveries-lease',
@@ -126,6 +134,7 @@ export async function leaseDue(tx: Queryable, { limit, after, places, fullWorksp
 
 /** Leases these deliveries, those of them that are due and that nobody is leasing. Runs in a transaction. */
 export async function leaseThese(tx: Queryable, deliveries: readonly DeliveryRef[]): Promise<Omit<Leased, 'last'>> {
+  await tx.query(notFlushed);
   const leasedAtMs = performance.now();
   const { rows } = await tx.query<DueRow>({
     name: 'deliveries-lease-these',

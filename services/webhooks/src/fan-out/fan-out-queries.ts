@@ -12,19 +12,19 @@ import { firstEventFrom } from '../feed/event-by-id.ts';
  * Stores events, each once, with its place in the feed of its tenant, in the order given, which is that of the bus for
  * those of one resource; and makes a delivery for each webhook that wants one. As many of the deliveries as there are
  * places for are leased by this instance at once, the others are due. For a webhook that is disabled the log says that it was skipped. An event that
- * comes again is there already, and makes nothing. Answers with the leased ones, and with how many are due. Runs in a
+ * comes again is there already, and makes nothing. Answers with the leased ones, and with the webhooks of those that are due. Runs in a
  * transaction: see {@link lockFeeds}.
  */
 export async function fanOut(
   tx: Queryable,
   events: readonly ResourceEvent[],
   { room, ofWebhooks, ofOthers }: Openings,
-): Promise<{ jobs: DeliveryJob[]; due: number }> {
+): Promise<{ jobs: DeliveryJob[]; due: string[] }> {
   await lockFeeds(tx, events);
   const leasedAtMs = performance.now();
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
   const ids = [...jobEvents.keys()].sort();
-  const { rows } = await tx.query<{ due: number } & (JobRow | { [column in keyof JobRow]: null })>({
+  const { rows } = await tx.query<{ due: string[] } & (JobRow | { [column in keyof JobRow]: null })>({
     name: 'fan-out',
     text: `
       with incoming as (
@@ -80,11 +80,11 @@ export async function fanOut(
                '[]', now()
           from matched where status <> 'active'
       )
-      select due.count as due, c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
+      select due.webhook_ids as due, c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
              0 as tries, 1 as lease, c.url, c.secret_sealed, c.secret_version, c.previous_secret_sealed,
              c.previous_secret_until, c.client_certificate, c.client_key_sealed, c.max_retries, c.initial_delay_ms,
              c.max_delay_ms, c.retry_delays_ms
-        from (select count(*)::integer from chosen where not waits and not leased) as due
+        from (select coalesce(array_agg(distinct webhook_id), '{}') from chosen where not waits and not leased) as due (webhook_ids)
         left join chosen as c on c.leased`,
     values: [
       events.map(({ workspaceId }) => workspaceId),
@@ -108,7 +108,7 @@ export async function fanOut(
   const jobs = rows.flatMap((row) => {
     return row.id === null ? [] : toJob(row, jobEvents.get(row.event_id) as JobEvent, leasedAtMs);
   });
-  return { jobs, due: rows[0]?.due ?? 0 };
+  return { jobs, due: rows[0]?.due ?? [] };
 }
 
 /**

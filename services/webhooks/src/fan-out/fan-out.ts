@@ -16,7 +16,7 @@ export interface FanOutParts {
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly group: string;
-  readonly engine: Pick<DeliveryEngine, 'openings' | 'deliver' | 'wake'>;
+  readonly engine: Pick<DeliveryEngine, 'openings' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
   readonly metrics: Pick<WebhooksMetrics, 'deadLetters'>;
   readonly log: Logger;
@@ -47,7 +47,7 @@ export function createFanOut(parts: FanOutParts): Worker {
     const { jobs, due } = await inTransaction(pool, (tx) => fanOut(tx, events, openings));
     engine.deliver(jobs);
     watchers.wake(events);
-    if (due > 0) engine.wake();
+    if (due.length > 0) engine.wakeFor(due);
   };
 
   /** Stores what PostgreSQL takes; halves what it refuses, until what is refused is one event. */

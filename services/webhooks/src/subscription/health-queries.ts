@@ -5,14 +5,32 @@ import type { Tenant } from './webhook.ts';
 
 type WebhookRef = Tenant & { readonly webhookId: string };
 
-/** Notes since when no delivery of a webhook has arrived, or that one has. */
-export async function setFailing(db: Queryable, ref: WebhookRef, failing: boolean): Promise<void> {
+/** Notes of each webhook since when no delivery of it has arrived, or that one has. */
+export async function setFailing(
+  db: Queryable,
+  notes: readonly { ref: WebhookRef; failing: boolean }[],
+): Promise<void> {
   await db.query({
-    name: failing ? 'webhook-fails' : 'webhook-works',
+    name: 'webhooks-failing',
     text: `
-      update webhooks.webhooks set failing_since = ${failing ? 'now()' : 'null'}
-       where workspace_id = $1 and environment = $2 and id = $3 and failing_since is ${failing ? '' : 'not'} null`,
-    values: [ref.workspaceId, ref.environment, ref.webhookId],
+      with changed as (
+        select w.workspace_id, w.environment, w.id, note.failing
+          from webhooks.webhooks as w
+          join (select distinct on (id) * from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) with ordinality
+                    as n (workspace_id, environment, id, failing, place) order by id, place desc) as note
+            on w.workspace_id = note.workspace_id and w.environment = note.environment and w.id = note.id
+         where (w.failing_since is null) = note.failing
+         order by w.id for update of w
+      )
+      update webhooks.webhooks as w set failing_since = case when changed.failing then now() end
+        from changed
+       where w.workspace_id = changed.workspace_id and w.environment = changed.environment and w.id = changed.id`,
+    values: [
+      notes.map(({ ref }) => ref.workspaceId),
+      notes.map(({ ref }) => ref.environment),
+      notes.map(({ ref }) => ref.webhookId),
+      notes.map(({ failing }) => failing),
+    ],
   });
 }
 
