@@ -11,6 +11,7 @@ export {
   type MetricsServer,
   serveMetrics,
 } from './metrics.ts';
+export { type ReadState, type ServiceState, starting, stopping } from './probes.ts';
 export { runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { answerProbe, type ReadState } from './probes.ts';
 
 export { Counter, Gauge, Histogram, type Registry as Metrics } from 'prom-client';
 
@@ -25,16 +26,18 @@ export function createMetrics(service: string): Registry {
 
 /**
  * Shows metrics of services of this process, and those of the process itself, as GET /metrics (Prometheus text format).
- * Rejects with EADDRINUSE and the like.
+ * With `readState` it answers probes as well (see {@link answerProbe}). Rejects with EADDRINUSE and the like.
  */
 export async function serveMetrics(
   { host, port }: MetricsAddress,
   services: readonly Registry[],
+  readState?: ReadState,
 ): Promise<MetricsServer> {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
   const all = [...services, own];
   const server = createServer(async (request, response) => {
+    if (readState && (await answerProbe(request, response, readState))) return;
     if (request.url !== '/metrics' || request.method !== 'GET') {
       response.writeHead(404).end();
       return;

@@ -62,8 +62,10 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
     ],
     workers: [marks.worker, createHousekeeping({ pool })],
-    ready: async () => {
-      await pool.query('select 1');
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
     },
     async open() {
       await limiter.start();

@@ -9,7 +9,7 @@ import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
 import { type Listener, listen } from './http/listener.ts';
 import { createGatewayMetrics } from './metrics.ts';
-import { createProbes } from './probes.ts';
+import { createProbes, readState } from './probes.ts';
 
 export interface GatewayService extends Service {
   /** "http://127.0.0.1:8080"; known once the service has started. */
@@ -65,7 +65,10 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       return { live: addressOf('live'), sandbox: addressOf('sandbox') };
     },
     async start() {
-      if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics]);
+      if (config.metricsAddress)
+        metricsServer = await serveMetrics(config.metricsAddress, [metrics], () =>
+          readState(probes, listeners.sandbox !== undefined),
+        );
       await limiter.start();
       keyUses.start();
       for (const environment of ['live', 'sandbox'] as const) {

@@ -50,9 +50,11 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
     ],
     workers: [relay, createHousekeeping({ pool, log })],
     // Not the bus: while it is away, writes go on and their events wait in the outbox.
-    ready: async () => {
-      await pool.query('select 1');
-      room.check();
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
+      'room in the database': room.check,
     },
     open: () => bus.start([{ topic, partitions, replication }]),
     async close() {

@@ -103,9 +103,11 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       createNoticeRelay({ pool, bus, topic: config.noticeTopic, log }),
       createHousekeeping({ pool, log, eraseOnDelete: config.eraseOnDelete, retentionDays: config.retentionDays }),
     ],
-    ready: async () => {
-      await pool.query('select 1');
-      await checkKeys();
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
+      'encryption key': checkKeys,
     },
     open: () =>
       bus.start([
