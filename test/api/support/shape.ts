@@ -9,6 +9,8 @@ export interface Shape {
   readonly sandboxUrl: string;
   /** Makes the connections to both, where their names cannot be looked up. */
   readonly dispatcher?: Dispatcher;
+  /** The CIDR that requests of these tests come from, as the service sees it; default: loopback. */
+  readonly clientNetwork?: string;
   /** Runs the `rms` command with `--json` and parses what it prints. */
   rms<T>(...args: string[]): Promise<T>;
 }

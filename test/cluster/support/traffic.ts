@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { waitUntil } from '@rms/testkit';
 import { Client } from 'undici';
 import type { Environment } from '../../api/support/api-types.ts';
 
@@ -37,6 +38,8 @@ export interface Traffic {
   readonly disturbances: string[];
   /** Every create that was answered 201. */
   readonly created: Created[];
+  /** Waits until so many have been answered, or something has failed, which ends it. */
+  waitForAnswered(count: number): Promise<void>;
   /** Ends it once the requests under way are answered. */
   stop(): Promise<void>;
 }
@@ -47,6 +50,7 @@ interface Answer {
 }
 
 const answerTimeoutMs = 20_000;
+const answersTimeoutMs = 240_000;
 const retryMs = 100;
 const keptGets = 200;
 
@@ -110,6 +114,14 @@ export function startTraffic(options: TrafficOptions): Traffic {
     failures,
     disturbances,
     created,
+    async waitForAnswered(count) {
+      const seen = () => {
+        const [failure] = failures;
+        if (failure !== undefined) stopping = true;
+        return failure ?? answered >= count;
+      };
+      await waitUntil(seen, { what: `${count} answers`, timeoutMs: answersTimeoutMs, everyMs: 50 });
+    },
     async stop() {
       stopping = true;
       await Promise.all(running);
