@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Agent, Pool, request } from 'undici';
 
 export interface Tunnel {
@@ -26,6 +27,8 @@ export function openTunnel(controlUrl: string): Tunnel {
   const receivers = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   const stopped = new AbortController();
   const { signal } = stopped;
+  // Every request under way listens to it.
+  setMaxListeners(0, signal);
 
   const pass = async ({ id, port, method, path, headers, body }: Waiting) => {
     const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.includes(name)));
