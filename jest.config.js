@@ -22,6 +22,7 @@ const projects = {
   standalone: 'standalone',
   api: 'test/api',
   faults: 'test/faults',
+  observability: 'test/observability',
 };
 
 /** @type {import('jest').Config} */

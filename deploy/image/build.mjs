@@ -1,7 +1,16 @@
 // Compiles what the image runs, and puts that and nothing else into a folder: node build.mjs SOURCES FOLDER NODE.
 // NODE is where Node is in the image. Node and what `npm ci` has installed are all that this needs.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { programs } from './programs.mjs';
 
@@ -37,7 +46,8 @@ function ship(path) {
 function find(from, name) {
   for (let path = from; ; path = dirname(path)) {
     const candidate = join(path, 'node_modules', name);
-    if (existsSync(join(sources, candidate))) return relative(realpathSync(sources), realpathSync(join(sources, candidate)));
+    if (existsSync(join(sources, candidate)))
+      return relative(realpathSync(sources), realpathSync(join(sources, candidate)));
     if (path === '.') return undefined;
   }
 }

@@ -9,12 +9,15 @@ import {
   starting,
   stopping as stoppingState,
   superviseWorkers,
+  traceIdOf,
   type Worker,
 } from '@rms/service';
+import { countServerCalls, type EndedCall } from './call-metrics.ts';
 import type { Callers } from './callers.ts';
 import type { RpcSecurity } from './security.ts';
 import { type RpcServer, serve } from './serve.ts';
-import type { RpcService } from './server-adapter.ts';
+import type { RpcContext, RpcService } from './server-adapter.ts';
+import { showCertificate, showState } from './service-gauges.ts';
 
 /** A service that answers gRPC. */
 export interface GrpcService extends Service {
@@ -77,6 +80,24 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
     probing = setTimeout(() => void probe(), probeEveryMs);
   };
 
+  const count = countServerCalls(options.metrics);
+  showCertificate(options.metrics, security);
+  showState(options.metrics, {
+    ready: () => healthy === true && !stopping,
+    workers: workers.map((worker) => worker.name),
+    failing: () => supervisor?.failing() ?? [],
+  });
+  const onCall = (call: EndedCall, { requestId, traceparent, peer }: RpcContext) => {
+    count(call);
+    if (!log.isLevelEnabled('debug')) return;
+    const { method, code, durationMs } = call;
+    const traceId = traceIdOf(traceparent);
+    log.debug(
+      { request_id: requestId, trace_id: traceId, method, code, duration_ms: rounded(durationMs), peer },
+      'call',
+    );
+  };
+
   const stop = async () => {
     clearTimeout(probing);
     await server?.stop();
@@ -100,7 +121,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
       const { metricsAddress, metrics } = options;
       if (metricsAddress) metricsServer = await serveMetrics(metricsAddress, [metrics], state);
       await open();
-      server = await serve({ host, port, services, log, security, callers });
+      server = await serve({ host, port, services, log, security, callers, onCall });
       log.info({ address: server.address }, 'serving');
       supervisor = superviseWorkers(workers, log);
       await probe();
@@ -110,6 +131,10 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
       return stopping;
     },
   };
+}
+
+function rounded(durationMs: number): number {
+  return Math.round(durationMs * 100) / 100;
 }
 
 /** What fails, by name, and why. */

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { showBuild } from './build-info.ts';
+import { joinMetrics } from './join-metrics.ts';
 import { answerProbe, type ReadState } from './probes.ts';
 
 export { Counter, Gauge, Histogram, type Registry as Metrics } from 'prom-client';
@@ -21,6 +23,7 @@ export interface MetricsServer {
 export function createMetrics(service: string): Registry {
   const metrics = new Registry();
   metrics.setDefaultLabels({ service });
+  showBuild(metrics);
   return metrics;
 }
 
@@ -43,7 +46,7 @@ export async function serveMetrics(
       return;
     }
     const texts = await Promise.all(all.map((registry) => registry.metrics()));
-    response.writeHead(200, { 'Content-Type': own.contentType }).end(texts.join('\n'));
+    response.writeHead(200, { 'Content-Type': own.contentType }).end(joinMetrics(texts));
   });
   server.listen(port, host);
   await once(server, 'listening');

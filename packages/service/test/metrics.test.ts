@@ -13,6 +13,10 @@ describe('Metrics', () => {
       expect(text).toContain('rms_test_keys_total{service="auth"} 3');
       expect(text).toContain('rms_test_requests_total{service="gateway"} 1');
       expect(text).toContain('process_resident_memory_bytes');
+      const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+      expect(names).toContain('rms_build_info');
+      expect(new Set(names).size).toBe(names.length);
+      expect(text).toMatch(/rms_build_info\{[^}]*service="auth"\} 1\nrms_build_info\{[^}]*service="gateway"\} 1\n/);
       expect((await fetch(`${server.address}/`)).status).toBe(404);
     } finally {
       await server.stop();

@@ -25,12 +25,12 @@ app.kubernetes.io/part-of: rms
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-{{- with .root.Values.commonLabels }}
+{{- with merge (dict) (default dict .labels) .root.Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
 
-{{/* Name, labels and annotations of an object; dict root, name, suffix (of the object's name), annotations. */}}
+{{/* Name, labels and annotations of an object; dict root, name, suffix (of the object's name), labels, annotations. */}}
 {{- define "rms.metadata" -}}
 name: {{ printf "%s-%s" (include "rms.fullname" .root) (default .name .suffix) }}
 namespace: {{ .root.Release.Namespace }}
