@@ -1,3 +1,4 @@
+import { waitUntil } from '@rms/testkit';
 import { type KubernetesObject, kubernetesIn } from '../support/kubernetes.ts';
 import type { Stage } from '../support/stage.ts';
 import { secretName } from '../support/values.ts';
@@ -11,8 +12,15 @@ export function removalSuite(stage: () => Stage): void {
     test('leaves nothing behind, in the namespace or outside of it', async () => {
       const { release, clusterObjects } = stage();
       await release.uninstall();
-      const left = (await objectsIn(release.kubernetes.namespace)).filter((name) => !ofKubernetes.includes(name));
-      expect(left).toEqual([`secret/${secretName}`]);
+      const left = async () =>
+        (await objectsIn(release.kubernetes.namespace)).filter((name) => !ofKubernetes.includes(name));
+      // Pods go on for as long as their requests do. What stays after that is told by its name.
+      await waitUntil(async () => (await left()).length === 1, {
+        what: 'the pods to end',
+        timeoutMs: 60_000,
+        everyMs: 500,
+      }).catch(() => {});
+      expect(await left()).toEqual([`secret/${secretName}`]);
       const before = new Set(clusterObjects);
       expect((await objectsOfCluster()).filter((name) => !before.has(name))).toEqual([]);
     }, 360_000);
