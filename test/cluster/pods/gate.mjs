@@ -1,4 +1,5 @@
-// Runs in a pod, from a ConfigMap, on the image of the service: plain Node. Webhooks call it on port 9000:
+// Runs in a pod, from a ConfigMap, on the image of the service: plain Node. Webhooks call it on port 9000,
+// and traces are sent to it on port 4318:
 //   /sinks/NAME     is counted here, and its signature verified: for thousands of deliveries
 //   /PORT/PATH      waits for its answer from a receiver on that port of the machine of the tests
 // The tests talk to it on port 9001, which only the pod itself and a port forward reach:
@@ -22,7 +23,7 @@ async function bodyOf(request) {
   return Buffer.concat(chunks);
 }
 
-createServer(async (request, response) => {
+async function receive(request, response) {
   request.on('error', () => {});
   const body = await bodyOf(request).catch(() => undefined);
   if (body === undefined) return;
@@ -41,7 +42,8 @@ createServer(async (request, response) => {
     headers: request.headers,
     body: body.toString('base64'),
   });
-}).listen(9000);
+}
+for (const port of [9000, 4318]) createServer(receive).listen(port);
 
 /** The status to answer with: 200 once it is counted. */
 function count(name, headers, body) {
