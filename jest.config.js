@@ -22,6 +22,7 @@ const projects = {
   cli: 'cli',
   standalone: 'standalone',
   api: 'test/api',
+  traces: 'test/traces',
   faults: 'test/faults',
   observability: 'test/observability',
 };

@@ -51,7 +51,12 @@ export async function serveItem<Request extends { context?: CallContext | undefi
   const span = context?.traceparent && isTracing() ? spanOf(method, context.traceparent) : undefined;
   if (!context || !span) return work(request);
   context.traceparent = traceparentOf(span.spanContext());
-  const result = await inSpans([span], () => work(request));
-  endSpan(span, errorOf(result));
-  return result;
+  try {
+    const result = await inSpans([span], () => work(request));
+    endSpan(span, errorOf(result));
+    return result;
+  } catch (error) {
+    endSpan(span, error);
+    throw error;
+  }
 }

@@ -60,6 +60,13 @@ export function endSpans(spans: readonly Span[], error?: unknown): void {
 function markFailed(span: Span, error: unknown): void {
   const { code: own } = error as { code?: unknown };
   const { code, kind } = toRmsError(error);
-  span.setAttribute(attribute.errorType, code === 'internal_error' && typeof own === 'string' ? own : code);
-  if (kind.httpStatus >= 500) span.setStatus({ code: statusError });
+  const type = code === 'internal_error' && typeof own === 'string' ? own : code;
+  if (kind.httpStatus >= 500) failSpan(span, type);
+  else span.setAttribute(attribute.errorType, type);
+}
+
+/** Marks a span as failed, by the class of its error. */
+export function failSpan(span: Span, errorType: string): void {
+  span.setAttribute(attribute.errorType, errorType);
+  span.setStatus({ code: statusError });
 }

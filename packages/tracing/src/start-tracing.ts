@@ -1,10 +1,5 @@
+import type { ExporterKind, Tracing, TracingLog } from './sdk/sdk-options.ts';
 import { installTracer } from './tracer.ts';
-
-/** What tracing tells of itself. */
-export interface TracingLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
 
 export interface StartTracingOptions {
   /** `service.name` unless OTEL_SERVICE_NAME says otherwise: "rms-gateway". */
@@ -12,14 +7,6 @@ export interface StartTracingOptions {
   readonly log: TracingLog;
   /** Default: process.env, which OpenTelemetry reads as well. */
   readonly env?: NodeJS.ProcessEnv;
-}
-
-/** Tracing that has begun. */
-export interface Tracing {
-  /** The process begins to end: what has been traced so far is sent meanwhile. Waits for nothing. */
-  ending(): void;
-  /** Sends the rest and ends tracing. Waits at most a second, and not at all for a collector that does not take anything. */
-  stop(): Promise<void>;
 }
 
 /**
@@ -38,9 +25,6 @@ export async function startTracing({
   installTracer(sdk.tracer);
   return sdk.tracing;
 }
-
-/** The exporters that OTEL_TRACES_EXPORTER may name. */
-export type ExporterKind = 'otlp' | 'console' | 'none';
 
 /** The specification's default is an exporter to this machine; here who names neither exporter nor endpoint wants none. */
 function exporterKind(env: NodeJS.ProcessEnv): ExporterKind {

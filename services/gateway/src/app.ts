@@ -21,6 +21,8 @@ import { errorAnswer, sendAnswer } from './http/respond.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';
+import { noteRequest } from './requests/note-request.ts';
+import type { RequestLog } from './requests/request-log.ts';
 import type { Endpoint } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
@@ -31,13 +33,14 @@ export interface AppParts {
   readonly admit: Admit;
   readonly backend: Backend;
   readonly probes: Probes;
+  readonly requests: RequestLog;
   readonly countRequest: CountRequest;
   readonly log: Logger;
 }
 
 /** The REST API of one environment: its listener decides which. */
 export function createApp(parts: AppParts): RequestListener {
-  const { environment, config, admit, backend, probes, countRequest, log } = parts;
+  const { environment, config, admit, backend, probes, requests, countRequest, log } = parts;
   const { trustedProxies, trustTraceparent } = config;
   const tracing = { environment, trustTraceparent, trustedProxies };
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
@@ -67,6 +70,7 @@ export function createApp(parts: AppParts): RequestListener {
       backend,
       signal: () => abortOnClose(response),
     });
+    response.locals.steps.handledAtMs = performance.now();
     sendAnswer(response, answer);
   }
 
@@ -86,10 +90,12 @@ export function createApp(parts: AppParts): RequestListener {
     setSecurityHeaders(request, response, trustedProxies);
     if (probes.draining) response.setHeader('Connection', 'close');
     traceRequest(request, response, tracing);
+    noteRequest(request, response, { environment, requests });
     logAccess(request, response, log);
     countRequest(request, response);
     const fail = (thrown: unknown) => {
       const error = toRmsError(thrown);
+      response.locals.errorCode = error.code;
       const { requestId } = response.locals;
       // The client has gone, and with it the calls that were made for its answer.
       if (response.destroyed && error.code !== 'internal_error') return;

@@ -1,6 +1,7 @@
 import type { Limits } from '@rms/limiter';
 import { type MetricsAddress, type Settings, SettingsError } from '@rms/service';
 import { type CidrList, parseCidrs } from './checks/cidr-list.ts';
+import type { RequestLogScope } from './requests/request-log.ts';
 
 export interface GatewayConfig {
   readonly host: string;
@@ -12,6 +13,8 @@ export interface GatewayConfig {
   readonly trustedProxies: CidrList;
   /** Whether a request continues the trace that its client names. */
   readonly trustTraceparent: boolean;
+  /** Which requests are told of to auth. */
+  readonly requestLog: RequestLogScope;
   /** Of each listener. */
   readonly maxConnections: number;
   /** Limits of keys and workspaces that have none of their own. */
@@ -29,6 +32,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     publicSandboxUrl: settings.PUBLIC_SANDBOX_URL,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     trustTraceparent: settings.TRUST_TRACEPARENT,
+    requestLog: settings.REQUEST_LOG,
     maxConnections: settings.MAX_CONNECTIONS,
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,

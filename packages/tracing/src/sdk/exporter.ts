@@ -1,5 +1,5 @@
 import { ConsoleSpanExporter, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { ExporterKind, TracingLog } from '../start-tracing.ts';
+import type { ExporterKind, TracingLog } from './sdk-options.ts';
 
 /** The exporter that the standard variables name, whose address and headers it reads from them itself. Loads no other. */
 export async function createExporter(kind: ExporterKind, env: NodeJS.ProcessEnv): Promise<SpanExporter> {
@@ -21,10 +21,17 @@ export async function createExporter(kind: ExporterKind, env: NodeJS.ProcessEnv)
   throw new Error(`OTEL_EXPORTER_OTLP_PROTOCOL: "${protocol}" is not http/protobuf, grpc or http/json`);
 }
 
+/** An exporter that knows how it fares. */
+export interface WatchedExporter extends SpanExporter {
+  /** Whether the last that it had to send was not taken. */
+  failing(): boolean;
+}
+
 /** Says once that the collector takes nothing, and once that it does again. What it has not taken is lost. */
-export function tellOutages(exporter: SpanExporter, log: TracingLog): SpanExporter {
+export function tellOutages(exporter: SpanExporter, log: TracingLog): WatchedExporter {
   let lost = 0;
   return {
+    failing: () => lost > 0,
     export(spans, done) {
       exporter.export(spans, (result) => {
         if (result.code !== 0) {

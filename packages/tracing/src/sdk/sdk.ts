@@ -7,18 +7,12 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { ExporterKind, Tracing, TracingLog } from '../start-tracing.ts';
 import { installTracer, type Tracer } from '../tracer.ts';
 import { createExporter, tellOutages } from './exporter.ts';
 import { KeepErrors } from './keep-errors.ts';
+import { isReachable } from './reachable.ts';
 import { recordAll, samplerOf } from './sampler.ts';
-
-export interface SdkOptions {
-  readonly serviceName: string;
-  readonly kind: ExporterKind;
-  readonly env: NodeJS.ProcessEnv;
-  readonly log: TracingLog;
-}
+import type { SdkOptions, Tracing } from './sdk-options.ts';
 
 /** The last spans have so long to go. */
 const lastSpansMs = 1_000;
@@ -38,13 +32,18 @@ export async function createSdk({ serviceName, kind, env, log }: SdkOptions): Pr
     spanProcessors: [new KeepErrors(new BatchSpanProcessor(exporter))],
   });
   const tracer = provider.getTracer('rms');
-  let flushed: Promise<boolean> | undefined;
-  let isFlushed = false;
-  const flush = () =>
-    provider.forceFlush().then(
-      () => true,
-      () => false,
-    );
+  let flushed: Promise<void> | undefined;
+  let reachable: Promise<boolean> | undefined;
+  const ending = () => {
+    reachable ??= kind === 'otlp' ? isReachable(env) : Promise.resolve(true);
+    flushed ??= provider.forceFlush().catch(() => {});
+  };
+  const sendRest = async () => {
+    ending();
+    if (!(await reachable)) return;
+    await flushed;
+    await provider.shutdown().catch(() => {});
+  };
   return {
     tracer: {
       start(name, { parent, startTime, ...options }) {
@@ -53,21 +52,15 @@ export async function createSdk({ serviceName, kind, env, log }: SdkOptions): Pr
       },
     },
     tracing: {
-      ending() {
-        flushed ??= flush().then((ok) => {
-          isFlushed = ok;
-          return ok;
-        });
-      },
+      ending,
       async stop() {
         installTracer(undefined);
-        // Whoever did not take the last spans while the service drained does not take these either.
-        if (flushed && !isFlushed) return;
+        if (exporter.failing()) return;
         let timer: NodeJS.Timeout | undefined;
         const limit = new Promise<void>((resolve) => {
           timer = setTimeout(resolve, lastSpansMs);
         });
-        await Promise.race([provider.shutdown().catch(() => {}), limit]);
+        await Promise.race([sendRest(), limit]);
         clearTimeout(timer);
       },
     },

@@ -16,6 +16,10 @@ export type Locals = {
   /** Known once the caller is, like the key. */
   workspaceId: string | undefined;
   keyId: string | undefined;
+  /** The public code of what it is answered with, if that is an error. */
+  errorCode: string | undefined;
+  /** When each step had ended (performance.now()); undefined: it has not. */
+  readonly steps: { authenticatedAtMs?: number; limitedAtMs?: number; handledAtMs?: number };
   /** Worked out when it is first asked for. */
   client(): ClientAddress;
 };
@@ -31,6 +35,8 @@ export function newLocals(request: IncomingMessage, trustedProxies: CidrList): L
     traceparent: '',
     workspaceId: undefined,
     keyId: undefined,
+    errorCode: undefined,
+    steps: {},
     client() {
       client ??= clientAddress(request, trustedProxies);
       return client;

@@ -1,6 +1,7 @@
 import type { KeyEnvironment } from '@rms/api-key';
 import {
   attribute,
+  failSpan,
   isTracing,
   parseTraceparent,
   type RemoteParent,
@@ -19,9 +20,6 @@ export interface RequestSpanOptions {
   readonly trustTraceparent: boolean;
   readonly trustedProxies: CidrList;
 }
-
-/** OpenTelemetry's SpanStatusCode.ERROR. */
-const statusError = 2;
 
 /**
  * Begins to trace a request of the API; it ends with its answer. A client's own trace is linked to unless it is trusted,
@@ -71,10 +69,7 @@ function end(span: Span, request: Request, response: ApiResponse): void {
   if (keyId) span.setAttribute(attribute.keyId, keyId);
   if (response.writableFinished) {
     span.setAttribute(attribute.httpStatus, response.statusCode);
-    if (response.statusCode >= 500) {
-      span.setAttribute(attribute.errorType, `${response.statusCode}`);
-      span.setStatus({ code: statusError });
-    }
+    if (response.statusCode >= 500) failSpan(span, `${response.statusCode}`);
   } else {
     span.setAttribute(attribute.errorType, 'client_closed_request');
   }

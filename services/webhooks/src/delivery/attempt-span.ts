@@ -1,5 +1,6 @@
 import {
   attribute,
+  failSpan,
   inSpans,
   isTracing,
   parseTraceparent,
@@ -9,9 +10,6 @@ import {
   traceparentOf,
 } from '@rms/tracing';
 import type { AttemptResult, DeliveryJob } from './job.ts';
-
-/** OpenTelemetry's SpanStatusCode.ERROR. */
-const statusError = 2;
 
 /**
  * Makes an attempt in the trace of the request that its event is due to.
@@ -55,8 +53,7 @@ function end(span: Span, { statusCode, error, address }: AttemptResult): void {
   if (statusCode !== 0) span.setAttribute(attribute.httpStatus, statusCode);
   if (error !== '') {
     // The class of the error; what follows may be of the endpoint's making.
-    span.setAttribute(attribute.errorType, statusCode === 0 ? (error.split(':', 1)[0] ?? '') : `${statusCode}`);
-    span.setStatus({ code: statusError });
+    failSpan(span, statusCode === 0 ? (error.split(':', 1)[0] ?? '') : `${statusCode}`);
   }
   span.end();
 }
