@@ -6,8 +6,15 @@ export interface AuthConfig {
   readonly port: number;
   /** Undefined: metrics are not shown. */
   readonly metricsAddress: MetricsAddress | undefined;
+  /** For how long requests are kept. */
+  readonly requestLogDays: number;
 }
 
 export function readAuthConfig(settings: Settings): AuthConfig {
-  return { host: settings.GRPC_HOST, port: settings.GRPC_PORT, metricsAddress: settings.METRICS_ADDRESS };
+  return {
+    host: settings.GRPC_HOST,
+    port: settings.GRPC_PORT,
+    metricsAddress: settings.METRICS_ADDRESS,
+    requestLogDays: settings.REQUEST_LOG_DAYS,
+  };
 }

@@ -3,6 +3,7 @@ import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { showHousekeeping } from '@rms/service';
@@ -14,6 +15,7 @@ import { createMarks } from './key/marks.ts';
 import { createAuthMetrics } from './metrics.ts';
 import { batchFindKeys } from './rpc/batch-find-keys.ts';
 import { batchReportKeyUses } from './rpc/batch-report-key-uses.ts';
+import { batchReportRequests } from './rpc/batch-report-requests.ts';
 import { batchRevokeKeys } from './rpc/batch-revoke-keys.ts';
 import { batchVerifyKeys } from './rpc/batch-verify-keys.ts';
 import { bootstrapWorkspace } from './rpc/bootstrap-workspace.ts';
@@ -23,6 +25,7 @@ import type { HandlerParts } from './rpc/handler.ts';
 import { listAuditEntries } from './rpc/list-audit-entries.ts';
 import { listKeys } from './rpc/list-keys.ts';
 import { listPlans } from './rpc/list-plans.ts';
+import { listRequests } from './rpc/list-requests.ts';
 import { listWorkspaces } from './rpc/list-workspaces.ts';
 import { revokeKey } from './rpc/revoke-key.ts';
 import { rollKey } from './rpc/roll-key.ts';
@@ -56,6 +59,10 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         batchVerifyKeys: batchVerifyKeys(parts),
       }),
       rpcService(KeyUsesService, { batchReportKeyUses: batchReportKeyUses(parts) }),
+      rpcService(RequestsService, {
+        batchReportRequests: batchReportRequests(parts),
+        listRequests: listRequests(parts),
+      }),
       rpcService(WorkspacesService, {
         createWorkspace: createWorkspace(parts),
         listWorkspaces: listWorkspaces(parts),
@@ -65,7 +72,15 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       rpcService(PlansService, { setPlan: setPlan(parts), listPlans: listPlans(parts) }),
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
     ],
-    workers: [marks.worker, createHousekeeping({ pool, onSuccess: showHousekeeping(context.metrics) })],
+    workers: [
+      marks.worker,
+      createHousekeeping({
+        pool,
+        log,
+        requestLogDays: config.requestLogDays,
+        onSuccess: showHousekeeping(context.metrics),
+      }),
+    ],
     checks: {
       async database() {
         await pool.query('select 1');

@@ -6,6 +6,7 @@ import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
@@ -62,7 +63,7 @@ export async function startAuth(options: { databaseServer?: string; database?: T
   const pool = createPool({ url: database.url, max: 8, applicationName: 'auth', log });
   const limiter = createTestLimiter();
   const metrics = createMetrics('auth');
-  const config = { host: '127.0.0.1', port: 0, metricsAddress: undefined };
+  const config = { host: '127.0.0.1', port: 0, metricsAddress: undefined, requestLogDays: 7 };
   const service = createAuth(config, { pool, limiter, log, metrics, security: loopbackOnly });
   await service.start();
   const target = { target: service.address, timeoutMs: 20_000 };
@@ -70,6 +71,7 @@ export async function startAuth(options: { databaseServer?: string; database?: T
   const workspaces = createClient(WorkspacesService, target);
   const plans = createClient(PlansService, target);
   const keyUses = createClient(KeyUsesService, target);
+  const requests = createClient(RequestsService, target);
   const audit = createClient(AuditService, target);
   const newWorkspace = async () => {
     const { workspace } = await workspaces.createWorkspace({ name: 'Test' });
@@ -82,6 +84,7 @@ export async function startAuth(options: { databaseServer?: string; database?: T
     workspaces,
     plans,
     keyUses,
+    requests,
     audit,
     limiter,
     /** The ids of the keys that were marked. */
@@ -106,7 +109,7 @@ export async function startAuth(options: { databaseServer?: string; database?: T
       return results[0];
     },
     async stop() {
-      for (const client of [keys, workspaces, plans, keyUses, audit]) client.close();
+      for (const client of [keys, workspaces, plans, keyUses, requests, audit]) client.close();
       await service.stop();
       if (!options.database) await database.drop();
     },
