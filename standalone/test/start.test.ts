@@ -132,6 +132,10 @@ describe('npm start', () => {
     await waitUntil(async () => (await call('/v1/resources', live, { name: 'after' })).status === 201, {
       what: 'writes to be taken again',
     });
+    // By other connections, each of which has to find out for itself.
+    await waitUntil(async () => (await call('/v1/resources', live)).status === 200, {
+      what: 'reads to be answered again',
+    });
     expect(await totalWith(live)).toBe(2);
     expect((await fetch(`${place.liveUrl}/livez`)).status).toBe(200);
   });
