@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { startAuth, type TestAuth } from './support.ts';
 
@@ -22,21 +23,23 @@ describe('requests', () => {
 
   const report = (...requests: ReturnType<typeof requestOf>[]) =>
     auth.requests.batchReportRequests({
-      workspaceIds: requests.map(({ workspaceId }) => workspaceId),
-      environments: requests.map(({ environment }) => environment),
-      requestIds: requests.map(({ requestId }) => requestId),
-      startTimesUs: requests.map(({ startMs }) => startMs * 1_000 + 1),
-      traceIds: requests.map(({ traceId }) => traceId),
-      methods: requests.map(() => 'GET'),
-      routes: requests.map(() => '/v1/resources'),
-      statuses: requests.map(({ status }) => status),
-      errorCodes: requests.map(({ errorCode }) => errorCode),
-      keyIds: requests.map(({ keyId }) => keyId),
-      replayed: requests.map(() => false),
-      authenticatedMs: requests.map(() => 0.5),
-      limitedMs: requests.map(({ limitedMs }) => limitedMs),
-      handledMs: requests.map(() => -1),
-      durationsMs: requests.map(() => 2.5),
+      columns: {
+        workspaceIds: requests.map(({ workspaceId }) => workspaceId),
+        environments: requests.map(({ environment }) => environment),
+        requestIds: requests.map(({ requestId }) => requestId),
+        startTimesUs: requests.map(({ startMs }) => startMs * 1_000 + 1),
+        traceIds: requests.map(({ traceId }) => traceId),
+        methods: requests.map(() => 'GET'),
+        routes: requests.map(() => '/v1/resources'),
+        statuses: requests.map(({ status }) => status),
+        errorCodes: requests.map(({ errorCode }) => errorCode),
+        keyIds: requests.map(({ keyId }) => keyId),
+        replayed: requests.map(() => false),
+        authenticatedMs: requests.map(() => 0.5),
+        limitedMs: requests.map(({ limitedMs }) => limitedMs),
+        handledMs: requests.map(() => -1),
+        durationsMs: requests.map(() => 2.5),
+      },
     });
 
   test('reported twice are there once, the newest first, each with what its key is known by', async () => {
@@ -96,6 +99,25 @@ describe('requests', () => {
     const wrong = { ...requestOf('x', Date.now()), environment: Environment.UNSPECIFIED };
     await expect(report(wrong)).rejects.toMatchObject({ code: 'invalid_request' });
     const short = { requestIds: ['x'], environments: [Environment.LIVE] };
-    await expect(auth.requests.batchReportRequests(short)).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(auth.requests.batchReportRequests({ columns: short })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+
+  test('reported as messages are the same', async () => {
+    const request = {
+      workspaceId: 'ws_one',
+      environment: Environment.SANDBOX,
+      requestId: 'message',
+      startTime: timestampFromMs(Date.now()),
+      method: 'PATCH',
+      status: 200,
+      handledMs: 3.5,
+      durationMs: 4.5,
+    };
+    await auth.requests.batchReportRequests({ requests: [request] });
+    const { requests } = await auth.requests.listRequests({ workspaceId: 'ws_one', requestId: 'message' });
+    expect(requests).toMatchObject([{ ...request, startTime: expect.anything() }]);
+    expect(requests[0]?.limitedMs).toBeUndefined();
   });
 });

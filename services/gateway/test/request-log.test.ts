@@ -59,14 +59,14 @@ describe('What auth is told of requests', () => {
 
 describe('The record of requests', () => {
   const logTo = (
-    batchReportRequests: (request: { requestIds?: unknown[] }) => Promise<never>,
+    batchReportRequests: (request: { columns: { requestIds: unknown[] } }) => Promise<never>,
     dropped = (_: number) => {},
   ) => new RequestLog({ auth: { batchReportRequests } as never, scope: 'all', dropped, log: silent });
 
   test('is reported in batches, and again when auth was away', async () => {
     const batches: unknown[][] = [];
     let away = true;
-    const log = logTo(async ({ requestIds = [] }) => {
+    const log = logTo(async ({ columns: { requestIds } }) => {
       if (away) throw new Error('away');
       batches.push(requestIds);
       return {} as never;
@@ -103,7 +103,7 @@ describe('The record of requests', () => {
     let lost = 0;
     const batches: unknown[][] = [];
     const log = logTo(
-      async ({ requestIds = [] }) => {
+      async ({ columns: { requestIds } }) => {
         batches.push(requestIds);
         return {} as never;
       },

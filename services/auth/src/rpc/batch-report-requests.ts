@@ -10,8 +10,8 @@ const batchLimit = 10_000;
 export function batchReportRequests({ pool }: HandlerParts): Handlers<typeof RequestsService>['batchReportRequests'] {
   return (report) =>
     translated(async () => {
-      checkBatchSize(report.requestIds, batchLimit);
       const columns = fromReport(report);
+      checkBatchSize(columns.requestIds, batchLimit);
       if (columns.requestIds.length > 0) await insertRequests(pool, columns);
       return {};
     });

@@ -100,7 +100,7 @@ export class RequestLog {
       const batch = this.#records.splice(0, batchSize);
       try {
         // It may be a request that is traced which begins it.
-        await outsideSpans(() => this.#parts.auth.batchReportRequests(toColumns(batch)));
+        await outsideSpans(() => this.#parts.auth.batchReportRequests({ columns: toColumns(batch) }));
         this.#away = false;
       } catch (err) {
         if (!this.#away) this.#parts.log.warn({ err }, 'requests could not be reported; they come with a later report');

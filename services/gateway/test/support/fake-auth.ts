@@ -71,7 +71,8 @@ export class FakeAuth {
   readonly requests: ReportedRequest[] = [];
 
   readonly requestsService = rpcService(RequestsService, {
-    batchReportRequests: async (report) => {
+    batchReportRequests: async ({ columns: report }) => {
+      if (!report) throw new Error('there are no columns');
       this.requests.push(
         ...report.requestIds.map((requestId, i) => ({
           requestId,

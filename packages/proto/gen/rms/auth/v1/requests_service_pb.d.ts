@@ -129,15 +129,13 @@ export declare type Request = Message<"rms.auth.v1.Request"> & {
 export declare const RequestSchema: GenMessage<Request>;
 
 /**
- * What gateways report comes in columns, an entry of each for a request: made and read at a tenth of what messages cost,
- * since every request of the API is one. The columns are those of Request.
+ * Requests in columns, an entry of each for a request: made and read at a third of what messages cost, since every request
+ * of the API is one. The columns are those of Request.
  *
- * @generated from message rms.auth.v1.BatchReportRequestsRequest
+ * @generated from message rms.auth.v1.RequestColumns
  */
-export declare type BatchReportRequestsRequest = Message<"rms.auth.v1.BatchReportRequestsRequest"> & {
+export declare type RequestColumns = Message<"rms.auth.v1.RequestColumns"> & {
   /**
-   * At most 10,000. Reported twice, a request is there once.
-   *
    * @generated from field: repeated string workspace_ids = 1;
    */
   workspaceIds: string[];
@@ -215,6 +213,31 @@ export declare type BatchReportRequestsRequest = Message<"rms.auth.v1.BatchRepor
    * @generated from field: repeated float durations_ms = 15;
    */
   durationsMs: number[];
+};
+
+/**
+ * Describes the message rms.auth.v1.RequestColumns.
+ * Use `create(RequestColumnsSchema)` to create a new message.
+ */
+export declare const RequestColumnsSchema: GenMessage<RequestColumns>;
+
+/**
+ * At most 10,000. Reported twice, a request is there once.
+ *
+ * @generated from message rms.auth.v1.BatchReportRequestsRequest
+ */
+export declare type BatchReportRequestsRequest = Message<"rms.auth.v1.BatchReportRequestsRequest"> & {
+  /**
+   * As messages; looked at if there are no columns.
+   *
+   * @generated from field: repeated rms.auth.v1.Request requests = 1;
+   */
+  requests: Request[];
+
+  /**
+   * @generated from field: rms.auth.v1.RequestColumns columns = 2;
+   */
+  columns?: RequestColumns | undefined;
 };
 
 /**
