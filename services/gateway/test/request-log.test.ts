@@ -1,9 +1,10 @@
+import { RmsError } from '@rms/errors';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
 import { RequestLog, type RequestRecord } from '../src/requests/request-log.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
-const silent = { warn() {} } as never;
+const silent = { warn() {}, error() {} } as never;
 const record = (requestId: string, workspaceId = 'ws_1') => ({ requestId, workspaceId }) as RequestRecord;
 
 describe('What auth is told of requests', () => {
@@ -67,7 +68,7 @@ describe('The record of requests', () => {
     const batches: unknown[][] = [];
     let away = true;
     const log = logTo(async ({ columns: { requestIds } }) => {
-      if (away) throw new Error('away');
+      if (away) throw new RmsError('service_unavailable');
       batches.push(requestIds);
       return {} as never;
     });
@@ -85,7 +86,7 @@ describe('The record of requests', () => {
     let lost = 0;
     const log = logTo(
       async () => {
-        throw new Error('away');
+        throw new RmsError('service_unavailable');
       },
       (records) => {
         lost += records;
@@ -97,6 +98,24 @@ describe('The record of requests', () => {
     }
     expect(lost).toBeGreaterThanOrEqual(8_000);
     expect(lost).toBeLessThanOrEqual(10_000);
+  });
+
+  test('that auth refuses is lost, and holds up no other', async () => {
+    const lost: number[] = [];
+    const taken: unknown[] = [];
+    const log = logTo(
+      async ({ columns: { requestIds } }) => {
+        if (requestIds.includes('wrong')) throw new RmsError('invalid_request');
+        taken.push(...requestIds);
+        return {} as never;
+      },
+      (records) => lost.push(records),
+    );
+    log.note(record('wrong'));
+    await log.flush();
+    log.note(record('right'));
+    await log.flush();
+    expect([lost, taken]).toEqual([[1], ['right']]);
   });
 
   test('takes few of nobody between two reports', async () => {

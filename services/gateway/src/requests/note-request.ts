@@ -11,7 +11,7 @@ export function noteRequest(
   response: ApiResponse,
   { environment, requests }: { environment: KeyEnvironment; requests: RequestLog },
 ): void {
-  if (!request.url?.startsWith('/v1')) return;
+  if (!requests.isKept || !request.url?.startsWith('/v1')) return;
   response.once('close', () => {
     const status = response.writableFinished ? response.statusCode : 0;
     if (requests.wants(request.method, status)) requests.note(toRecord(request, response, environment, status));

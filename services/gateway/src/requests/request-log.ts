@@ -1,3 +1,4 @@
+import { toRmsError } from '@rms/errors';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
@@ -58,6 +59,11 @@ export class RequestLog {
     this.#parts = parts;
   }
 
+  /** Whether any request is to be noted. */
+  get isKept(): boolean {
+    return this.#parts.scope !== 'none';
+  }
+
   /** Whether a request is to be noted. */
   wants(method: string, status: number): boolean {
     const { scope } = this.#parts;
@@ -103,14 +109,20 @@ export class RequestLog {
         await outsideSpans(() => this.#parts.auth.batchReportRequests({ columns: toColumns(batch) }));
         this.#away = false;
       } catch (err) {
-        if (!this.#away) this.#parts.log.warn({ err }, 'requests could not be reported; they come with a later report');
-        this.#away = true;
-        const room = Math.max(0, keptAtMost - this.#records.length);
-        if (batch.length > room) this.#parts.dropped(batch.length - room);
-        this.#records.unshift(...batch.slice(0, room));
-        return;
+        if (toRmsError(err).kind.retryable) return this.#putBack(batch, err);
+        // Auth would refuse them each time.
+        this.#parts.log.error({ err, requests: batch.length }, 'requests were refused, and are not reported');
+        this.#parts.dropped(batch.length);
       }
     }
+  }
+
+  #putBack(batch: readonly RequestRecord[], err: unknown): void {
+    if (!this.#away) this.#parts.log.warn({ err }, 'requests could not be reported; they come with a later report');
+    this.#away = true;
+    const room = Math.max(0, keptAtMost - this.#records.length);
+    if (batch.length > room) this.#parts.dropped(batch.length - room);
+    this.#records.unshift(...batch.slice(0, room));
   }
 }
 
