@@ -11,12 +11,13 @@ const everyMs = 10 * 60_000;
 const trims = [trimUses, trimThrottles, trimNetworks, trimResets, trimInvitations, trimMails];
 
 /** Keeps what is known of keys' clients small, and forgets what has run out. */
-export function createHousekeeping({ pool }: { pool: Pool }): Worker {
+export function createHousekeeping({ pool, onSuccess }: { pool: Pool; onSuccess: () => void }): Worker {
   return {
     name: 'housekeeping',
     async run(signal) {
       while (!signal.aborted) {
         for (const trim of trims) await trim(pool);
+        onSuccess();
         await abortableDelay(everyMs, signal);
       }
     },

@@ -1,3 +1,4 @@
+import { showPools } from '@rms/db';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -5,6 +6,7 @@ import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
+import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { AuthConfig } from './config.ts';
 import type { AuthContext } from './context.ts';
@@ -36,11 +38,14 @@ import { createThrottle } from './sign-in/throttle.ts';
 export function createAuth(config: AuthConfig, context: AuthContext): GrpcService {
   const { pool, limiter, log } = context;
   const { host, port, metricsAddress, secretKeys, challengeKeys, throttleKeys } = config;
-  const marks = createMarks({ pool, limiter, log, metrics: createAuthMetrics(context.metrics) });
+  const metrics = createAuthMetrics(context.metrics);
+  showPools(context.metrics, { auth: pool });
+  const marks = createMarks({ pool, limiter, log, metrics });
   const [secretKey, ...previousKeys] = secretKeys;
   const parts: HandlerParts = {
     pool,
     marks,
+    metrics,
     passwords: createPasswordHasher(),
     throttle: createThrottle(throttleKeys),
     box: createSecretBox(secretKey, previousKeys),
@@ -78,9 +83,11 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
       ...peopleServices(parts),
     ],
-    workers: [marks.worker, createHousekeeping({ pool })],
-    ready: async () => {
-      await pool.query('select 1');
+    workers: [marks.worker, createHousekeeping({ pool, onSuccess: showHousekeeping(context.metrics) })],
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
     },
     async open() {
       await limiter.start();

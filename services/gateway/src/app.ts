@@ -14,6 +14,7 @@ import { logAccess } from './http/access-log.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { checkHead } from './http/check-head.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
+import type { CountRequest } from './http/request-metrics.ts';
 import { errorAnswer, sendAnswer } from './http/respond.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
 import { mountDocs } from './openapi/docs.ts';
@@ -28,12 +29,13 @@ export interface AppParts {
   readonly admit: Admit;
   readonly backend: Backend;
   readonly probes: Probes;
+  readonly countRequest: CountRequest;
   readonly log: Logger;
 }
 
 /** The REST API of one environment: its listener decides which. */
 export function createApp(parts: AppParts): RequestListener {
-  const { environment, config, admit, backend, probes, log } = parts;
+  const { environment, config, admit, backend, probes, countRequest, log } = parts;
   const { trustedProxies } = config;
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
 
@@ -79,6 +81,7 @@ export function createApp(parts: AppParts): RequestListener {
     setSecurityHeaders(request, response, trustedProxies);
     if (probes.draining) response.setHeader('Connection', 'close');
     logAccess(request, response, log);
+    countRequest(request, response);
     const fail = (thrown: unknown) => {
       const error = toRmsError(thrown);
       const { requestId } = response.locals;
