@@ -4,6 +4,7 @@ import { RmsError } from '@rms/errors';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { SecretsService as AuthSecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
@@ -24,6 +25,8 @@ export interface Services {
   readonly audit: RpcClient<typeof AuditService>;
   readonly users: RpcClient<typeof UsersService>;
   readonly authSecrets: RpcClient<typeof AuthSecretsService>;
+  readonly requests: RpcClient<typeof RequestsService>;
+  readonly events: RpcClient<typeof EventsService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly secrets: RpcClient<typeof SecretsService>;
@@ -48,6 +51,8 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
     audit: createClient(AuditService, { target: auth, ...common }),
     users: createClient(UsersService, { target: auth, ...common }),
     authSecrets: createClient(AuthSecretsService, { target: auth, ...common }),
+    requests: createClient(RequestsService, { target: auth, ...common }),
+    events: createClient(EventsService, { target: webhooks, ...common }),
     webhooks: createClient(WebhooksService, { target: webhooks, ...common }),
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
     secrets: createClient(SecretsService, { target: webhooks, ...common }),

@@ -7,6 +7,8 @@ export interface AuthConfig {
   readonly port: number;
   /** Undefined: metrics are not shown. */
   readonly metricsAddress: MetricsAddress | undefined;
+  /** For how long requests are kept. */
+  readonly requestLogDays: number;
   /** Seal second factors and mails. */
   readonly secretKeys: Keys;
   /** Authenticate the first step of a sign-in. */
@@ -22,6 +24,7 @@ export function readAuthConfig(settings: Settings): AuthConfig {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
+    requestLogDays: settings.REQUEST_LOG_DAYS,
     secretKeys: ring.derive('auth secrets'),
     challengeKeys: ring.derive('sign-in challenges'),
     throttleKeys: ring.derive('sign-in throttles'),

@@ -32,6 +32,7 @@ import { getReplay } from './rpc/get-replay.ts';
 import { getWebhook } from './rpc/get-webhook.ts';
 import { listDeliveries } from './rpc/list-deliveries.ts';
 import { listEvents } from './rpc/list-events.ts';
+import { listEventsOfRequest } from './rpc/list-events-of-request.ts';
 import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
@@ -103,7 +104,11 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         getReplay: getReplay(parts),
         cancelReplay: cancelReplay(parts),
       }),
-      rpcService(EventsService, { listEvents: listEvents(parts), watchEvents: watchEvents(parts) }),
+      rpcService(EventsService, {
+        listEvents: listEvents(parts),
+        watchEvents: watchEvents(parts),
+        listEventsOfRequest: listEventsOfRequest(parts),
+      }),
       rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
     ],
     workers: [

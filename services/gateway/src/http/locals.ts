@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Span } from '@rms/tracing';
 import type { Response } from 'express';
 import type { CidrList } from '../checks/cidr-list.ts';
 import { type ClientAddress, clientAddress } from '../checks/client-address.ts';
@@ -8,8 +9,17 @@ import { requestIdOf } from '../checks/request-id.ts';
 export type Locals = {
   readonly requestId: string;
   readonly startedAtMs: number;
-  /** Known once the caller is. */
+  /** The span of this request, if it is traced. */
+  span: Span | undefined;
+  /** What the calls that are made for this request carry on; empty: nothing is traced. */
+  traceparent: string;
+  /** Known once the caller is, like the key. */
+  workspaceId: string | undefined;
   keyId: string | undefined;
+  /** The public code of what it is answered with, if that is an error. */
+  errorCode: string | undefined;
+  /** When each step had ended (performance.now()); undefined: it has not. */
+  readonly steps: { authenticatedAtMs?: number; limitedAtMs?: number; handledAtMs?: number };
   /** Worked out when it is first asked for. */
   client(): ClientAddress;
 };
@@ -21,7 +31,12 @@ export function newLocals(request: IncomingMessage, trustedProxies: CidrList): L
   return {
     requestId: requestIdOf(request),
     startedAtMs: performance.now(),
+    span: undefined,
+    traceparent: '',
+    workspaceId: undefined,
     keyId: undefined,
+    errorCode: undefined,
+    steps: {},
     client() {
       client ??= clientAddress(request, trustedProxies);
       return client;
