@@ -225,6 +225,15 @@ describe('Guessing', () => {
     }
   });
 
+  test('metrics count what sign-ins come to', async () => {
+    const ann = await people.person();
+    await people.tryPassword(ann.email, ann.password);
+    for (let i = 0; i < 12; i += 1) await people.tryPassword(ann.email, 'wrong password').catch(() => {});
+    const text = await people.metrics.metrics();
+    const counted = [...text.matchAll(/^rms_sign_ins_total\{outcome="(\w+)"\} (\d+)$/gm)].map(([, ...pair]) => pair);
+    expect(Object.fromEntries(counted)).toEqual({ signed_in: '1', refused: '10', throttled: '2' });
+  });
+
   test('what is counted tells nobody which addresses were typed', async () => {
     const email = newEmail();
     await people.signIn.verifyPassword({ email, password: 'x' }, from('198.51.100.20'));
