@@ -1,4 +1,5 @@
 import {
+  email,
   flag,
   hostPort,
   integer,
@@ -31,6 +32,7 @@ export const settingsTable = {
   SANDBOX_PORT: setting('HTTP port of the sandbox environment', '8081', port),
   PUBLIC_API_URL: setting('base of links in live answers; empty: the host of the request', '', optionalUrl),
   PUBLIC_SANDBOX_URL: setting('base of links in sandbox answers; empty: the host of the request', '', optionalUrl),
+  OWNER_EMAIL: setting('e-mail address of the first owner, whom npm start makes', 'owner@localhost', email),
   DATA_DIR: setting('folder of the embedded PostgreSQL and of what npm start keeps', '.data', text),
   DATABASE_URL: setting(
     'PostgreSQL; empty: the embedded one (npm start only)',
