@@ -1,5 +1,6 @@
 import { type Limiter, openLimiter } from '@rms/limiter';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
@@ -11,6 +12,7 @@ import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics
 export interface GatewayContext {
   readonly auth: RpcClient<typeof KeysService>;
   readonly keyUses: RpcClient<typeof KeyUsesService>;
+  readonly usage: RpcClient<typeof UsageService>;
   readonly resources: RpcClient<typeof ResourcesService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly events: RpcClient<typeof EventsService>;
@@ -39,6 +41,7 @@ export function createGatewayContext(settings: Settings, overrides: Partial<Gate
     metrics,
     auth: overrides.auth ?? createClient(KeysService, client(settings.AUTH_ADDRESS)),
     keyUses: overrides.keyUses ?? createClient(KeyUsesService, client(settings.AUTH_ADDRESS)),
+    usage: overrides.usage ?? createClient(UsageService, client(settings.ALERTS_ADDRESS)),
     resources: overrides.resources ?? createClient(ResourcesService, client(settings.RESOURCES_ADDRESS)),
     webhooks: overrides.webhooks ?? createClient(WebhooksService, client(settings.WEBHOOKS_ADDRESS)),
     events: overrides.events ?? createClient(EventsService, client(settings.WEBHOOKS_ADDRESS)),

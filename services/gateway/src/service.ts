@@ -5,6 +5,7 @@ import { createAdmission } from './checks/admission.ts';
 import { FailedAuthentications } from './checks/failed-authentications.ts';
 import { KeyUses } from './checks/key-uses.ts';
 import { Principals } from './checks/principals.ts';
+import { RequestUsage } from './checks/request-usage.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
 import { type Listener, listen } from './http/listener.ts';
@@ -35,6 +36,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   };
   const failures = new FailedAuthentications(limiter);
   const keyUses = new KeyUses(context.keyUses, log);
+  const usage = new RequestUsage(context.usage, log);
   const counts = createGatewayMetrics(metrics);
   let metricsServer: MetricsServer | undefined;
   const ports = { live: config.livePort, sandbox: config.sandboxPort };
@@ -53,10 +55,11 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   const stop = async () => {
     probes.draining = true;
     await Promise.all([listeners.live?.stop(graceMs), listeners.sandbox?.stop(graceMs)]);
-    await keyUses.stop();
+    await Promise.all([keyUses.stop(), usage.stop()]);
     await metricsServer?.stop();
     unsubscribe();
-    for (const client of [auth, context.keyUses, resources, webhooks, events, ...Object.values(health)]) client.close();
+    for (const client of [auth, context.keyUses, context.usage, resources, webhooks, events, ...Object.values(health)])
+      client.close();
     await limiter.stop();
   };
   return {
@@ -68,6 +71,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics]);
       await limiter.start();
       keyUses.start();
+      usage.start();
       for (const environment of ['live', 'sandbox'] as const) {
         const admit = createAdmission({
           environment,
@@ -75,6 +79,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           limiter,
           failures,
           keyUses,
+          usage,
           metrics: counts,
           log,
         });

@@ -8,6 +8,7 @@ import { createSecretBox } from '@rms/secrets';
 import { callers } from './callers.ts';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
+import { createDeliveryUsage } from './delivery/delivery-usage.ts';
 import { createEndpointAgents } from './delivery/endpoint-agents.ts';
 import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
@@ -52,12 +53,14 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     log.info({ host: proxy.host, port: proxy.port }, 'calls go through an egress proxy, which has to guard them');
   const agents = createEndpointAgents({ egress, ...(ca ? { ca: [...rootCertificates, ca] } : {}) }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
+  const usage = createDeliveryUsage(context.usage, log);
   const engine = createDeliveryEngine({
     pool,
     keyedPool,
     agents,
     secrets,
     health,
+    usage,
     log,
     releaseLeases: config.releaseLeases,
   });
@@ -107,13 +110,17 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       await pool.query('select 1');
       await checkKeys();
     },
-    open: () =>
-      bus.start([
+    open: () => {
+      usage.start();
+      return bus.start([
         { topic, partitions, replication },
         { topic: deadLetterTopic, partitions: 1, replication },
         { topic: config.noticeTopic, partitions: 1, replication },
-      ]),
+      ]);
+    },
     async close() {
+      await usage.stop();
+      context.usage.close();
       await bus.stop();
       await agents.close();
       await Promise.all([pool.end(), keyedPool.end()]);

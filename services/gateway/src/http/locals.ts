@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { LimitDecision } from '@rms/limiter';
 import type { Response } from 'express';
 import type { CidrList } from '../checks/cidr-list.ts';
 import { type ClientAddress, clientAddress } from '../checks/client-address.ts';
@@ -10,6 +11,8 @@ export type Locals = {
   readonly startedAtMs: number;
   /** Known once the caller is. */
   keyId: string | undefined;
+  /** What the limits said; undefined: they were not asked. */
+  limitOutcome: LimitDecision['outcome'] | undefined;
   /** Worked out when it is first asked for. */
   client(): ClientAddress;
 };
@@ -22,6 +25,7 @@ export function newLocals(request: IncomingMessage, trustedProxies: CidrList): L
     requestId: requestIdOf(request),
     startedAtMs: performance.now(),
     keyId: undefined,
+    limitOutcome: undefined,
     client() {
       client ??= clientAddress(request, trustedProxies);
       return client;

@@ -1,19 +1,20 @@
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import type { DeliveryUsage } from './delivery-usage.ts';
 import { failDeliveries } from './end-queries.ts';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import type { Next, Openings, Outcome } from './endpoint-queue.ts';
 import { EndpointQueues } from './endpoint-queues.ts';
-import { type AttemptResult, type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
+import { type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
 import { freeLanes } from './lane-queries.ts';
 import { giveBack, type Leased, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
 import { createPace } from './pace.ts';
 import { createRecorder } from './recorder.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
-import { type Settlement, settle } from './settle.ts';
+import { healthOf, type Settlement, settle } from './settle.ts';
 import { createSigners } from './unsignable.ts';
 import { createWakeableSleep } from './wakeable-sleep.ts';
 
@@ -24,6 +25,7 @@ export interface DeliveryParts {
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
+  readonly usage: Pick<DeliveryUsage, 'count'>;
   readonly log: Logger;
   readonly releaseLeases: boolean;
 }
@@ -57,13 +59,18 @@ const timeForLanes = 1 / 20;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, keyedPool, agents, secrets, health, log } = parts;
+  const { pool, keyedPool, agents, secrets, health, usage, log } = parts;
   const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
   const paceOfFailing = createPace(failingApartMs);
   const sleeper = createWakeableSleep();
-  const recorder = createRecorder({ pool: keyedPool, log, onFreed: (freed) => track(deliverFreed(freed)) });
+  const recorder = createRecorder({
+    pool: keyedPool,
+    log,
+    usage,
+    onFreed: (freed) => track(deliverFreed(freed)),
+  });
   let stopping = false;
 
   const release = (jobs: readonly DeliveryJob[]) =>
@@ -231,10 +238,4 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       recorder.stop();
     },
   };
-}
-
-/** Whether the endpoint can take anything: no answer, 429 and 5xx say that it cannot. */
-function healthOf({ statusCode }: AttemptResult): Outcome['health'] {
-  if (statusCode === 200) return 'arrived';
-  return statusCode === 0 || statusCode === 429 || statusCode >= 500 ? 'failing' : 'refused';
 }
