@@ -14,7 +14,10 @@ export type IdPrefix =
   | 'rpl'
   | 'inc'
   | 'ntf'
-  | 'mail';
+  | 'mail'
+  | 'usr'
+  | 'inv'
+  | 'mlr';
 
 // Crockford's base 32: in the order of its characters' codes, so that ids sort as the UUIDs that they hold.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
