@@ -10,6 +10,7 @@ import { createKeySweep } from './evaluate/key-sweep.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { chooseDelivery } from './mail/choose-delivery.ts';
 import { createMailSender } from './mail/sender.ts';
+import { createAlertsMetrics } from './metrics.ts';
 import { createNoticeConsumer } from './notices/notice-consumer.ts';
 import { createAccountMails } from './notify/account-mails.ts';
 import { createNotifier } from './notify/notifier.ts';
@@ -30,10 +31,11 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
   const { pool, bus, limiter, auth, log } = context;
   const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, noticeTopic, group } = config;
   const now = Date.now;
+  const metrics = createAlertsMetrics(context.metrics);
   const [mailKey, ...previousKeys] = config.mailKeys;
   const box = createSecretBox(mailKey, previousKeys);
   const deliver = chooseDelivery(config, log);
-  const sender = deliver && createMailSender({ pool, box, deliver, sender: config.sender, log });
+  const sender = deliver && createMailSender({ pool, box, deliver, sender: config.sender, metrics, log });
   const onMails = () => sender?.wake();
   const people = createPeople(auth.members, auth.workspaces);
   const notifier = createNotifier({ pool, people, box, unsubscribeKeys, dashboardUrl, log, onMails });
@@ -59,7 +61,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       }),
     ],
     workers: [
-      createEvaluator({ pool, log, now, everyMs: evaluateEveryMs, onNotices: notifier.wake }),
+      createEvaluator({ pool, log, now, everyMs: evaluateEveryMs, onNotices: notifier.wake, metrics }),
       createKeySweep({ pool, ...auth, log, everyMs: sweepKeysEveryMs }),
       createNoticeConsumer({ pool, bus, topic: noticeTopic, group, log }),
       notifier,

@@ -129,7 +129,7 @@ export function requestCounts<T extends object>(given: T) {
 }
 
 /** Counts of deliveries as webhooks reports them. */
-export function deliveryCounts<T extends { attempts?: number; failedAttempts?: number }>(given: T) {
+export function deliveryCounts<T extends object>(given: T & { attempts?: number; failedAttempts?: number }) {
   const zeros = { attempts: 0, failedAttempts: 0, delivered: 0, failed: 0 };
   return {
     time: timestampNow(),

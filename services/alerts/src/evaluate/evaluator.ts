@@ -2,6 +2,7 @@ import { inTransaction, type Pool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import { readCurrent, writeIncidents } from '../incident/incident-queries.ts';
+import type { AlertsMetrics } from '../metrics.ts';
 import { insertNotifications } from '../notify/notification-queries.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
 import { readRules } from '../rule/rule-queries.ts';
@@ -18,6 +19,7 @@ export interface EvaluatorParts {
   readonly everyMs: number;
   /** Told when there is something to send. */
   readonly onNotices: () => void;
+  readonly metrics: Pick<AlertsMetrics, 'notices'>;
 }
 
 const pollMs = 1_000;
@@ -28,7 +30,7 @@ const quietEveryMs = 60_000;
  * Looks at the rules of each tenant that is due: reads, decides, writes incidents and what is to be told of them in one
  * transaction, which holds the tenant against other instances. Who dies in between has done nothing.
  */
-export function createEvaluator({ pool, log, now, everyMs, onNotices }: EvaluatorParts): Worker {
+export function createEvaluator({ pool, log, now, everyMs, onNotices, metrics }: EvaluatorParts): Worker {
   /** Answers whether a tenant was due. */
   const evaluateOne = async () => {
     const done = await inTransaction(pool, async (tx) => {
@@ -47,6 +49,7 @@ export function createEvaluator({ pool, log, now, everyMs, onNotices }: Evaluato
     });
     for (const { incident, notice } of done?.notices ?? []) {
       const { id, kind, subjectId, workspaceId, environment } = incident;
+      metrics.notices.inc({ kind, notice });
       log.info(
         { incident_id: id, kind, subject_id: subjectId, workspace_id: workspaceId, environment, notice },
         'incident',

@@ -1,6 +1,7 @@
 import type { Pool } from '@rms/db';
 import type { SecretBox } from '@rms/secrets';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import type { AlertsMetrics } from '../metrics.ts';
 import { compose, type Sender } from './compose.ts';
 import { type MailContent, mailLifeMs, retryDelayMs } from './mail.ts';
 import { endMail, type LeasedMail, leaseMails, retryMail } from './mail-queries.ts';
@@ -24,6 +25,7 @@ export interface MailSenderParts {
   readonly box: SecretBox;
   readonly deliver: Deliver;
   readonly sender: Sender;
+  readonly metrics: Pick<AlertsMetrics, 'mails'>;
   readonly log: Logger;
 }
 
@@ -45,13 +47,14 @@ const longestError = 300;
  *     ▲                  │  │  └──refused for good, or too old──► failed
  *     └──after a while───┘  └── who sends it dies: the lease runs out ──► queued
  */
-export function createMailSender({ pool, box, deliver, sender, log }: MailSenderParts): MailSender {
+export function createMailSender({ pool, box, deliver, sender, metrics, log }: MailSenderParts): MailSender {
   let wake = new AbortController();
 
   const send = async (mail: LeasedMail) => {
     const fields = { mail_id: mail.id, workspace_id: mail.workspaceId, attempts: mail.attempts };
     const giveUp = async (error: string) => {
       await endMail(pool, mail, 'failed', error);
+      metrics.mails.inc({ outcome: 'given_up' });
       log.error({ ...fields, reason: error }, 'a mail was not sent');
     };
     if (mail.expiresAt.getTime() <= Date.now()) return giveUp('it was not sent in time');
@@ -63,6 +66,7 @@ export function createMailSender({ pool, box, deliver, sender, log }: MailSender
     }
     const raw = await compose({ ...mail, content }, sender);
     const result = await deliver({ id: mail.id, from: sender.address, to: mail.recipient, raw });
+    metrics.mails.inc({ outcome: result.outcome });
     if (result.outcome === 'sent') {
       await endMail(pool, mail, 'sent', '');
       log.info(fields, 'mail sent');
