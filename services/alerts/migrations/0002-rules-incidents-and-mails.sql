@@ -30,7 +30,7 @@ create table alerts.watches (
   due_at       timestamptz not null,
   primary key (workspace_id, environment)
 ) with (fillfactor = 70);
-create index watches_due on alerts.watches (due_at) where due_at < 'infinity';
+create index watches_due on alerts.watches (due_at);
 
 -- What was wrong, and when.
 create table alerts.incidents (

@@ -48,10 +48,14 @@ export function decide(
       observation: ofUnseen(incident, rules, facts),
     })),
   ];
+  const isExceeded = known.get('quota exceeded')?.state === 'open';
   const incidents: StoredIncident[] = [];
   const notices: { incident: StoredIncident; notice: Notice }[] = [];
   let open = false;
-  for (const { kind, subjectId, observation } of subjects) {
+  for (const { kind, subjectId, observation: seenNow } of subjects) {
+    // Who was told that the quota was used up is told once that it is not.
+    const isTwice = kind === 'quota' && subjectId === 'warning' && isExceeded && seenNow?.bad === false;
+    const observation = isTwice ? undefined : seenNow;
     const before = known.get(nameOf({ kind, subjectId }));
     const [openOne, closedOne] = before?.state === 'open' ? [before, undefined] : [undefined, before];
     const { incident: next, notice } = step(openOne, closedOne, observation, { nowMs, calmMs: calmMs[kind] });
@@ -73,6 +77,8 @@ function ofUnseen({ kind, subjectId, threshold, summary }: StoredIncident, rules
   const well: Found = { kind, subjectId, bad: false, value: 0, threshold, summary };
   // Its webhook is enabled again; of one that was deleted the incident has ended by then.
   if (kind === 'webhook_disabled') return well;
+  // Nothing was counted in the new month yet, or there is no quota any more.
+  if (kind === 'quota') return well;
   // It was rolled, revoked or given more time; one that is still there has expired.
   if (kind === 'key_expiry' && !facts.expiringKeys.some(({ keyId }) => keyId === subjectId)) return well;
   return undefined;

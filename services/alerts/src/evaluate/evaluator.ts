@@ -6,6 +6,7 @@ import type { AlertsMetrics } from '../metrics.ts';
 import { insertNotifications } from '../notify/notification-queries.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
 import { readRules } from '../rule/rule-queries.ts';
+import type { Tenant } from '../tenant.ts';
 import { decide } from './decide.ts';
 import { readFacts, type Windows } from './fact-queries.ts';
 import type { Facts } from './observe.ts';
@@ -25,17 +26,31 @@ export interface EvaluatorParts {
 const pollMs = 1_000;
 /** Between two looks at a tenant that only has an open incident. */
 const quietEveryMs = 60_000;
+const failedEveryMs = 60_000;
 
 /**
  * Looks at the rules of each tenant that is due: reads, decides, writes incidents and what is to be told of them in one
  * transaction, which holds the tenant against other instances. Who dies in between has done nothing.
  */
 export function createEvaluator({ pool, log, now, everyMs, onNotices, metrics }: EvaluatorParts): Worker {
-  /** Answers whether a tenant was due. */
+  /** Answers whether a tenant was due. One that cannot be looked at must not hold up the others. */
   const evaluateOne = async () => {
+    const taken: { tenant?: Tenant } = {};
+    try {
+      return await lookAtOne(taken);
+    } catch (err) {
+      if (!taken.tenant) throw err;
+      log.error({ err, workspace_id: taken.tenant.workspaceId }, 'the rules of a workspace could not be looked at');
+      await setDue(pool, taken.tenant, failedEveryMs);
+      return true;
+    }
+  };
+
+  const lookAtOne = async (taken: { tenant?: Tenant }) => {
     const done = await inTransaction(pool, async (tx) => {
       const tenant = await takeDue(tx);
       if (!tenant) return undefined;
+      taken.tenant = tenant;
       const rules = withDefaults(tenant, await readRules(tx, tenant));
       const nowMs = now();
       const facts = await readFacts(tx, tenant, windowsOf(rules), new Date(nowMs));

@@ -18,7 +18,8 @@ export async function replaceExpiring(tx: Queryable, workspaceId: string, keys: 
   if (environments.length === 0) return;
   await tx.query(
     `insert into alerts.expiring_keys (workspace_id, environment, key_id, name, expires_at)
-     select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::timestamptz[])`,
+     select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::timestamptz[])
+         on conflict do nothing`,
     [
       workspaceId,
       keys.map((key) => key.environment),

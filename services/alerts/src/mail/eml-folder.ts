@@ -6,7 +6,7 @@ import type { Deliver } from './sender.ts';
 /** Writes mails as files that mail programs open, for who has no SMTP server; each is named in the log. */
 export function createEmlFolder(folder: string, log: Logger): Deliver {
   return async ({ id, to, raw }) => {
-    const file = join(folder, `${id}.eml`);
+    const file = join(folder, `${id.replace(/[^\w-]/g, '_')}.eml`);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const building = `${file}.new`;

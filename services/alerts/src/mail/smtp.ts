@@ -14,9 +14,10 @@ export interface SmtpConfig {
   readonly ca: Buffer | undefined;
 }
 
-const deadlineMs = 60_000;
-const connectMs = 10_000;
-const silenceMs = 30_000;
+/** Shorter than a service that stops may take. */
+const deadlineMs = 20_000;
+const connectMs = 8_000;
+const silenceMs = 15_000;
 
 /** Reads SMTP_URL: smtp://user:password@host:587 or smtps://…:465. Throws {@link SettingsError}, without the password. */
 export function readSmtpUrl(url: string, ca: Buffer | undefined): SmtpConfig {

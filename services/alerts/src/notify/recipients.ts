@@ -12,18 +12,25 @@ export interface People {
   nameOf(workspaceId: string): Promise<string>;
 }
 
+/** Many alerts at once ask for the names of workspaces once. */
+const namesForMs = 30_000;
+
 export function createPeople(
   members: Pick<RpcClient<typeof MembersService>, 'listMembers'>,
   workspaces: Pick<RpcClient<typeof WorkspacesService>, 'listWorkspaces'>,
 ): People {
+  let known: { names: Map<string, string>; atMs: number } | undefined;
   return {
     async ownersOf(workspaceId) {
       const { members: all } = await members.listMembers({ workspaceId });
       return all.filter(({ role }) => role === Role.OWNER).map(({ email }) => email);
     },
     async nameOf(workspaceId) {
-      const { workspaces: all } = await workspaces.listWorkspaces({});
-      return all.find(({ id }) => id === workspaceId)?.name ?? workspaceId;
+      if (!known?.names.has(workspaceId) || Date.now() - known.atMs > namesForMs) {
+        const { workspaces: all } = await workspaces.listWorkspaces({});
+        known = { names: new Map(all.map(({ id, name }) => [id, name])), atMs: Date.now() };
+      }
+      return known.names.get(workspaceId) ?? workspaceId;
     },
   };
 }
