@@ -5,6 +5,7 @@ const projects = {
   'api-key': 'packages/api-key',
   secrets: 'packages/secrets',
   signature: 'packages/signature',
+  tracing: 'packages/tracing',
   service: 'packages/service',
   rpc: 'packages/rpc',
   db: 'packages/db',
@@ -24,7 +25,9 @@ const projects = {
   cli: 'cli',
   standalone: 'standalone',
   api: 'test/api',
+  traces: 'test/traces',
   faults: 'test/faults',
+  observability: 'test/observability',
 };
 
 /** @type {import('jest').Config} */

@@ -5,6 +5,7 @@ import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
@@ -21,6 +22,8 @@ export interface Services {
   readonly keys: RpcClient<typeof KeysService>;
   readonly plans: RpcClient<typeof PlansService>;
   readonly audit: RpcClient<typeof AuditService>;
+  readonly requests: RpcClient<typeof RequestsService>;
+  readonly events: RpcClient<typeof EventsService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly secrets: RpcClient<typeof SecretsService>;
@@ -44,6 +47,8 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
     keys: createClient(KeysService, { target: auth, ...common }),
     plans: createClient(PlansService, { target: auth, ...common }),
     audit: createClient(AuditService, { target: auth, ...common }),
+    requests: createClient(RequestsService, { target: auth, ...common }),
+    events: createClient(EventsService, { target: webhooks, ...common }),
     webhooks: createClient(WebhooksService, { target: webhooks, ...common }),
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
     secrets: createClient(SecretsService, { target: webhooks, ...common }),

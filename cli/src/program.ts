@@ -3,6 +3,7 @@ import { alertsListCommand } from './commands/alerts-list.ts';
 import { alertsRulesCommand } from './commands/alerts-rules.ts';
 import { alertsTestCommand } from './commands/alerts-test.ts';
 import { auditCommand } from './commands/audit.ts';
+import { certificatesRemoveCommand, certificatesRenewCommand } from './commands/certificates.ts';
 import { configCommand } from './commands/config.ts';
 import { deliveriesListCommand } from './commands/deliveries-list.ts';
 import { deliveriesRedeliverCommand } from './commands/deliveries-redeliver.ts';
@@ -76,6 +77,7 @@ export function createProgram(): Command {
   group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand, workspacesPlanCommand]);
   group(program, 'plans', 'limits under a name', [plansSetCommand, plansListCommand]);
   group(program, 'secrets', 'what is encrypted at rest', [secretsRotateCommand]);
+  group(program, 'certificates', 'mutual TLS between services', [certificatesRenewCommand, certificatesRemoveCommand]);
   for (const make of [listenCommand, traceCommand, auditCommand, migrateCommand, configCommand])
     program.addCommand(withJson(program, make()));
   return program;

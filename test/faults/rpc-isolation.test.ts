@@ -7,6 +7,7 @@ import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
@@ -17,7 +18,14 @@ import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb'
 import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import pg from 'pg';
 import { alertsEntries, usageEntries } from './rpc/alerts-entries.ts';
-import { auditEntries, keysEntries, keyUsesEntries, plansEntries, workspacesEntries } from './rpc/auth-entries.ts';
+import {
+  auditEntries,
+  keysEntries,
+  keyUsesEntries,
+  plansEntries,
+  requestsEntries,
+  workspacesEntries,
+} from './rpc/auth-entries.ts';
 import type { Attempt, Caller, Entry } from './rpc/entry.ts';
 import { mixedBatches } from './rpc/mixed-batches.ts';
 import { answersTo, makeOwned, type Owned } from './rpc/owned.ts';
@@ -31,6 +39,7 @@ const tables: [DescService, Readonly<Record<string, Entry>>][] = [
   [UsageService, usageEntries],
   [AuditService, auditEntries],
   [KeyUsesService, keyUsesEntries],
+  [RequestsService, requestsEntries],
   [KeysService, keysEntries],
   [PlansService, plansEntries],
   [WorkspacesService, workspacesEntries],

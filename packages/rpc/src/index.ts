@@ -1,4 +1,6 @@
+export { callForAll } from './batch-call.ts';
 export type { CallContext, Environment, Principal, Scope } from './call-context.ts';
+export { countClientCalls, type EndedCall } from './call-metrics.ts';
 export type { Callers } from './callers.ts';
 export { type CallOptions, type ClientOptions, createClient, type RpcClient } from './client.ts';
 export { type CoalesceOptions, coalesce } from './coalesce.ts';
@@ -8,3 +10,5 @@ export { HealthState } from './health.ts';
 export { createRpcSecurity, loopbackOnly, type RpcSecurity } from './security.ts';
 export { type RpcServer, type ServeOptions, serve } from './serve.ts';
 export { type Handlers, type RpcContext, rpcService } from './server-adapter.ts';
+export { serveItem } from './server-span.ts';
+export { showCertificate } from './service-gauges.ts';

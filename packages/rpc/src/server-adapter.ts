@@ -14,6 +14,7 @@ import { RmsError } from '@rms/errors';
 import { type CallContext, contextFromMetadata, type Principal } from './call-context.ts';
 import type { CallerCheck } from './callers.ts';
 import { toGrpcStatus } from './error-mapping.ts';
+import { serveInTrace } from './server-span.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
 /** What a handler knows of its call besides the request. */
@@ -53,6 +54,8 @@ export interface RpcService {
 /** What a server has to do with the calls of its services. */
 export interface ServerHooks {
   onError(error: unknown, context: RpcContext): void;
+  /** A call is over; told after its answer. */
+  onEnd(context: RpcContext, error: unknown, startedAtMs: number): void;
   /** Undefined: all may call. */
   readonly checkCaller?: CallerCheck | undefined;
   /** Aborts when the server stops. */
@@ -85,7 +88,7 @@ function toGrpcHandler(
   service: AnyService,
   method: DescMethod,
   handler: AnyHandler,
-  { onError, checkCaller, stopping }: ServerHooks,
+  { onError, onEnd, checkCaller, stopping }: ServerHooks,
 ): UntypedHandleCall {
   const name = `${service.typeName}/${method.name}`;
   const streamsIn = method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming';
@@ -93,26 +96,32 @@ function toGrpcHandler(
 
   if (method.methodKind === 'unary' || method.methodKind === 'client_streaming') {
     const unary = async (call: AnyCall, respond: sendUnaryData<unknown>) => {
+      const startedAtMs = performance.now();
       const context = new CallRpcContext(call, name, stopping);
       try {
         checkCaller?.(name, call);
-        respond(null, await (handler(requestOf(call), context) as Promise<unknown>));
+        respond(null, await serveInTrace(context, () => handler(requestOf(call), context) as Promise<unknown>));
+        onEnd(context, undefined, startedAtMs);
       } catch (error) {
         onError(error, context);
         respond(toGrpcStatus(error));
+        onEnd(context, error, startedAtMs);
       }
     };
     return unary as unknown as UntypedHandleCall;
   }
   const streaming = async (call: AnyCall) => {
+    const startedAtMs = performance.now();
     const context = new CallRpcContext(call, name, stopping);
     try {
       checkCaller?.(name, call);
       await writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
+      onEnd(context, undefined, startedAtMs);
     } catch (error) {
       onError(error, context);
       // Not destroy(error): grpc-js would then send no trailers and the client would hang to its deadline.
       call.emit('error', toGrpcStatus(error));
+      onEnd(context, error, startedAtMs);
     }
   };
   return streaming as unknown as UntypedHandleCall;

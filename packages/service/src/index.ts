@@ -1,5 +1,7 @@
 export { abortableDelay } from './delay.ts';
 export { describeError } from './describe-error.ts';
+export { type AddGauge, type GatherOptions, gatherGauges } from './gathered-gauges.ts';
+export { showHousekeeping } from './housekeeping-gauge.ts';
 export { createLogger, gatheringStdout, type Logger } from './logger.ts';
 export {
   Counter,
@@ -11,7 +13,8 @@ export {
   type MetricsServer,
   serveMetrics,
 } from './metrics.ts';
-export { runMain, startFailure } from './run-main.ts';
+export { type ReadState, type ServiceState, starting, stopping } from './probes.ts';
+export { type MainOptions, runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {
   describeSettings,

@@ -96,6 +96,11 @@ export const settingsTable = {
   ),
   MAX_CONNECTIONS: setting('connections that each HTTP listener holds at once', '10000', integer(1, 1e6)),
   TRUSTED_PROXIES: setting('CIDRs whose X-Forwarded-For is believed; empty: none', '', list),
+  TRUST_TRACEPARENT: setting(
+    "continue the trace of a client's traceparent; false: begin one of our own, with a link to it",
+    'false',
+    flag,
+  ),
   WEBHOOK_ALLOW_HTTP: setting('let webhook URLs be http:// (development)', 'false', flag),
   WEBHOOK_ALLOW_CIDRS: setting('private networks that webhooks may call, as CIDRs', '', list),
   WEBHOOK_ALLOW_PORTS: setting(
@@ -136,6 +141,12 @@ export const settingsTable = {
     integer(0, 100_000),
   ),
   LOG_RETENTION_DAYS: setting('days for which events and deliveries are kept', '30', integer(8, 3_650)),
+  REQUEST_LOG: setting(
+    'requests that `rms trace` finds: all, writes (and what fails), or none',
+    'all',
+    oneOf('all', 'writes', 'none'),
+  ),
+  REQUEST_LOG_DAYS: setting('days for which requests are kept', '7', integer(1, 3_650)),
   ERASE_ON_DELETE: setting('erase delivered event bodies of a deleted resource', 'false', flag),
   ENCRYPTION_KEY: setting('32 bytes in base64 that encrypt secrets at rest (npm start makes one)', '', text, true),
   ENCRYPTION_KEY_PREVIOUS: setting(
@@ -158,10 +169,22 @@ export const settingsTable = {
     '',
     hostPort,
   ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    "where traces go, like OpenTelemetry's other variables, which all count; empty: nothing is traced",
+    '',
+    text,
+  ),
+  OTEL_TRACES_SAMPLER: setting('which traces are taken; what fails always is', 'parentbased_always_on', text),
+  OTEL_TRACES_SAMPLER_ARG: setting('the part that traceidratio takes, 0 to 1', '1', text),
   LOG_LEVEL: setting(
     'fatal, error, warn, info, debug or trace',
     'info',
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'),
+  ),
+  LOG_LEVEL_FILE: setting(
+    'file that holds a level, read every two seconds: it changes that of a running service; empty file: LOG_LEVEL',
+    '',
+    text,
   ),
 } as const satisfies Record<string, Setting>;
 

@@ -3,6 +3,8 @@ export { describeWith, type Need, type TestServer, testServer } from './describe
 export { freePort } from './free-port.ts';
 export type { Behaviour, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behaviour.ts';
 export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';
+export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
+export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
 export { type PostgresServer, startPostgres, startPostgresAt } from './servers/postgres.ts';

@@ -35,7 +35,8 @@ const authTimeoutMs = 5_000;
 
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createAlertsContext(settings: Settings, overrides: Partial<AlertsContext> = {}): AlertsContext {
-  const log = overrides.log ?? createLogger({ name: 'alerts', level: settings.LOG_LEVEL });
+  const log =
+    overrides.log ?? createLogger({ name: 'alerts', level: settings.LOG_LEVEL, levelFile: settings.LOG_LEVEL_FILE });
   const security = overrides.security ?? createRpcSecurity(settings, log);
   const auth = { target: settings.AUTH_ADDRESS, timeoutMs: authTimeoutMs, security };
   return {

@@ -6,7 +6,7 @@ import { forgetCounts, forgetReporters } from './usage/old-usage-queries.ts';
 const everyMs = 10 * 60_000;
 
 /** Removes what has had its time. */
-export function createHousekeeping({ pool }: { pool: Pool }): Worker {
+export function createHousekeeping({ pool, onSuccess }: { pool: Pool; onSuccess: () => void }): Worker {
   return {
     name: 'housekeeping',
     async run(signal) {
@@ -14,6 +14,7 @@ export function createHousekeeping({ pool }: { pool: Pool }): Worker {
         while (!signal.aborted && (await forgetCounts(pool)) > 0);
         await forgetReporters(pool);
         await forgetMails(pool);
+        onSuccess();
         await abortableDelay(everyMs, signal);
       }
     },

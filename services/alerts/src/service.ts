@@ -1,7 +1,9 @@
+import { showPools } from '@rms/db';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
+import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { AlertsConfig } from './config.ts';
 import type { AlertsContext } from './context.ts';
@@ -31,6 +33,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
   const { pool, bus, limiter, auth, log } = context;
   const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, noticeTopic, group } = config;
   const now = Date.now;
+  showPools(context.metrics, { alerts: pool });
   const metrics = createAlertsMetrics(context.metrics);
   const [mailKey, ...previousKeys] = config.mailKeys;
   const box = createSecretBox(mailKey, previousKeys);
@@ -68,10 +71,12 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       createAccountMails({ pool, auth: auth.mailRequests, box, dashboardUrl, log, onMails }),
       ...(sender ? [sender] : []),
       createQuotaKeeper({ pool, limiter, log, now }),
-      createHousekeeping({ pool }),
+      createHousekeeping({ pool, onSuccess: showHousekeeping(context.metrics) }),
     ],
-    ready: async () => {
-      await pool.query('select 1');
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
     },
     async open() {
       await limiter.start();

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError, toRmsError } from '@rms/errors';
 import type { Logger } from '@rms/service';
+import { inSpans } from '@rms/tracing';
 import express, { type Request } from 'express';
 import type { Backend } from './backend/backend.ts';
 import type { Admit } from './checks/admission.ts';
@@ -14,10 +15,14 @@ import { logAccess } from './http/access-log.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { checkHead } from './http/check-head.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
+import type { CountRequest } from './http/request-metrics.ts';
+import { traceRequest } from './http/request-span.ts';
 import { errorAnswer, sendAnswer } from './http/respond.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';
+import { noteRequest } from './requests/note-request.ts';
+import type { RequestLog } from './requests/request-log.ts';
 import type { Endpoint } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
@@ -28,13 +33,16 @@ export interface AppParts {
   readonly admit: Admit;
   readonly backend: Backend;
   readonly probes: Probes;
+  readonly requests: RequestLog;
+  readonly countRequest: CountRequest;
   readonly log: Logger;
 }
 
 /** The REST API of one environment: its listener decides which. */
 export function createApp(parts: AppParts): RequestListener {
-  const { environment, config, admit, backend, probes, log } = parts;
-  const { trustedProxies } = config;
+  const { environment, config, admit, backend, probes, requests, countRequest, log } = parts;
+  const { trustedProxies, trustTraceparent } = config;
+  const tracing = { environment, trustTraceparent, trustedProxies };
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
 
   /** What every request to an endpoint passes, in this order. */
@@ -47,8 +55,10 @@ export function createApp(parts: AppParts): RequestListener {
       principal,
       environment,
       requestId: response.locals.requestId,
+      traceparent: response.locals.traceparent,
       context: () => ({
         requestId: response.locals.requestId,
+        traceparent: response.locals.traceparent,
         principal,
         clientAddress: response.locals.client().address,
       }),
@@ -60,6 +70,7 @@ export function createApp(parts: AppParts): RequestListener {
       backend,
       signal: () => abortOnClose(response),
     });
+    response.locals.steps.handledAtMs = performance.now();
     sendAnswer(response, answer);
   }
 
@@ -78,9 +89,13 @@ export function createApp(parts: AppParts): RequestListener {
     response.setHeader('X-Request-ID', response.locals.requestId);
     setSecurityHeaders(request, response, trustedProxies);
     if (probes.draining) response.setHeader('Connection', 'close');
+    traceRequest(request, response, tracing);
+    noteRequest(request, response, { environment, requests });
     logAccess(request, response, log);
+    countRequest(request, response);
     const fail = (thrown: unknown) => {
       const error = toRmsError(thrown);
+      response.locals.errorCode = error.code;
       const { requestId } = response.locals;
       // The client has gone, and with it the calls that were made for its answer.
       if (response.destroyed && error.code !== 'internal_error') return;
@@ -90,7 +105,10 @@ export function createApp(parts: AppParts): RequestListener {
     };
     try {
       checkHead(request);
-      app(request, response, (thrown?: unknown) => fail(thrown ?? new RmsError('not_found')));
+      const serveIt = () => app(request, response, (thrown?: unknown) => fail(thrown ?? new RmsError('not_found')));
+      const { span } = response.locals;
+      if (span) inSpans([span], serveIt);
+      else serveIt();
     } catch (error) {
       fail(error);
     }

@@ -9,8 +9,12 @@ import { RequestUsage } from './checks/request-usage.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
 import { type Listener, listen } from './http/listener.ts';
+import { createRequestMetrics } from './http/request-metrics.ts';
 import { createGatewayMetrics } from './metrics.ts';
-import { createProbes } from './probes.ts';
+import { showReadiness } from './probe-gauges.ts';
+import { createProbes, readState } from './probes.ts';
+import { RequestLog } from './requests/request-log.ts';
+import { endpoints } from './routes/endpoints.ts';
 
 export interface GatewayService extends Service {
   /** "http://127.0.0.1:8080"; known once the service has started. */
@@ -19,6 +23,8 @@ export interface GatewayService extends Service {
 
 /** How long requests under way may take to finish. */
 const graceMs = 20_000;
+/** Those that metrics name: the API's, and the probes. */
+const paths = [...endpoints.map(({ path }) => path), '/livez', '/readyz'];
 
 /**
  * The REST API: one listener for each environment.
@@ -38,6 +44,14 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   const keyUses = new KeyUses(context.keyUses, log);
   const usage = new RequestUsage(context.usage, log);
   const counts = createGatewayMetrics(metrics);
+  const requests = new RequestLog({
+    auth: context.requests,
+    scope: config.requestLog,
+    dropped: counts.countLostRequestRecords,
+    log,
+  });
+  const requestMetrics = createRequestMetrics(metrics);
+  showReadiness(metrics, probes);
   let metricsServer: MetricsServer | undefined;
   const ports = { live: config.livePort, sandbox: config.sandboxPort };
   const listeners: Partial<Record<keyof typeof ports, Listener>> = {};
@@ -55,10 +69,19 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   const stop = async () => {
     probes.draining = true;
     await Promise.all([listeners.live?.stop(graceMs), listeners.sandbox?.stop(graceMs)]);
-    await Promise.all([keyUses.stop(), usage.stop()]);
+    await Promise.all([keyUses.stop(), usage.stop(), requests.stop()]);
     await metricsServer?.stop();
     unsubscribe();
-    for (const client of [auth, context.keyUses, context.usage, resources, webhooks, events, ...Object.values(health)])
+    for (const client of [
+      auth,
+      context.keyUses,
+      context.usage,
+      context.requests,
+      resources,
+      webhooks,
+      events,
+      ...Object.values(health),
+    ])
       client.close();
     await limiter.stop();
   };
@@ -68,10 +91,14 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       return { live: addressOf('live'), sandbox: addressOf('sandbox') };
     },
     async start() {
-      if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics]);
+      if (config.metricsAddress)
+        metricsServer = await serveMetrics(config.metricsAddress, [metrics], () =>
+          readState(probes, listeners.sandbox !== undefined),
+        );
       await limiter.start();
       keyUses.start();
       usage.start();
+      requests.start();
       for (const environment of ['live', 'sandbox'] as const) {
         const admit = createAdmission({
           environment,
@@ -83,14 +110,18 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           metrics: counts,
           log,
         });
-        const app = createApp({ environment, config, admit, backend, probes, log });
-        listeners[environment] = await listen({
+        const countRequest = requestMetrics.countRequests(environment, paths);
+        const app = createApp({ environment, config, admit, backend, probes, requests, countRequest, log });
+        const listener = await listen({
           host: config.host,
           port: ports[environment],
           handle: app,
           maxConnections: config.maxConnections,
           log,
+          onRefused: (reason) => requestMetrics.refused(environment, reason),
         });
+        listeners[environment] = listener;
+        requestMetrics.showConnections(environment, listener.connections);
         log.info({ environment, address: addressOf(environment) }, 'serving');
       }
     },

@@ -2,7 +2,7 @@ import { type EventBus, openBus } from '@rms/bus';
 import { openPool, type Pool } from '@rms/db';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { createClient, createRpcSecurity, type RpcClient, type RpcSecurity } from '@rms/rpc';
-import { createLogger, createMetrics, type Logger, type Metrics, type Settings } from '@rms/service';
+import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
 
 export interface WebhooksContext {
   readonly pool: Pool;
@@ -23,7 +23,14 @@ const usageTimeoutMs = 5_000;
 
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createWebhooksContext(settings: Settings, overrides: Partial<WebhooksContext> = {}): WebhooksContext {
-  const log = overrides.log ?? createLogger({ name: 'webhooks', level: settings.LOG_LEVEL });
+  const log =
+    overrides.log ??
+    createLogger({
+      name: 'webhooks',
+      level: settings.LOG_LEVEL,
+      levelFile: settings.LOG_LEVEL_FILE,
+      destination: gatheringStdout(),
+    });
   const security = overrides.security ?? createRpcSecurity(settings, log);
   return {
     log,

@@ -4,6 +4,7 @@ import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
@@ -29,6 +30,7 @@ export function connectAll({ env }: Network) {
     keyUses: createClient(KeyUsesService, auth),
     keys: createClient(KeysService, auth),
     plans: createClient(PlansService, auth),
+    requests: createClient(RequestsService, auth),
     workspaces: createClient(WorkspacesService, auth),
     resources: createClient(ResourcesService, resources),
     deliveries: createClient(DeliveriesService, webhooks),

@@ -53,6 +53,8 @@ export interface NetworkOptions {
   readonly serviceEnv?: Readonly<Partial<Record<NetworkServiceName, Readonly<Record<string, string>>>>>;
   /** A PostgreSQL on which a database is made; default: that of the test run. */
   readonly databaseUrl?: string;
+  /** A database that is there, with data, and stays; in place of a new one. */
+  readonly existingDatabaseUrl?: string;
   readonly redisUrl?: string;
   readonly kafkaBrokers?: string;
   /** How many gateways; default: one. */
@@ -69,6 +71,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   const {
     env: further = {},
     databaseUrl,
+    existingDatabaseUrl,
     redisUrl = further.REDIS_URL,
     kafkaBrokers = further.KAFKA_BROKERS,
     gateways: gatewayCount = 1,
@@ -88,7 +91,9 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   const [first] = gateways as [(typeof gateways)[number]];
   const identity = mutualTls ? identities(join(folder.path, 'certificates')) : () => ({});
   const security = createRpcSecurity(readSettings(identity('rms')), silent);
-  const database = await testDatabase([], databaseUrl);
+  const database = existingDatabaseUrl
+    ? { url: existingDatabaseUrl, async drop() {} }
+    : await testDatabase([], databaseUrl);
   const programs: Partial<Record<NetworkServiceName, Program>> = {};
   const furtherGateways: Program[] = [];
   const furtherWebhooks: Program[] = [];

@@ -3,6 +3,7 @@ import { RmsError } from '@rms/errors';
 import type { Keys, SecretBox } from '@rms/secrets';
 import type { Logger } from '@rms/service';
 import type { Marks } from '../key/marks.ts';
+import type { AuthMetrics } from '../metrics.ts';
 import type { PasswordHasher } from '../password/hasher.ts';
 import type { Throttle } from '../sign-in/throttle.ts';
 
@@ -10,6 +11,7 @@ import type { Throttle } from '../sign-in/throttle.ts';
 export interface HandlerParts {
   readonly pool: Pool;
   readonly marks: Pick<Marks, 'hold'>;
+  readonly metrics: Pick<AuthMetrics, 'countVerdict'>;
   readonly passwords: PasswordHasher;
   readonly throttle: Throttle;
   /** Seals secrets of second factors, and the tokens of mails. */

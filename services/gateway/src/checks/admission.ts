@@ -37,8 +37,10 @@ export function createAdmission(parts: AdmissionParts): Admit {
     const { keyHash, caller: found } = await authenticate(request, response);
     let caller = found;
     const { workspaceId, keyId } = caller.principal;
+    response.locals.workspaceId = workspaceId;
     response.locals.keyId = keyId;
     usage.follow(response, caller.principal, caller.limits.monthlyQuota);
+    response.locals.steps.authenticatedAtMs = performance.now();
     try {
       checkCaller(caller, request, response, endpoint);
     } catch (refusal) {
@@ -48,9 +50,11 @@ export function createAdmission(parts: AdmissionParts): Admit {
       checkCaller(caller, request, response, endpoint);
     }
     const { version: keyVersion, limits } = caller;
+    const askedAtMs = performance.now();
     const decision = await limiter.check({ workspaceId, environment, keyId, keyVersion, limits });
     response.locals.limitOutcome = decision.outcome;
-    metrics.countLimitCheck(decision);
+    metrics.countLimitCheck(decision, performance.now() - askedAtMs);
+    response.locals.steps.limitedAtMs = performance.now();
     // Auth has the last word on a key that has changed, and on every key while nobody can say whether it has.
     if (decision.standing === 'changed' || (decision.standing === 'unknown' && !caller.fresh)) {
       if (decision.standing === 'changed') principals.forget(keyHash);

@@ -47,7 +47,7 @@ export async function startGateway(
     return server;
   };
   const servers = {
-    auth: await start(auth.service, auth.usesService),
+    auth: await start(auth.service, auth.usesService, auth.requestsService),
     resources: await start(resources.service),
     webhooks: await start(webhooks.service, events.service),
     alerts: await start(usage.service),
