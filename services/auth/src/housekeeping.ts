@@ -4,9 +4,9 @@ import { trimInvitations } from './invitation/invitation-queries.ts';
 import { trimUses } from './key/use-queries.ts';
 import { trimMails } from './mail/mail-queries.ts';
 import { trimResets } from './password/reset-queries.ts';
+import { requestPartitions } from './request/request-log.ts';
 import { trimNetworks } from './sign-in/network-queries.ts';
 import { trimThrottles } from './sign-in/throttle-queries.ts';
-import { requestPartitions } from './request/request-log.ts';
 
 const everyMs = 10 * 60_000;
 const trims = [trimUses, trimThrottles, trimNetworks, trimResets, trimInvitations, trimMails];
