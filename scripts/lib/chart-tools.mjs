@@ -15,7 +15,9 @@ const programs = {
   },
 };
 const schemaPackage = 'kubernetes-validate==1.37.0';
-const cache = process.env.RMS_TOOLS_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rms-tools');
+/** Where what was brought is kept. */
+export const cache =
+  process.env.RMS_TOOLS_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rms-tools');
 
 /** The path of a program. Throws a PrepareError that says how it can be had. */
 export function findProgram(name) {
@@ -26,11 +28,17 @@ export function findProgram(name) {
   const version = module.slice(module.indexOf('@') + 1);
   const built = join(cache, `${name}-${version}`, name);
   if (existsSync(built)) return built;
-  const go = find('go') ?? ['/usr/local/go/bin/go'].find((file) => existsSync(file));
-  if (!go) throw new PrepareError(`${name} is missing: put it on PATH, name it by ${variable}, or install Go`);
+  const go = findGo(`${name} (on PATH, or by ${variable})`);
   process.stderr.write(`rms: building ${name} (once)\n`);
   compile(go, module, built);
   return built;
+}
+
+/** Throws a PrepareError that names what it is needed for. */
+export function findGo(need) {
+  const go = find('go') ?? ['/usr/local/go/bin/go'].find((file) => existsSync(file));
+  if (go) return go;
+  throw new PrepareError(`missing: ${need}; with Go on this machine it would be brought`);
 }
 
 /** In a module of its own: `go install` refuses modules that replace others. */
@@ -105,8 +113,9 @@ function find(name) {
     });
 }
 
-function execute(command, args, options = {}) {
-  const { status, error, stderr } = spawnSync(command, args, { encoding: 'utf8', ...options });
-  if (status === 0) return;
+/** Its output. Throws a PrepareError with the last line of what it has said. */
+export function execute(command, args, options = {}) {
+  const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', ...options });
+  if (status === 0) return stdout;
   throw new PrepareError(`${command} ${args[0]} failed: ${error?.message ?? stderr.trim().split('\n').at(-1)}`);
 }

@@ -10,6 +10,7 @@ import { killsSuite } from './suites/kills.ts';
 import { networkPoliciesSuite } from './suites/network-policies.ts';
 import { removalSuite } from './suites/removal.ts';
 import { upgradeSuite } from './suites/upgrade.ts';
+import { walkSuite } from './suites/walk.ts';
 import { type StagedRelease, setStage } from './support/set-stage.ts';
 
 /** The parts follow one another on one release: an installation takes longer than most of them. */
@@ -40,6 +41,7 @@ describe('On Kubernetes', () => {
   };
 
   installationSuite(stage);
+  walkSuite(stage);
   allSuites(() => {
     if (!target) throw new Error('the release was not installed');
     return target;

@@ -17,15 +17,16 @@ interface ServicePod extends Pod {
   };
 }
 
+const collector = 'the collector';
 const services = ['gateway', 'auth', 'resources', 'webhooks'] as const;
 const metrics = services.map((service) => `${service} metrics`).sort();
 
 /** What each may connect to: the arrows of ARCHITECTURE.md and no other. */
 const arrows = {
-  gateway: ['Redis', 'auth grpc', 'resources grpc', 'webhooks grpc'],
-  auth: ['PostgreSQL', 'Redis'],
-  resources: ['Kafka', 'PostgreSQL'],
-  webhooks: ['Kafka', 'PostgreSQL', 'a receiver'],
+  gateway: ['Redis', 'auth grpc', 'resources grpc', collector, 'webhooks grpc'],
+  auth: ['PostgreSQL', 'Redis', collector],
+  resources: ['Kafka', 'PostgreSQL', collector],
+  webhooks: ['Kafka', 'PostgreSQL', 'a receiver', collector],
   cli: ['auth grpc', 'webhooks grpc'],
 };
 
@@ -67,6 +68,7 @@ export function networkPoliciesSuite(stage: () => Stage): void {
       }
       for (const [name, target] of storeTargets(stores)) targets.set(name, target);
       targets.set('a receiver', `${tools.gateAddress}:9000`);
+      targets.set(collector, `${tools.gateAddress}:4318`);
       const stranger = pods.find(({ metadata }) => metadata.name === 'visitor-stranger');
       targets.set('a private address', `${stranger?.status.podIP}:9000`);
       targets.set('the API server', 'kubernetes.default.svc:443');

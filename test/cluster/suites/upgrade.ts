@@ -15,7 +15,8 @@ export function upgradeSuite(stage: () => Stage): void {
       const traffic = load.start({ keptConnections: 4, newConnections: 2, retries: false });
       await traffic.waitForAnswered(requests / 20);
       const annotated = { podAnnotations: { 'test/upgraded': 'yes' } };
-      await release.upgrade(Object.fromEntries(components.map((component) => [component, annotated])));
+      const pods = Object.fromEntries(components.map((component) => [component, annotated]));
+      await release.upgrade({ ...pods, logLevel: 'info', observability: { sampler: 'always_off' } });
       await traffic.waitForAnswered(requests);
       await traffic.stop();
 

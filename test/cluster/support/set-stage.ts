@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { waitUntil } from '@rms/testkit';
+import { startOtlpCollector, waitUntil } from '@rms/testkit';
 import type { Dispatcher } from 'undici';
 import type { Shape } from '../../api/support/shape.ts';
 import { objectsOfCluster } from '../suites/removal.ts';
@@ -36,6 +36,8 @@ export async function setStage(env = process.env): Promise<StagedRelease> {
   try {
     const stores = await openStores(env);
     undo.push(() => stores.stop());
+    const collector = await startOtlpCollector();
+    undo.push(() => collector.stop());
     const tools = await startTools(`${namespace}-tools`, image);
     undo.push(() => tools.remove());
     process.env.TEST_RECEIVERS_URL = tools.receiversUrl;
@@ -47,7 +49,9 @@ export async function setStage(env = process.env): Promise<StagedRelease> {
     await kubernetes.apply(givenSecret(stores, encryptionKey));
     const clusterObjects = await objectsOfCluster();
     const ingressSources = (env.TEST_INGRESS_SOURCES ?? '').split(',').filter(Boolean);
-    const values = releaseValues({ image, stores, hosts, ingressSources, gateAddress: tools.gateAddress });
+    const { gateAddress, tracesUrl } = tools;
+    const collectorUrl = tracesUrl(collector);
+    const values = releaseValues({ image, stores, hosts, ingressSources, gateAddress, collectorUrl });
     undo.push(() => describeFailure(release));
     await release.install(values);
     undo.pop();
@@ -59,6 +63,7 @@ export async function setStage(env = process.env): Promise<StagedRelease> {
         ingress,
         image,
         stores,
+        collector,
         clusterObjects,
         secrets: [encryptionKey, stores.databaseUrl, stores.redisUrl],
       },

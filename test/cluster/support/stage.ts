@@ -1,3 +1,4 @@
+import type { OtlpCollector } from '@rms/testkit';
 import type { Dispatcher } from 'undici';
 import type { Account } from '../../api/support/shape.ts';
 import type { Release } from './release.ts';
@@ -10,6 +11,8 @@ export interface Stage {
   readonly tools: Tools;
   readonly ingress: Ingress;
   readonly stores: Stores;
+  /** Gets the spans of the release, until an upgrade switches tracing off. */
+  readonly collector: OtlpCollector;
   /** That of the release; it has node. */
   readonly image: string;
   /** What must be nowhere but in Secrets. */

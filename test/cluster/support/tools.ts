@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitUntil } from '@rms/testkit';
+import { type OtlpCollector, waitUntil } from '@rms/testkit';
 import { request } from 'undici';
 import { isPodReady, type Kubernetes, kubernetesIn, type Pod } from './kubernetes.ts';
 import { forwardPort } from './port-forward.ts';
@@ -20,6 +20,8 @@ export interface Tools {
   readonly gateAddress: string;
   /** What receivers of the tests are below; goes into TEST_RECEIVERS_URL. */
   readonly receiversUrl: string;
+  /** Where pods send traces for a collector of the tests. */
+  tracesUrl(collector: OtlpCollector): string;
   /** Makes a sink that counts what is signed with this secret. */
   openSink(name: string, secret: string): Promise<void>;
   sinkUrl(name: string): string;
@@ -31,6 +33,7 @@ export interface Tools {
 
 const pods = join(import.meta.dirname, '..', 'pods');
 const port = 9000;
+const tracesPort = 4318;
 const controlPort = 9001;
 
 /** Starts the gate, and a pod that sees the processes of its node; `image` has node in it. */
@@ -65,6 +68,10 @@ export async function startTools(namespace: string, image: string): Promise<Tool
     kubernetes,
     gateAddress,
     receiversUrl: `http://${gateAddress}:${port}`,
+    tracesUrl: ({ env }) => {
+      const { port: collectorPort } = new URL(env.http.OTEL_EXPORTER_OTLP_ENDPOINT ?? '');
+      return `http://${gateAddress}:${tracesPort}/${collectorPort}`;
+    },
     sinkUrl: (name) => `http://${gateAddress}:${port}/sinks/${name}`,
     async openSink(name, secret) {
       const body = JSON.stringify({ secret });

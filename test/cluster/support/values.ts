@@ -8,6 +8,8 @@ export interface ValueOptions {
   /** CIDRs that the ingress' requests come from. */
   readonly ingressSources: readonly string[];
   readonly gateAddress: string;
+  /** Where traces are sent. */
+  readonly collectorUrl: string;
 }
 
 /** The Secret that an operator makes before the installation. */
@@ -22,7 +24,8 @@ export function givenSecret({ databaseUrl, redisUrl }: Stores, encryptionKey: st
 export const scraperLabels = { role: 'scraper' };
 
 /** Values as an operator would write them, but for sizes: everything fits on a node with two cores. */
-export function releaseValues({ image, stores, hosts, ingressSources, gateAddress }: ValueOptions): object {
+export function releaseValues(options: ValueOptions): object {
+  const { image, stores, hosts, ingressSources, gateAddress, collectorUrl } = options;
   const tag = image.lastIndexOf(':');
   const database = new URL(stores.databaseUrl);
   const redis = new URL(stores.redisUrl);
@@ -37,7 +40,10 @@ export function releaseValues({ image, stores, hosts, ingressSources, gateAddres
     redis: { ports: [Number(redis.port || 6379)] },
     kafka: { brokers: stores.kafkaBrokers, ports: brokers.map(({ port }) => Number(port)) },
     ingress: { hosts: { live: hosts.live, sandbox: hosts.test } },
+    logLevel: 'debug',
+    observability: { otlp: { endpoint: collectorUrl }, sampler: 'always_on' },
     networkPolicy: {
+      otlpPeers: [toPeer(`${gateAddress}/32`)],
       ingressPeers: ingressSources.map(toPeer),
       metricsPeers: [{ podSelector: { matchLabels: scraperLabels } }],
       databasePeers: peersOf([database]),
