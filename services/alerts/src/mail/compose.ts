@@ -16,8 +16,8 @@ export interface Sender {
 }
 
 /**
- * A mail as it goes over the wire (RFC 5322), the same each time: its Message-ID is that of the mail, so that one that
- * arrives twice can be told. Nothing is read from files or fetched, whatever the content says.
+ * A mail as it goes over the wire (RFC 5322). Its Message-ID is the same each time, so that one that arrives twice can be
+ * told. Nothing is read from files or fetched, whatever the content says.
  */
 export async function compose({ id, recipient, createdAt, content }: Letter, sender: Sender): Promise<Buffer> {
   const domain = sender.address.slice(sender.address.indexOf('@') + 1);
