@@ -6,6 +6,8 @@ import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import { SecretsService as AuthSecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
+import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
@@ -24,6 +26,8 @@ export interface Services {
   readonly audit: RpcClient<typeof AuditService>;
   readonly requests: RpcClient<typeof RequestsService>;
   readonly events: RpcClient<typeof EventsService>;
+  readonly users: RpcClient<typeof UsersService>;
+  readonly authSecrets: RpcClient<typeof AuthSecretsService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly secrets: RpcClient<typeof SecretsService>;
@@ -49,6 +53,8 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
     audit: createClient(AuditService, { target: auth, ...common }),
     requests: createClient(RequestsService, { target: auth, ...common }),
     events: createClient(EventsService, { target: webhooks, ...common }),
+    users: createClient(UsersService, { target: auth, ...common }),
+    authSecrets: createClient(AuthSecretsService, { target: auth, ...common }),
     webhooks: createClient(WebhooksService, { target: webhooks, ...common }),
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
     secrets: createClient(SecretsService, { target: webhooks, ...common }),

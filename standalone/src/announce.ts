@@ -1,15 +1,15 @@
+import type { Firsts } from './bootstrap.ts';
+
 /** What a person who has just started the service needs to know. */
-export interface Running {
+export interface Running extends Firsts {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
   readonly dataDir: string;
   readonly postgres: 'embedded' | 'external';
-  /** The first start's admin keys. */
-  readonly keys: { readonly live: string; readonly sandbox: string } | undefined;
 }
 
 /** The text that npm start ends with. The commands work when pasted. */
-export function announcement({ liveUrl, sandboxUrl, dataDir, postgres, keys }: Running): string {
+export function announcement({ liveUrl, sandboxUrl, dataDir, postgres, keys, login }: Running): string {
   const lines = [
     '',
     'rms is ready.',
@@ -20,6 +20,15 @@ export function announcement({ liveUrl, sandboxUrl, dataDir, postgres, keys }: R
     `  data      ${postgres === 'embedded' ? `${dataDir} (embedded PostgreSQL)` : 'in the PostgreSQL of DATABASE_URL'}`,
     '',
   ];
+  if (login) {
+    lines.push(
+      'Login of the first owner, shown this once:',
+      '',
+      `  e-mail    ${login.email}`,
+      `  password  ${login.password}`,
+      '',
+    );
+  }
   if (keys) {
     lines.push(
       'Admin keys, shown this once:',

@@ -72,9 +72,9 @@ export function createSeparateServices(
       const liveUrl = localUrl(settings.HOST, settings.PORT);
       await run('gateway', { ...env, ...metricsOf('gateway') }, () => answersReady(liveUrl));
       dataDir.writeServices(addresses);
-      const keys = await bootstrap(addresses.auth, security);
+      const firsts = await bootstrap(addresses.auth, security, settings.OWNER_EMAIL);
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
-      say(announcement({ liveUrl, sandboxUrl, dataDir: dataDir.path, postgres: 'external', keys }));
+      say(announcement({ liveUrl, sandboxUrl, dataDir: dataDir.path, postgres: 'external', ...firsts }));
     },
     stop() {
       stopping ??= (async () => {

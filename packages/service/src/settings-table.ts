@@ -1,4 +1,5 @@
 import {
+  email,
   flag,
   hostPort,
   integer,
@@ -33,6 +34,7 @@ export const settingsTable = {
   PUBLIC_SANDBOX_URL: setting('base of links in sandbox answers; empty: the host of the request', '', optionalUrl),
   DASHBOARD_PORT: setting('HTTP port of the dashboard', '8090', port),
   DASHBOARD_URL: setting('where browsers find the dashboard; empty: the host of the request', '', optionalUrl),
+  OWNER_EMAIL: setting('e-mail address of the first owner, whom npm start makes', 'owner@localhost', email),
   DATA_DIR: setting('folder of the embedded PostgreSQL and of what npm start keeps', '.data', text),
   DATABASE_URL: setting(
     'PostgreSQL; empty: the embedded one (npm start only)',
