@@ -18,7 +18,7 @@ export function alertsSuite(target: () => Target): void {
     let receiver: Receiver;
     beforeAll(async () => {
       account = await newAccount(target());
-      client = await account.client('sandbox', 'admin');
+      client = await account.client('test', 'admin');
       receiver = await startReceiver({ path: '' });
     });
     afterAll(() => receiver?.close());
