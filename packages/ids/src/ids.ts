@@ -12,6 +12,9 @@ export type IdPrefix =
   | 'aud'
   | 'ntc'
   | 'rpl'
+  | 'inc'
+  | 'ntf'
+  | 'mail'
   | 'usr'
   | 'inv'
   | 'mlr';

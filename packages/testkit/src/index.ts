@@ -14,5 +14,7 @@ export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
 export { isServing } from './shapes/readiness.ts';
 export { type Standalone, startStandalone } from './shapes/standalone.ts';
+export type { ReceivedMail, SmtpPlan } from './smtp/plan.ts';
+export { type SmtpReceiver, startSmtpReceiver } from './smtp/smtp-receiver.ts';
 export { type TestDatabase, testDatabase } from './test-database.ts';
 export { waitUntil } from './wait-until.ts';

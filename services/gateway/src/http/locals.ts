@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { LimitDecision } from '@rms/limiter';
 import type { Span } from '@rms/tracing';
 import type { Response } from 'express';
 import type { CidrList } from '../checks/cidr-list.ts';
@@ -16,6 +17,8 @@ export type Locals = {
   /** Known once the caller is, like the key. */
   workspaceId: string | undefined;
   keyId: string | undefined;
+  /** What the limits said; undefined: they were not asked. */
+  limitOutcome: LimitDecision['outcome'] | undefined;
   /** The public code of what it is answered with, if that is an error. */
   errorCode: string | undefined;
   /** When each step had ended (performance.now()); undefined: it has not. */
@@ -35,6 +38,7 @@ export function newLocals(request: IncomingMessage, trustedProxies: CidrList): L
     traceparent: '',
     workspaceId: undefined,
     keyId: undefined,
+    limitOutcome: undefined,
     errorCode: undefined,
     steps: {},
     client() {
