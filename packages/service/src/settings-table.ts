@@ -31,6 +31,8 @@ export const settingsTable = {
   SANDBOX_PORT: setting('HTTP port of the sandbox environment', '8081', port),
   PUBLIC_API_URL: setting('base of links in live answers; empty: the host of the request', '', optionalUrl),
   PUBLIC_SANDBOX_URL: setting('base of links in sandbox answers; empty: the host of the request', '', optionalUrl),
+  DASHBOARD_PORT: setting('HTTP port of the dashboard', '8090', port),
+  DASHBOARD_URL: setting('where browsers find the dashboard; empty: the host of the request', '', optionalUrl),
   DATA_DIR: setting('folder of the embedded PostgreSQL and of what npm start keeps', '.data', text),
   DATABASE_URL: setting(
     'PostgreSQL; empty: the embedded one (npm start only)',

@@ -1,3 +1,4 @@
+import { listen, type Listener } from '@rms/http';
 import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
 import { createBackend } from './backend/backend.ts';
@@ -7,7 +8,6 @@ import { KeyUses } from './checks/key-uses.ts';
 import { Principals } from './checks/principals.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
-import { type Listener, listen } from './http/listener.ts';
 import { createGatewayMetrics } from './metrics.ts';
 import { createProbes } from './probes.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CidrList } from '../checks/cidr-list.ts';
+import type { CidrList } from './cidr-list.ts';
 import { cameByHttps } from './base-url.ts';
 
 /** What every answer says, those to malformed requests included (OWASP REST Security Cheat Sheet). */

@@ -1,0 +1,31 @@
+import { type CidrList, readTrustedProxies } from '@rms/http';
+import type { MetricsAddress, Settings } from '@rms/service';
+
+export interface DashboardConfig {
+  readonly host: string;
+  readonly port: number;
+  /** "https://dashboard.example.com", where browsers find it; undefined: the request's own host. */
+  readonly publicUrl: string | undefined;
+  /** Bases of the REST API, for the examples that pages show. */
+  readonly apiUrls: { readonly live: string; readonly sandbox: string };
+  readonly trustedProxies: CidrList;
+  readonly maxConnections: number;
+  /** Undefined: metrics are not shown. */
+  readonly metricsAddress: MetricsAddress | undefined;
+}
+
+export function readDashboardConfig(settings: Settings): DashboardConfig {
+  const localUrl = (port: number) => `http://127.0.0.1:${port}`;
+  return {
+    host: settings.HOST,
+    port: settings.DASHBOARD_PORT,
+    publicUrl: settings.DASHBOARD_URL,
+    apiUrls: {
+      live: settings.PUBLIC_API_URL ?? localUrl(settings.PORT),
+      sandbox: settings.PUBLIC_SANDBOX_URL ?? localUrl(settings.SANDBOX_PORT),
+    },
+    trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
+    maxConnections: settings.MAX_CONNECTIONS,
+    metricsAddress: settings.METRICS_ADDRESS,
+  };
+}

@@ -1,0 +1,9 @@
+import { readSettings, runMain } from '@rms/service';
+import { readDashboardConfig } from './config.ts';
+import { createDashboardContext } from './context.ts';
+import { createDashboard } from './service.ts';
+
+await runMain(() => {
+  const settings = readSettings(process.env);
+  return createDashboard(readDashboardConfig(settings), createDashboardContext(settings));
+});
