@@ -12,6 +12,7 @@ const projects = {
   bus: 'packages/bus',
   outbox: 'packages/outbox',
   audit: 'packages/audit',
+  roles: 'packages/roles',
   limiter: 'packages/limiter',
   testkit: 'packages/testkit',
   auth: 'services/auth',

@@ -24,6 +24,7 @@ export const errorKinds = {
   ),
   api_key_expired: kind(401, grpcStatus.UNAUTHENTICATED, false, 'The API key has been rotated or has expired.'),
   insufficient_scope: kind(403, grpcStatus.PERMISSION_DENIED, false, 'The API key lacks the scope for this operation.'),
+  insufficient_role: kind(403, grpcStatus.PERMISSION_DENIED, false, 'The role in this workspace does not allow this.'),
   ip_not_allowed: kind(403, grpcStatus.PERMISSION_DENIED, false, 'The API key may not be used from this address.'),
   not_found: kind(404, grpcStatus.NOT_FOUND, false, 'There is nothing at this address.'),
   method_not_allowed: kind(405, grpcStatus.UNIMPLEMENTED, false, 'This address does not support the method.'),

@@ -43,14 +43,14 @@ export declare type AuditEntry = Message<"rms.auth.v1.AuditEntry"> & {
   environment: Environment;
 
   /**
-   * "key:key_…", "operator:alice@laptop", "system".
+   * "key:key_…", "user:usr_…", "operator:alice@laptop", "system".
    *
    * @generated from field: string actor = 5;
    */
   actor: string;
 
   /**
-   * Where the client of the API called from; empty for others.
+   * Where the client of the API, or the browser, called from; empty for others.
    *
    * @generated from field: string address = 6;
    */
@@ -69,7 +69,7 @@ export declare type AuditEntry = Message<"rms.auth.v1.AuditEntry"> & {
   action: string;
 
   /**
-   * What was changed: the id of a key, a webhook, a workspace, the name of a plan.
+   * What was changed: the id of a key, a webhook, a workspace, a user, the name of a plan.
    *
    * @generated from field: string target_id = 9;
    */

@@ -93,7 +93,7 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
   replacedById: string;
 
   /**
-   * Who made it: "key:key_…", "operator:alice@laptop"; empty: unknown.
+   * Who made it: "key:key_…", "user:usr_…", "operator:alice@laptop"; empty: unknown.
    *
    * @generated from field: string created_by = 13;
    */

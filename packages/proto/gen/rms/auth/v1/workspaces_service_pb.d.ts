@@ -20,6 +20,14 @@ export declare type CreateWorkspaceRequest = Message<"rms.auth.v1.CreateWorkspac
    * @generated from field: string name = 1;
    */
   name: string;
+
+  /**
+   * The user who becomes its owner; empty: it has no members yet. A person (the context's actor) makes workspaces for
+   * themselves only, and has to own one already: else insufficient_role.
+   *
+   * @generated from field: string owner_user_id = 2;
+   */
+  ownerUserId: string;
 };
 
 /**
@@ -161,7 +169,7 @@ export declare type SetWorkspacePlanResponse = Message<"rms.auth.v1.SetWorkspace
 export declare const SetWorkspacePlanResponseSchema: GenMessage<SetWorkspacePlanResponse>;
 
 /**
- * Accounts. For operators (the rms command, standalone), not for API clients.
+ * Accounts. For operators (the rms command, standalone) and for people, not for API clients.
  *
  * @generated from service rms.auth.v1.WorkspacesService
  */

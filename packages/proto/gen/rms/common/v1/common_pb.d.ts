@@ -79,7 +79,7 @@ export declare type CallContext = Message<"rms.common.v1.CallContext"> & {
   clientAddress: string;
 
   /**
-   * A person who acts: "operator:alice@laptop"; empty: the principal's key acts.
+   * A person who acts: "user:usr_…" at the dashboard, "operator:alice@laptop"; empty: the principal's key acts.
    *
    * @generated from field: string actor = 5;
    */
