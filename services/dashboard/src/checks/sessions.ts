@@ -8,7 +8,6 @@ import type { PageResponse } from '../http/locals.ts';
 import { isSecure } from '../http/own-origin.ts';
 import { Refusal } from '../http/refusal.ts';
 import {
-  expiresAtMs,
   newHalfSession,
   newSession,
   newToken,
@@ -107,16 +106,3 @@ export function createSessions(
 }
 
 type Start = Parameters<typeof newSession>[2];
-
-/** A session as its owner sees it. */
-export function sessionDocument(session: Session, current: Session) {
-  return {
-    id: session.id,
-    current: session.id === current.id,
-    address: session.address,
-    user_agent: session.userAgent,
-    created_at: new Date(session.createdAtMs).toISOString(),
-    last_seen_at: new Date(session.lastSeenAtMs).toISOString(),
-    expires_at: new Date(expiresAtMs(session)).toISOString(),
-  };
-}

@@ -9,7 +9,6 @@ const refusals = {
   sign_in_refused: [401, 'The e-mail address and password do not match.'],
   code_refused: [401, 'The code is not right, or it has been used.'],
   cross_site_request: [403, 'The request did not come from a page of the dashboard. Load the page again.'],
-  role_not_allowed: [403, 'Your role in this workspace does not allow this.'],
 } as const;
 
 export type RefusalCode = keyof typeof refusals;
