@@ -2,6 +2,7 @@
 export interface Running {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
+  readonly dashboardUrl: string;
   readonly dataDir: string;
   readonly postgres: 'embedded' | 'external';
   /** The first start's admin keys. */
@@ -9,13 +10,14 @@ export interface Running {
 }
 
 /** The text that npm start ends with. The commands work when pasted. */
-export function announcement({ liveUrl, sandboxUrl, dataDir, postgres, keys }: Running): string {
+export function announcement({ liveUrl, sandboxUrl, dashboardUrl, dataDir, postgres, keys }: Running): string {
   const lines = [
     '',
     'rms is ready.',
     '',
     `  live      ${liveUrl}`,
     `  sandbox   ${sandboxUrl}`,
+    `  dashboard ${dashboardUrl}`,
     `  API docs  ${liveUrl}/docs`,
     `  data      ${postgres === 'embedded' ? `${dataDir} (embedded PostgreSQL)` : 'in the PostgreSQL of DATABASE_URL'}`,
     '',

@@ -11,7 +11,7 @@ import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const readyLimitMs = 60_000;
 const pollMs = 50;
-const metricsOrder = ['gateway', 'auth', 'resources', 'webhooks'] as const;
+const metricsOrder = ['gateway', 'auth', 'resources', 'webhooks', 'dashboard'] as const;
 
 /**
  * Every service in a process of its own on this machine, on PostgreSQL, Redis and Kafka that are there already. None is
@@ -68,10 +68,21 @@ export function createSeparateServices(
       }
       const liveUrl = localUrl(settings.HOST, settings.PORT);
       await run('gateway', { ...env, ...metricsOf('gateway') }, () => answersReady(liveUrl));
+      const dashboardUrl = localUrl(settings.HOST, settings.DASHBOARD_PORT);
+      await run('dashboard', { ...env, ...metricsOf('dashboard') }, () => answersReady(dashboardUrl));
       dataDir.writeServices(addresses);
       const keys = await bootstrap(addresses.auth, security);
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
-      say(announcement({ liveUrl, sandboxUrl, dataDir: dataDir.path, postgres: 'external', keys }));
+      say(
+        announcement({
+          liveUrl,
+          sandboxUrl,
+          dashboardUrl: settings.DASHBOARD_URL ?? dashboardUrl,
+          dataDir: dataDir.path,
+          postgres: 'external',
+          keys,
+        }),
+      );
     },
     stop() {
       stopping ??= (async () => {

@@ -1,14 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { RmsError } from '@rms/errors';
-import {
-  abortOnClose,
-  checkHead,
-  cameByHttps,
-  parseBody,
-  parseQuery,
-  readJsonBody,
-  sendAnswer,
-} from '@rms/http';
+import { abortOnClose, cameByHttps, checkHead, parseBody, parseQuery, readJsonBody, sendAnswer } from '@rms/http';
 import type { Logger } from '@rms/service';
 import express, { type Request } from 'express';
 import { checkCsrfToken } from './checks/csrf-token.ts';
@@ -20,13 +12,13 @@ import type { DashboardContext } from './context.ts';
 import { logAccess } from './http/access-log.ts';
 import { newLocals, type PageResponse } from './http/locals.ts';
 import { ownOrigin } from './http/own-origin.ts';
-import { Refusal, sendError } from './http/refusal.ts';
 import { setPageHeaders } from './http/page-headers.ts';
+import { Refusal, sendError } from './http/refusal.ts';
+import type { StaticFiles } from './pages/static-files.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import type { Endpoint, OpenCall } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
-import type { StaticFiles } from './pages/static-files.ts';
 
 export interface AppParts extends Pick<DashboardContext, 'backend'> {
   readonly config: DashboardConfig;
@@ -49,7 +41,8 @@ export function createApp(parts: AppParts): RequestListener {
     if (isChange && who) checkCsrfToken(request, who.session);
     const { workspace = '', environment = '' } = request.params as Record<string, string>;
     const isTenant = endpoint.access !== 'open' && endpoint.access !== 'account';
-    const place = isTenant && who ? checkTenant(who.memberships, { workspace, environment }, endpoint.access) : undefined;
+    const place =
+      isTenant && who ? checkTenant(who.memberships, { workspace, environment }, endpoint.access) : undefined;
     const call: OpenCall<unknown, unknown> = {
       query: parseQuery(endpoint.query, request.url),
       body: endpoint.body ? parseBody(endpoint.body, await readJsonBody(request, response)) : undefined,

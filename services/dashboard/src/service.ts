@@ -3,8 +3,8 @@ import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
 import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';
-import { createProbes } from './probes.ts';
 import { readStaticFiles } from './pages/static-files.ts';
+import { createProbes } from './probes.ts';
 
 export interface DashboardService extends Service {
   /** "http://127.0.0.1:8090"; known once the service has started. */

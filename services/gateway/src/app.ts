@@ -1,7 +1,17 @@
-import { abortOnClose, baseUrlOf, checkHead, errorAnswer, parseBody, parseQuery, readJsonBody, sendAnswer, setSecurityHeaders } from '@rms/http';
 import type { RequestListener } from 'node:http';
 import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError, toRmsError } from '@rms/errors';
+import {
+  abortOnClose,
+  baseUrlOf,
+  checkHead,
+  errorAnswer,
+  parseBody,
+  parseQuery,
+  readJsonBody,
+  sendAnswer,
+  setSecurityHeaders,
+} from '@rms/http';
 import type { Logger } from '@rms/service';
 import express, { type Request } from 'express';
 import type { Backend } from './backend/backend.ts';

@@ -1,4 +1,4 @@
-import { listen, type Listener } from '@rms/http';
+import { type Listener, listen } from '@rms/http';
 import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
 import { createBackend } from './backend/backend.ts';

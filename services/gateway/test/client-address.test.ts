@@ -1,5 +1,5 @@
-import { clientAddress, normalizeAddress, parseCidrs } from '@rms/http';
 import type { IncomingMessage } from 'node:http';
+import { clientAddress, normalizeAddress, parseCidrs } from '@rms/http';
 import { readSettings } from '@rms/service';
 import { readGatewayConfig } from '../src/config.ts';
 import { newLocals } from '../src/http/locals.ts';

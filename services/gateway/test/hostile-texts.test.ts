@@ -1,7 +1,16 @@
-import { checkHead, clientAddress, normalizeAddress, parseBody, parseCidrs, parseQuery, readJsonBody, requestIdOf } from '@rms/http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { RmsError } from '@rms/errors';
+import {
+  checkHead,
+  clientAddress,
+  normalizeAddress,
+  parseBody,
+  parseCidrs,
+  parseQuery,
+  readJsonBody,
+  requestIdOf,
+} from '@rms/http';
 import { keyHashOf } from '../src/checks/authenticate.ts';
 import { networkOf } from '../src/checks/failed-authentications.ts';
 import { idempotencyKeyOf } from '../src/checks/idempotency-key.ts';

@@ -1,6 +1,6 @@
-import { securityHeaders } from '@rms/http';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { securityHeaders } from '@rms/http';
 import { waitUntil } from '@rms/testkit';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { parseAnswer, sendBytes } from './support/wire.ts';

@@ -1,7 +1,7 @@
-import { listen, type Listener, readJsonBody } from '@rms/http';
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { type Listener, listen, readJsonBody } from '@rms/http';
 import { createLogger } from '@rms/service';
 import { waitUntil } from '@rms/testkit';
 import { parseAnswer } from './support/wire.ts';

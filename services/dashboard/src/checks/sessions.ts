@@ -7,14 +7,7 @@ import { readCookie, setCookie } from '../http/cookies.ts';
 import type { PageResponse } from '../http/locals.ts';
 import { isSecure } from '../http/own-origin.ts';
 import { Refusal } from '../http/refusal.ts';
-import {
-  newHalfSession,
-  newSession,
-  newToken,
-  type Session,
-  tokenHashOf,
-  touchEveryMs,
-} from '../session/session.ts';
+import { newHalfSession, newSession, newToken, type Session, tokenHashOf, touchEveryMs } from '../session/session.ts';
 import type { SessionStore } from '../session/session-store.ts';
 
 /** Who is signed in, as auth knows them now. */
@@ -95,8 +88,7 @@ export function createSessions(
     },
     begin: (request, response, { id, sessionGeneration }) =>
       put(request, response, (start) => newSession(id, sessionGeneration, start)),
-    beginHalf: (request, response, challenge) =>
-      put(request, response, (start) => newHalfSession(challenge, start)),
+    beginHalf: (request, response, challenge) => put(request, response, (start) => newHalfSession(challenge, start)),
     async end(request, response) {
       const token = tokenOf(request);
       if (token !== undefined) await store.remove(tokenHashOf(token));

@@ -1,6 +1,6 @@
 import { RmsError } from '@rms/errors';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { type Membership, Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { may, type Permission, type Role } from '@rms/roles';
 
 const environments: Readonly<Record<string, Environment>> = {

@@ -1,5 +1,5 @@
-import type { EnvironmentName } from '../checks/tenant.ts';
 import type { Role } from '@rms/roles';
+import type { EnvironmentName } from '../checks/tenant.ts';
 
 /** Who is signed in, and what the pages have to know at once. */
 export interface AccountDocument {

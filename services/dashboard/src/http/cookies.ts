@@ -11,7 +11,13 @@ export interface CookieOptions {
  * neighbouring host can set it (RFC 6265bis).
  */
 export function setCookie(name: string, value: string, { secure, maxAgeSeconds }: CookieOptions): string {
-  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${maxAgeSeconds}`, ...(secure ? ['Secure'] : [])];
+  const attributes = [
+    'Path=/',
+    'HttpOnly',
+    'SameSite=Strict',
+    `Max-Age=${maxAgeSeconds}`,
+    ...(secure ? ['Secure'] : []),
+  ];
   return [`${cookieName(name, secure)}=${value}`, ...attributes].join('; ');
 }
 

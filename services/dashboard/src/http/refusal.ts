@@ -51,7 +51,11 @@ export function sendError(response: ServerResponse, thrown: unknown, requestId: 
   sendAnswer(response, { status, json: JSON.stringify(document), headers });
 }
 
-function describe(thrown: unknown) {
+interface Description extends Omit<ErrorDocument['error'], 'request_id' | 'retry_after_seconds'> {
+  readonly retryAfterSeconds?: number;
+}
+
+function describe(thrown: unknown): Description {
   if (thrown instanceof Refusal)
     return { code: thrown.code, message: thrown.message, status: refusals[thrown.code][0] };
   const { code, kind, message, details, retryAfterSeconds } = toRmsError(thrown);

@@ -51,7 +51,8 @@ export async function readStaticFiles(folder = builtFolder): Promise<StaticFiles
     files.set(url, { type, bodies, isImmutable: url.startsWith('/assets/') });
   }
   const page = files.get('/index.html');
-  if (!page) throw new Error(`the pages of the dashboard are not built: ${folder} has no index.html; run npm run build`);
+  if (!page)
+    throw new Error(`the pages of the dashboard are not built: ${folder} has no index.html; run npm run build`);
   return {
     send(request, response) {
       const { path } = request;

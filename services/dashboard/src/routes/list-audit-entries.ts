@@ -1,5 +1,5 @@
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { z } from 'zod';
 import { timeOf } from '../documents/text.ts';
 import { tenantEndpoint } from './endpoint.ts';

@@ -9,10 +9,7 @@ export const getSecondFactor = accountEndpoint({
   method: 'get',
   path,
   async handle({ backend, who, context, signal }) {
-    const found = await backend.secondFactors.getSecondFactor(
-      { userId: who.user.id },
-      { context, signal: signal() },
-    );
+    const found = await backend.secondFactors.getSecondFactor({ userId: who.user.id }, { context, signal: signal() });
     return { enabled: found.enabled, recovery_codes_left: found.recoveryCodesLeft };
   },
 });

@@ -1,4 +1,4 @@
-import { type SignInResult, SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { SignInOutcome, type SignInResult } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { z } from 'zod';
 import { Refusal } from '../http/refusal.ts';
 import { type OpenCall, openEndpoint } from './endpoint.ts';

@@ -46,10 +46,7 @@ export const listInvitations = tenantEndpoint({
   method: 'get',
   path: '/invitations',
   async handle({ backend, tenant: { workspaceId }, context, signal }) {
-    const { invitations } = await backend.invitations.listInvitations(
-      { workspaceId },
-      { context, signal: signal() },
-    );
+    const { invitations } = await backend.invitations.listInvitations({ workspaceId }, { context, signal: signal() });
     return { data: invitations.map(invitationDocument) };
   },
 });

@@ -1,4 +1,4 @@
-import { type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { RetryPolicySchema, Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { z } from 'zod';

@@ -12,8 +12,7 @@ export function createMemorySessionStore(nowMs: () => number = Date.now): Sessio
     sessions.delete(tokenHash);
     sessions.set(tokenHash, session);
   };
-  const standing = (session: Session | undefined) =>
-    session && expiresAtMs(session) > nowMs() ? session : undefined;
+  const standing = (session: Session | undefined) => (session && expiresAtMs(session) > nowMs() ? session : undefined);
   const ofUser = (userId: string) =>
     [...sessions].filter(([, session]) => session.userId === userId && standing(session)).reverse();
   return {

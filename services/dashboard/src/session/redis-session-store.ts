@@ -58,7 +58,9 @@ export function createRedisSessionStore(redis: ReturnType<typeof openRedis>, log
       ),
     find: (tokenHash) => asked(read(tokenHash)),
     update: (tokenHash, session) =>
-      asked(redis.set(sessionKey(tokenHash), JSON.stringify(session), 'PXAT', expiresAtMs(session), 'XX').then(() => {})),
+      asked(
+        redis.set(sessionKey(tokenHash), JSON.stringify(session), 'PXAT', expiresAtMs(session), 'XX').then(() => {}),
+      ),
     remove: (tokenHash) => asked(redis.del(sessionKey(tokenHash)).then(() => {})),
     listOf: (userId) => asked(ofUser(userId).then((found) => found.map(([, session]) => session))),
     removeOf: (userId, sessionId) =>

@@ -1,7 +1,7 @@
-import { type CidrList, parseCidrs } from '@rms/http';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
+import { type CidrList, parseCidrs } from '@rms/http';
 import type { Limits } from '@rms/limiter';
 import {
   type KeysService,

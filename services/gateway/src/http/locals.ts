@@ -1,5 +1,5 @@
-import { type CidrList, type ClientAddress, clientAddress, requestIdOf } from '@rms/http';
 import type { IncomingMessage } from 'node:http';
+import { type CidrList, type ClientAddress, clientAddress, requestIdOf } from '@rms/http';
 import type { Response } from 'express';
 
 /** What is known of a request while it is served. */

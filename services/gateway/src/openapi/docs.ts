@@ -1,7 +1,7 @@
-import { sendAnswer } from '@rms/http';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { sendAnswer } from '@rms/http';
 import type { Express } from 'express';
 import { mountOpen } from '../routes/mount.ts';
 import { openApiDocument } from './document.ts';

@@ -1,6 +1,6 @@
-import type { Answer } from '@rms/http';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { KeyEnvironment } from '@rms/api-key';
+import type { Answer } from '@rms/http';
 import type { CallContextSchema, Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { ZodType } from 'zod';
 import type { Backend } from '../backend/backend.ts';
