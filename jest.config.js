@@ -23,6 +23,7 @@ const projects = {
   standalone: 'standalone',
   api: 'test/api',
   faults: 'test/faults',
+  observability: 'test/observability',
 };
 
 /** @type {import('jest').Config} */

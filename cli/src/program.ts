@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { auditCommand } from './commands/audit.ts';
+import { certificatesRemoveCommand, certificatesRenewCommand } from './commands/certificates.ts';
 import { configCommand } from './commands/config.ts';
 import { deliveriesListCommand } from './commands/deliveries-list.ts';
 import { deliveriesRedeliverCommand } from './commands/deliveries-redeliver.ts';
@@ -68,6 +69,7 @@ export function createProgram(): Command {
   group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand, workspacesPlanCommand]);
   group(program, 'plans', 'limits under a name', [plansSetCommand, plansListCommand]);
   group(program, 'secrets', 'what is encrypted at rest', [secretsRotateCommand]);
+  group(program, 'certificates', 'mutual TLS between services', [certificatesRenewCommand, certificatesRemoveCommand]);
   for (const make of [listenCommand, traceCommand, auditCommand, migrateCommand, configCommand])
     program.addCommand(withJson(program, make()));
   return program;

@@ -14,7 +14,8 @@ describe('rms workspaces, and which one a command is about', () => {
 
   test('none: says how to make one; one: it is that; several: lists them, and takes --workspace', async () => {
     expect(oneLine(await services.rms('keys', 'list'))).toContain('rms workspaces create');
-    const first = await services.json('workspaces', 'create', '--name', 'first');
+    const first = await services.json('workspaces', 'create', '--name', 'first', '--if-none');
+    expect(await services.json('workspaces', 'create', '--name', 'other', '--if-none')).toEqual(first);
     expect(first).toEqual({ id: expect.stringMatching(/^ws_/), name: 'first', created_at: expect.any(String) });
     expect(await services.json('keys', 'list')).toEqual({ data: [] });
 

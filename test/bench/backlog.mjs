@@ -2,14 +2,16 @@ import { migrations as audit } from '@rms/audit';
 import { startPostgres, testDatabase } from '@rms/testkit';
 import { migrations } from '@rms/webhooks/migrations';
 import pg from 'pg';
+import { readBacklog } from '../../services/webhooks/dist/delivery/backlog-queries.js';
 import { leaseDue } from '../../services/webhooks/dist/delivery/lease-queries.js';
 import { quantile } from './processes.mjs';
 
 const atOnce = 200;
+const nothingKnown = { circuitOpen: [], throttled: [], unsignable: [] };
 
 /**
  * What it costs to claim up to 200 due deliveries of a backlog, by its size and by how many webhooks it belongs to. Claims
- * are rolled back, so that each finds the same backlog.
+ * are rolled back, so that each finds the same backlog. Beside that, what a look at it for metrics costs.
  */
 export async function run({ quick }) {
   const rounds = quick ? 30 : 100;
@@ -29,25 +31,28 @@ export async function run({ quick }) {
       const client = new pg.Client({ connectionString: database.url });
       await client.connect();
       // A webhook gets a quarter of a claim at most.
-      open[name] = { client, database, claimed: webhooks < 4 ? atOnce / 4 : atOnce, times: [] };
+      open[name] = { client, database, claimed: webhooks < 4 ? atOnce / 4 : atOnce, times: [], looks: [] };
       await fill(client, webhooks, deliveries);
     }
     for (let round = -10; round < rounds; round++) {
-      for (const { client, claimed, times } of Object.values(open)) {
-        await client.query('begin');
-        const startedAtMs = performance.now();
-        const { jobs } = await leaseDue(client, { limit: atOnce, after: '', places: {}, fullWorkspaces: [] });
-        const tookMs = performance.now() - startedAtMs;
-        await client.query('rollback');
+      for (const { client, claimed, times, looks } of Object.values(open)) {
+        let jobs;
+        const tookMs = await timeOf(client, async () => {
+          ({ jobs } = await leaseDue(client, { limit: atOnce, after: '', places: {}, fullWorkspaces: [] }));
+        });
         if (jobs.length !== claimed) throw new Error(`${jobs.length} instead of ${claimed} were claimed`);
         if (round >= 0) times.push(tookMs);
+        const lookMs = await timeOf(client, () => readBacklog(client, nothingKnown));
+        if (round >= 0) looks.push(lookMs);
       }
     }
-    const rows = Object.entries(open).map(([backlog, { claimed, times }]) => ({
+    const rows = Object.entries(open).map(([backlog, { claimed, times, looks }]) => ({
       backlog,
       claimed,
       'p50 ms': quantile(times, 0.5),
       'p99 ms': quantile(times, 0.99),
+      'look, p50 ms': quantile(looks, 0.5),
+      'look, p99 ms': quantile(looks, 0.99),
     }));
     const goals = [];
     for (let i = 0; i < rows.length; i += 2) {
@@ -66,6 +71,16 @@ export async function run({ quick }) {
     }
     await postgres.stop();
   }
+}
+
+/** How long work takes in a transaction that is rolled back, in milliseconds. */
+async function timeOf(client, work) {
+  await client.query('begin');
+  const startedAtMs = performance.now();
+  await work();
+  const tookMs = performance.now() - startedAtMs;
+  await client.query('rollback');
+  return tookMs;
 }
 
 /** Due deliveries of so many webhooks, each with an event of its own. */

@@ -41,6 +41,13 @@ export interface Topic {
   readonly replication?: number;
 }
 
+/** How far a group is behind in one partition. */
+export interface PartitionLag {
+  readonly partition: number;
+  /** Records that are in the partition and that the group has not handled, as far as its position says. */
+  readonly records: number;
+}
+
 /** A durable or in-process log of partitions. Kafka and the in-process bus implement it; one conformance suite holds both. */
 export interface EventBus {
   /**
@@ -55,6 +62,11 @@ export interface EventBus {
   publish(batch: PublishBatch, signal: AbortSignal): Promise<void>;
   /** Consumes until the signal aborts; resolves when the batch under way is finished. Throws if it cannot go on. */
   consume(subscription: Subscription, signal: AbortSignal): Promise<void>;
+  /**
+   * How far a group is behind, for each partition; empty if nothing can be left behind, as where publish() waits for the
+   * handling. Rejects if the bus cannot be asked.
+   */
+  lag(topic: string, group: string): Promise<readonly PartitionLag[]>;
   /** Whether the bus can be reached right now. */
   healthy(): Promise<boolean>;
   stop(): Promise<void>;

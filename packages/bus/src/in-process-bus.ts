@@ -129,6 +129,7 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
       group.consumer = undefined;
       await Promise.allSettled(consumer.busy.values());
     },
+    lag: async () => [],
     healthy: async () => !stopped.signal.aborted,
     async stop() {
       stopped.abort(new Error('the bus is stopped'));

@@ -4,6 +4,7 @@ import { untilAborted } from './abort.ts';
 import type { EventBus, Topic } from './event-bus.ts';
 import { createKafkaClient, type KafkaBusOptions } from './kafka-client.ts';
 import { consumeFromKafka } from './kafka-consumer.ts';
+import { readLag } from './kafka-lag.ts';
 import { createKafkaPublish } from './kafka-producer.ts';
 import { ensureTopics } from './kafka-topics.ts';
 
@@ -13,6 +14,7 @@ export type { KafkaBusOptions } from './kafka-client.ts';
 const startPatienceMs = 5_000;
 const startRetryMs = 1_000;
 const healthTimeoutMs = 2_000;
+const lagTimeoutMs = 2_000;
 
 /** The bus on Kafka, through kafkajs under the rules of docs/adr/0004. */
 export function createKafkaBus(options: KafkaBusOptions): EventBus {
@@ -75,6 +77,10 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
         throw error;
       }
       await consumeFromKafka(kafka, subscription, signal, log);
+    },
+    async lag(topic, group) {
+      await isReady(AbortSignal.timeout(lagTimeoutMs));
+      return readLag(admin, topic, group);
     },
     async healthy() {
       // One question at a time, however often it is asked.

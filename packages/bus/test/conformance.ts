@@ -167,6 +167,27 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       await waitUntil(() => joined === 1, { what: 'the consumer to join' });
     });
 
+    test('a group lags behind by what it has not handled, and by nothing once it has', async () => {
+      let release = () => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const seen: ConsumedRecord[] = [];
+      consume(async (records) => {
+        await held;
+        seen.push(...records);
+      });
+      const lag = async () => (await bus.lag(topic, group)).reduce((sum, { records }) => sum + records, 0);
+      const published = [publish(0, 'a', 'b'), publish(1, 'c')];
+      // The bus inside the process keeps nothing: whoever publishes waits.
+      const behind = name === 'Kafka' ? 3 : 0;
+      await waitUntil(async () => (await lag()) === behind, { what: 'the lag' });
+      release();
+      await Promise.all(published);
+      await waitUntil(() => seen.length === 3, { what: 'all records' });
+      await waitUntil(async () => (await lag()) === 0, { what: 'no more lag' });
+    });
+
     test('it is healthy while it runs', async () => {
       expect(await bus.healthy()).toBe(true);
     });

@@ -15,6 +15,8 @@ export interface ConnectionLimits {
 export interface Connections {
   /** The answer to the latest request of a connection. */
   answering(socket: Duplex): ServerResponse | undefined;
+  /** How many are open. */
+  count(): number;
 }
 
 interface Connection {
@@ -60,7 +62,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, log: 
     }
   }, limits.sweepMs).unref();
   server.once('close', () => clearInterval(sweep));
-  return { answering: (socket) => open.get(socket)?.latest };
+  return { answering: (socket) => open.get(socket)?.latest, count: () => open.size };
 }
 
 /** At once for the first, then at most a line every ten seconds. */

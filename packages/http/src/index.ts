@@ -4,7 +4,7 @@ export { readJsonBody } from './body.ts';
 export { checkHead } from './check-head.ts';
 export { type CidrList, normalizeAddress, parseCidrs } from './cidr-list.ts';
 export { type ClientAddress, clientAddress } from './client-address.ts';
-export { type Listener, listen } from './listener.ts';
+export { type ConnectionRefusal, type Listener, listen } from './listener.ts';
 export { requestIdOf } from './request-id.ts';
 export { type Answer, errorAnswer, sendAnswer } from './respond.ts';
 export { securityHeaders, setSecurityHeaders } from './security-headers.ts';

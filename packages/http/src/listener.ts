@@ -5,10 +5,15 @@ import type { Logger } from '@rms/service';
 import { limitConnections } from './connections.ts';
 import { refuseMalformed } from './malformed.ts';
 
+/** Why a connection or what came on it never became a request. */
+export type ConnectionRefusal = 'malformed' | 'too_many_connections';
+
 /** An HTTP server of ours. */
 export interface Listener {
   /** "http://127.0.0.1:8080", with the port that was bound. */
   readonly address: string;
+  /** Connections that are open. */
+  connections(): number;
   /** Takes no more connections, waits for the requests under way, at most so long. */
   stop(graceMs: number): Promise<void>;
 }
@@ -19,6 +24,8 @@ export interface ListenOptions {
   readonly handle: RequestListener;
   readonly maxConnections: number;
   readonly log: Logger;
+  /** Told of what never becomes a request. */
+  readonly onRefused: (reason: ConnectionRefusal) => void;
   readonly times?: Partial<Times>;
 }
 
@@ -48,7 +55,8 @@ const maxHeaderBytes = 16 * 1024;
 const closeIdleEveryMs = 50;
 
 /** Listens. Rejects with EADDRINUSE and the like if it can't. */
-export async function listen({ host, port, handle, maxConnections, log, times }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { host, port, handle, maxConnections, log, onRefused, times } = options;
   const { headersMs, requestMs, unreadMs, idleMs, checkEveryMs } = { ...defaultTimes, ...times };
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
@@ -66,12 +74,17 @@ export async function listen({ host, port, handle, maxConnections, log, times }:
   // "Expect: 100-continue" is answered when the body is wanted; other expectations are not ours to meet.
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
-  refuseMalformed(server, connections);
+  refuseMalformed(server, connections, () => onRefused('malformed'));
+  server.on('drop', () => onRefused('too_many_connections'));
   server.listen(port, host);
   await once(server, 'listening');
   const bound = server.address() as AddressInfo;
   const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return { address: `http://${name}:${bound.port}`, stop: (graceMs) => stop(server, graceMs) };
+  return {
+    address: `http://${name}:${bound.port}`,
+    connections: connections.count,
+    stop: (graceMs) => stop(server, graceMs),
+  };
 }
 
 async function stop(server: Server, graceMs: number): Promise<void> {

@@ -14,7 +14,11 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** Answers what Node's parser refuses, and so never becomes a request, in the form of every other error. */
-export function refuseMalformed(server: Server, connections: Pick<Connections, 'answering'>): void {
+export function refuseMalformed(
+  server: Server,
+  connections: Pick<Connections, 'answering'>,
+  onRefused: () => void,
+): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answering = connections.answering(socket);
     // The client has gone, or reads another answer already.
@@ -27,6 +31,7 @@ export function refuseMalformed(server: Server, connections: Pick<Connections, '
       socket.end(() => socket.destroy());
       return;
     }
+    onRefused();
     const code = codes[error.code ?? ''] ?? 'invalid_request';
     const details = code === 'invalid_request' ? [{ field: 'request', message: 'is not well-formed HTTP/1.1' }] : [];
     const requestId = answering?.writableFinished ? undefined : answering?.getHeader('X-Request-ID');
@@ -34,6 +39,7 @@ export function refuseMalformed(server: Server, connections: Pick<Connections, '
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => {});
+    onRefused();
     refuse(socket, new RmsError('method_not_allowed'));
   });
 }

@@ -3,6 +3,7 @@ import type { Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger } from '@rms/service';
 import type { Bell } from './bell.ts';
+import type { RelayMetrics } from './relay-metrics.ts';
 import { batchLimits, deletePublished, type PendingEvent } from './relay-queries.ts';
 
 const retryMs = 200;
@@ -13,6 +14,7 @@ interface PublisherParts {
   readonly topic: string;
   readonly partitions: number;
   readonly log: Logger;
+  readonly metrics: Pick<RelayMetrics, 'published' | 'failed'>;
   /** Rung when a partition is free again. */
   readonly bell: Bell;
   /** Partitions to read again. */
@@ -20,7 +22,7 @@ interface PublisherParts {
 }
 
 /** Publishes one batch of each partition at a time, side by side, and deletes what is acknowledged. */
-export function createPublisher({ pool, bus, topic, partitions, log, bell, due }: PublisherParts) {
+export function createPublisher({ pool, bus, topic, partitions, log, metrics, bell, due }: PublisherParts) {
   const busy = new Map<number, Promise<void>>();
   const cut = new AbortController();
   // Batches that are acknowledged at about the same time are deleted by one statement.
@@ -34,12 +36,15 @@ export function createPublisher({ pool, bus, topic, partitions, log, bell, due }
 
   const publishOne = async (partition: number, events: readonly PendingEvent[]) => {
     let more = true;
+    const readAtMs = performance.now();
     try {
       await bus.publish({ topic, partition, records: events.map(toRecord) }, cut.signal);
+      metrics.published(events, performance.now() - readAtMs);
       await forget(events);
       more = isFull(events);
     } catch (err) {
       if (cut.signal.aborted) return;
+      metrics.failed();
       log.warn({ err, partition, events: events.length }, 'events were not published; they will be tried again');
       await abortableDelay(retryMs, cut.signal);
     } finally {

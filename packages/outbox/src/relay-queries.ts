@@ -14,6 +14,8 @@ export interface PendingEvent {
   readonly request_id: string;
   readonly traceparent: string;
   readonly payload: Buffer;
+  /** How long it had been waiting when it was read, in seconds. */
+  readonly waited_seconds: number;
 }
 
 /**
@@ -45,7 +47,7 @@ export async function readPending(
     name: 'outbox-read',
     text: `
       select event.id, workspace_id, environment, event.partition, event_id, event_type, record_key, request_id,
-             traceparent, payload
+             traceparent, payload, extract(epoch from clock_timestamp() - created_at)::float8 as waited_seconds
         from unnest($1::integer[]) as wanted (partition)
        cross join lateral (
                select oldest.*, sum(octet_length(payload)) over (order by id) - octet_length(payload) as bytes_before
@@ -80,6 +82,27 @@ export async function oldestAgeSeconds(db: Queryable, partitions: number): Promi
     [partitions],
   );
   return Math.max(0, rows[0]?.age ?? 0);
+}
+
+/** Pages that {@link countWaiting} reads at most; an outbox of 2 MiB is counted whole. */
+const pagesCounted = 256;
+
+/**
+ * How many rows there are: exact in a small table; in a large one an estimate from a random sample of its pages, which
+ * costs the same however many rows there are.
+ */
+export async function countWaiting(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ part: number }>(
+    `select least(1, $1 * current_setting('block_size')::float8
+                     / greatest(1, pg_relation_size('outbox.events'))) as part`,
+    [pagesCounted],
+  );
+  const part = rows[0]?.part ?? 1;
+  const { rows: counts } = await db.query<{ count: number }>(
+    'select count(*)::float8 as count from outbox.events tablesample system ($1)',
+    [part * 100],
+  );
+  return Math.round((counts[0]?.count ?? 0) / part);
 }
 
 /** Tells the relays of other processes which partitions have new events. */

@@ -1,11 +1,12 @@
 import type { EventBus } from '@rms/bus';
 import type { Pool, PoolClient } from '@rms/db';
 import { coalesce } from '@rms/rpc';
-import type { Logger, Worker, WorkerHealth } from '@rms/service';
+import type { Logger, Metrics, Worker, WorkerHealth } from '@rms/service';
 import { createBell } from './bell.ts';
 import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
 import { balanceClaims } from './partition-claims.ts';
 import { createPublisher } from './publish-partition.ts';
+import { createRelayMetrics } from './relay-metrics.ts';
 import { notifyRelays, oldestAgeSeconds, readPending, walkIndexOnly } from './relay-queries.ts';
 
 export interface RelayOptions {
@@ -16,6 +17,8 @@ export interface RelayOptions {
   /** How many partitions the topic has. */
   readonly partitions: number;
   readonly log: Logger;
+  /** Get what the relay does, and what waits for it. */
+  readonly metrics: Metrics;
   /** How often to look without being woken. */
   readonly pollMs?: number;
   /** How often to look whether other relays have come or gone. */
@@ -56,6 +59,7 @@ const drainMs = 5_000;
 export function createRelay(options: RelayOptions): Relay {
   const { pool, partitions, log, pollMs = 1_000, balanceMs = 2_000 } = options;
   const owned = new Set<number>();
+  const metrics = createRelayMetrics(options.metrics, { pool, partitions, owned });
   const due = new Set<number>();
   const bell = createBell();
   const wake = (touched: Iterable<number>) => {
@@ -102,7 +106,7 @@ export function createRelay(options: RelayOptions): Relay {
     await connection.query(`listen ${channel}`);
     await joinRelays(connection);
     await walkIndexOnly(connection);
-    const publisher = createPublisher({ ...options, bell, due });
+    const publisher = createPublisher({ ...options, metrics, bell, due });
     broken.addEventListener('abort', () => publisher.abort(broken.reason), { once: true });
 
     try {

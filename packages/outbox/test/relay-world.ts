@@ -8,7 +8,7 @@ import {
   type Relay,
   type RelayOptions,
 } from '@rms/outbox';
-import { createLogger } from '@rms/service';
+import { createLogger, createMetrics } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 
 export const partitions = 4;
@@ -50,7 +50,16 @@ export async function createRelayWorld({ bus = createInProcessBus(), topic = 't'
     startRelay(options = {}) {
       const abort = new AbortController();
       const relay = createRelay({
-        ...{ pool: database.pool, bus, topic, partitions, log, pollMs: 1e6, balanceMs: 1e6 },
+        ...{
+          pool: database.pool,
+          bus,
+          topic,
+          partitions,
+          log,
+          pollMs: 1e6,
+          balanceMs: 1e6,
+          metrics: createMetrics('outbox'),
+        },
         ...options,
       });
       const ended = relay.run(abort.signal);

@@ -1,8 +1,9 @@
 import type { EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { appendEvents } from '@rms/outbox';
+import { createMetrics } from '@rms/service';
 import { waitUntil } from '@rms/testkit';
-import { deletePublished, readPending } from '../src/relay-queries.ts';
+import { countWaiting, deletePublished, readPending } from '../src/relay-queries.ts';
 import { createRelayWorld, event, firstSeen, keys, log, partitions, type RelayWorld } from './relay-world.ts';
 
 let world: RelayWorld;
@@ -193,6 +194,33 @@ test('the age of the oldest waiting event is known', async () => {
   await world.append([event('res_1', 0)]);
   await world.database.pool.query(`update outbox.events set created_at = now() - interval '1 minute'`);
   expect(await relay.lagSeconds()).toBeGreaterThanOrEqual(60);
+});
+
+test('what waits is counted, and shown with what was published', async () => {
+  const metrics = createMetrics('outbox');
+  const { relay, stop } = world.startRelay({ metrics });
+  await waitUntil(() => ownsAll(relay), { what: 'the partitions' });
+  await world.append(upTo(3).map((n) => event('res_1', n)));
+  relay.committed(upTo(partitions));
+  await drained();
+  await stop();
+  await world.append(upTo(5).map((n) => event('res_2', n)));
+  const text = await metrics.metrics();
+  expect(text).toMatch(/rms_outbox_events\{[^}]*\} 5\n/);
+  expect(text).toMatch(/rms_outbox_oldest_seconds\{[^}]*\} 0\.\d+/);
+  expect(text).toMatch(/rms_outbox_published_total\{[^}]*\} 3\n/);
+  expect(text).toMatch(/rms_outbox_relay_lag_seconds_count\{[^}]*\} [1-3]\n/);
+});
+
+test('a long outbox is counted from a sample', async () => {
+  await world.database.pool.query(
+    `insert into outbox.events (workspace_id, environment, partition, event_id, event_type, record_key, request_id,
+                                traceparent, payload)
+     select 'ws_1', 'live', 0, n, '', '', '', '', repeat('x', 500)::bytea from generate_series(1, 30000) as n`,
+  );
+  const count = await countWaiting(world.database.pool);
+  expect(count).toBeGreaterThan(24_000);
+  expect(count).toBeLessThan(36_000);
 });
 
 test('a backlog that the statistics know nothing of is read and deleted without reading all of it again and again', async () => {

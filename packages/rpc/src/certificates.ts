@@ -18,6 +18,13 @@ interface Loaded {
 }
 
 type Provider = experimental.CertificateProvider;
+
+/** What is in the files, for grpc-js, and when the certificate ends. */
+export interface WatchedCertificates extends Provider {
+  /** In milliseconds since 1970. */
+  endMs(): number;
+}
+
 type CaListener = Parameters<Provider['addCaCertificateListener']>[0];
 type IdentityListener = Parameters<Provider['addIdentityCertificateListener']>[0];
 
@@ -32,7 +39,7 @@ export function watchCertificates(
   files: CertificateFiles,
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void },
   refreshMs = refreshEveryMs,
-): Provider {
+): WatchedCertificates {
   let loaded = load(files);
   let failing = false;
   let timer: NodeJS.Timeout | undefined;
@@ -67,6 +74,7 @@ export function watchCertificates(
   };
   // In the next turn, as grpc-js expects: it takes up what is told once it is done with adding.
   return {
+    endMs: () => Date.parse(new X509Certificate(loaded.cert).validTo),
     addCaCertificateListener(listener) {
       caListeners.add(listener);
       watch();

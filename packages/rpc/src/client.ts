@@ -10,6 +10,7 @@ import {
 import { RmsError } from '@rms/errors';
 import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
 import { contextToMetadata } from './call-context.ts';
+import type { EndedCall } from './call-metrics.ts';
 import { fromServiceError } from './error-mapping.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
@@ -46,6 +47,8 @@ export interface ClientOptions {
   readonly security?: RpcSecurity;
   /** The context of calls that bring none. */
   readonly context?: MessageInitShape<typeof CallContextSchema>;
+  /** Told of each call that is over. */
+  readonly onCall?: ((call: EndedCall) => void) | undefined;
 }
 
 const channelOptions: ChannelOptions = {
@@ -71,7 +74,8 @@ type RawStream = (request: unknown, metadata: Metadata, options: { deadline: num
 
 /** Makes a client of one service. It connects at the first call and reconnects by itself. */
 export function createClient<S extends AnyService>(service: S, options: ClientOptions): RpcClient<S> {
-  const { target, timeoutMs, security = loopbackOnly } = options;
+  const { target, timeoutMs, security = loopbackOnly, onCall } = options;
+  const methodNames = new Map(service.methods.map((one) => [one.localName, `${service.typeName}/${one.name}`]));
   const credentials = security.channelCredentials(target);
   const Constructor = makeGenericClientConstructor(toServiceDefinition(service), service.typeName);
   const raw = new Constructor(target, credentials, channelOptions) as unknown as Client & Record<string, unknown>;
@@ -80,6 +84,11 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
     if (closed) throw new RmsError('service_unavailable', { cause: new Error('the client is closed') });
     return (raw[name] as RawUnary).bind(raw) as T;
   };
+  const ended = (name: string, error: unknown, startedAtMs: number) => {
+    if (!onCall) return;
+    const code = error ? fromServiceError(error).code : 'ok';
+    onCall({ method: methodNames.get(name) ?? name, code, durationMs: performance.now() - startedAtMs });
+  };
   const deadlineOf = (call: CallOptions) => ({ deadline: Date.now() + (call.timeoutMs ?? timeoutMs) });
 
   const unary =
@@ -87,6 +96,7 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
     (request: unknown, call: CallOptions = {}) =>
       new Promise<unknown>((resolve, reject) => {
         let unlink = () => {};
+        const startedAtMs = performance.now();
         try {
           const method = methodOf<RawUnary>(name);
           const grpcCall = method(
@@ -95,12 +105,14 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
             deadlineOf(call),
             (error, response) => {
               unlink();
+              ended(name, error, startedAtMs);
               if (error) reject(fromServiceError(error));
               else resolve(response);
             },
           );
           unlink = cancelOnAbort(grpcCall, call.signal);
         } catch (error) {
+          ended(name, error, startedAtMs);
           reject(fromServiceError(error));
         }
       });
@@ -109,6 +121,8 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
     async function* (request: unknown, call: CallOptions = {}) {
       let stream: ClientReadableStream<unknown> | undefined;
       let unlink = () => {};
+      let failure: unknown;
+      const startedAtMs = performance.now();
       try {
         const method = methodOf<RawStream>(name);
         stream = method(request, contextToMetadata(call.context ?? options.context), deadlineOf(call));
@@ -117,8 +131,10 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
         unlink = cancelOnAbort(stream, call.signal);
         yield* stream;
       } catch (error) {
+        failure = error;
         throw fromServiceError(error);
       } finally {
+        ended(name, failure, startedAtMs);
         unlink();
         stream?.cancel(); // a reader that stops early ends the call
       }

@@ -6,13 +6,18 @@ import {
   type Service,
   type Supervisor,
   serveMetrics,
+  starting,
+  stopping as stoppingState,
   superviseWorkers,
+  traceIdOf,
   type Worker,
 } from '@rms/service';
+import { countServerCalls, type EndedCall } from './call-metrics.ts';
 import type { Callers } from './callers.ts';
 import type { RpcSecurity } from './security.ts';
 import { type RpcServer, serve } from './serve.ts';
-import type { RpcService } from './server-adapter.ts';
+import type { RpcContext, RpcService } from './server-adapter.ts';
+import { showCertificate, showState } from './service-gauges.ts';
 
 /** A service that answers gRPC. */
 export interface GrpcService extends Service {
@@ -34,8 +39,8 @@ export interface GrpcServiceOptions {
   readonly callers: Callers;
   readonly services: readonly RpcService[];
   readonly workers: readonly Worker[];
-  /** Resolves if the service can do its work now; asked once a second, and health says what it answered. */
-  ready(): Promise<void>;
+  /** Each resolves if the service can do that part of its work now; asked in turn once a second, health says the outcome. */
+  readonly checks: Readonly<Record<string, () => void | Promise<void>>>;
   /** Opens connections before anything is served. */
   open(): Promise<void>;
   /** Lets go of what the context holds, after the last call and worker have ended. */
@@ -52,32 +57,45 @@ const probeTimeoutMs = 2_000;
  *   stop:  not serving → calls under way end → workers drain → close
  */
 export function createGrpcService(options: GrpcServiceOptions): GrpcService {
-  const { name, host, port, log, security, callers, services, workers, ready, open, close } = options;
+  const { name, host, port, log, security, callers, services, workers, checks, open, close } = options;
   let server: RpcServer | undefined;
   let supervisor: Supervisor | undefined;
   let metricsServer: MetricsServer | undefined;
   let probing: NodeJS.Timeout | undefined;
   let stopping: Promise<void> | undefined;
   let healthy: boolean | undefined;
+  let failing: readonly string[] = starting.failing;
 
   const probe = async () => {
-    let reason: unknown;
-    try {
-      await withTimeout(ready(), probeTimeoutMs);
-      const failing = supervisor?.failing() ?? [];
-      if (failing.length > 0) reason = new Error(`not doing their work: ${failing.join(', ')}`);
-    } catch (error) {
-      reason = error;
-    }
+    const failure = (await firstFailure(checks)) ?? idleWorkers(supervisor?.failing() ?? []);
     if (stopping) return;
+    failing = failure?.names ?? [];
     const before = healthy;
-    healthy = reason === undefined;
+    healthy = failure === undefined;
     if (healthy !== before) {
       if (healthy) log.info('ready');
-      else log.error({ err: reason }, 'not ready');
+      else log.error({ err: failure?.reason }, 'not ready');
     }
     server?.health.set(healthy);
     probing = setTimeout(() => void probe(), probeEveryMs);
+  };
+
+  const count = countServerCalls(options.metrics);
+  showCertificate(options.metrics, security);
+  showState(options.metrics, {
+    ready: () => healthy === true && !stopping,
+    workers: workers.map((worker) => worker.name),
+    failing: () => supervisor?.failing() ?? [],
+  });
+  const onCall = (call: EndedCall, { requestId, traceparent, peer }: RpcContext) => {
+    count(call);
+    if (!log.isLevelEnabled('debug')) return;
+    const { method, code, durationMs } = call;
+    const traceId = traceIdOf(traceparent);
+    log.debug(
+      { request_id: requestId, trace_id: traceId, method, code, duration_ms: rounded(durationMs), peer },
+      'call',
+    );
   };
 
   const stop = async () => {
@@ -88,6 +106,11 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
     await close();
   };
 
+  const state = () => {
+    if (stopping) return stoppingState;
+    return { ready: healthy === true, takesCalls: healthy !== undefined, failing };
+  };
+
   return {
     name,
     get address() {
@@ -95,9 +118,10 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
       return server.address;
     },
     async start() {
-      if (options.metricsAddress) metricsServer = await serveMetrics(options.metricsAddress, [options.metrics]);
+      const { metricsAddress, metrics } = options;
+      if (metricsAddress) metricsServer = await serveMetrics(metricsAddress, [metrics], state);
       await open();
-      server = await serve({ host, port, services, log, security, callers });
+      server = await serve({ host, port, services, log, security, callers, onCall });
       log.info({ address: server.address }, 'serving');
       supervisor = superviseWorkers(workers, log);
       await probe();
@@ -107,6 +131,32 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
       return stopping;
     },
   };
+}
+
+function rounded(durationMs: number): number {
+  return Math.round(durationMs * 100) / 100;
+}
+
+/** What fails, by name, and why. */
+interface Failure {
+  readonly names: readonly string[];
+  readonly reason: unknown;
+}
+
+async function firstFailure(checks: GrpcServiceOptions['checks']): Promise<Failure | undefined> {
+  for (const [name, check] of Object.entries(checks)) {
+    try {
+      await withTimeout(Promise.resolve(check()), probeTimeoutMs);
+    } catch (reason) {
+      return { names: [name], reason };
+    }
+  }
+  return undefined;
+}
+
+function idleWorkers(names: readonly string[]): Failure | undefined {
+  if (names.length === 0) return undefined;
+  return { names, reason: new Error(`not doing their work: ${names.join(', ')}`) };
 }
 
 function withTimeout(work: Promise<void>, timeoutMs: number): Promise<void> {

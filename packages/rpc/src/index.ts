@@ -1,4 +1,5 @@
 export type { CallContext, Environment, Principal, Scope } from './call-context.ts';
+export { countClientCalls, type EndedCall } from './call-metrics.ts';
 export type { Callers } from './callers.ts';
 export { type CallOptions, type ClientOptions, createClient, type RpcClient } from './client.ts';
 export { type CoalesceOptions, coalesce } from './coalesce.ts';
@@ -8,3 +9,4 @@ export { HealthState } from './health.ts';
 export { createRpcSecurity, loopbackOnly, type RpcSecurity } from './security.ts';
 export { type RpcServer, type ServeOptions, serve } from './serve.ts';
 export { type Handlers, type RpcContext, rpcService } from './server-adapter.ts';
+export { showCertificate } from './service-gauges.ts';

@@ -15,6 +15,8 @@ export interface RpcSecurity {
   serverCredentials(host: string): ServerCredentials;
   /** For a client of that target. Throws {@link SettingsError} if it may not be called so. */
   channelCredentials(target: string): ChannelCredentials;
+  /** When the certificate ends, in milliseconds since 1970; undefined: there is none. */
+  readonly certificateEndMs?: () => number;
 }
 
 interface SecurityLog {
@@ -54,6 +56,7 @@ function mutualTls(files: CertificateFiles, log: SecurityLog, refreshMs?: number
   const provider = watchCertificates(files, log, refreshMs);
   return {
     mutualTls: true,
+    certificateEndMs: provider.endMs,
     serverCredentials: () => experimental.createCertificateProviderServerCredentials(provider, provider, true),
     channelCredentials: () => experimental.createCertificateProviderChannelCredentials(provider, provider),
   };

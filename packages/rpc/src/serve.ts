@@ -1,5 +1,6 @@
 import { logVerbosity, Server, type ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { toRmsError } from '@rms/errors';
+import type { EndedCall } from './call-metrics.ts';
 import { CallerRefused, type Callers, createCallerCheck } from './callers.ts';
 import { HealthState } from './health.ts';
 import { reflectionService } from './reflection.ts';
@@ -16,6 +17,8 @@ export interface ServeOptions {
     error(fields: object, message: string): void;
     warn(fields: object, message: string): void;
   };
+  /** Told of each call that is over, with its context. */
+  readonly onCall?: ((call: EndedCall, context: RpcContext) => void) | undefined;
   /** Default: plaintext, on loopback only. */
   readonly security?: RpcSecurity;
   /** Who may call what; without mutual TLS callers have no names, and all may call. */
@@ -35,7 +38,7 @@ const maxConnectionAgeMs = 5 * 60_000;
 
 /** Serves services with health and reflection on one port. Rejects with EADDRINUSE and the like if it can't bind. */
 export async function serve(options: ServeOptions): Promise<RpcServer> {
-  const { host, port, services, log, security = loopbackOnly, callers = {} } = options;
+  const { host, port, services, log, security = loopbackOnly, callers = {}, onCall } = options;
   const credentials = security.serverCredentials(host);
   const checkCaller = security.mutualTls ? createCallerCheck(callers) : undefined;
   // What grpc-js would print of its own is either a rejection here or of no use to anyone.
@@ -57,8 +60,13 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
     const { code, kind } = toRmsError(error);
     if (kind.httpStatus >= 500) log.error({ err: error, request_id: requestId, method, code }, 'rpc failed');
   };
+  const onEnd = (context: RpcContext, error: unknown, startedAtMs: number) => {
+    if (!onCall) return;
+    const code = error === undefined ? 'ok' : toRmsError(error).code;
+    onCall({ method: context.method, code, durationMs: performance.now() - startedAtMs }, context);
+  };
   const stopping = new AbortController();
-  const hooks = { onError, checkCaller, stopping: stopping.signal };
+  const hooks = { onError, onEnd, checkCaller, stopping: stopping.signal };
   for (const service of [...services, reflectionService(services.map((one) => one.service))]) {
     service.addTo(server, hooks);
   }

@@ -53,6 +53,8 @@ export interface RpcService {
 /** What a server has to do with the calls of its services. */
 export interface ServerHooks {
   onError(error: unknown, context: RpcContext): void;
+  /** A call is over; told after its answer. */
+  onEnd(context: RpcContext, error: unknown, startedAtMs: number): void;
   /** Undefined: all may call. */
   readonly checkCaller?: CallerCheck | undefined;
   /** Aborts when the server stops. */
@@ -85,7 +87,7 @@ function toGrpcHandler(
   service: AnyService,
   method: DescMethod,
   handler: AnyHandler,
-  { onError, checkCaller, stopping }: ServerHooks,
+  { onError, onEnd, checkCaller, stopping }: ServerHooks,
 ): UntypedHandleCall {
   const name = `${service.typeName}/${method.name}`;
   const streamsIn = method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming';
@@ -93,26 +95,32 @@ function toGrpcHandler(
 
   if (method.methodKind === 'unary' || method.methodKind === 'client_streaming') {
     const unary = async (call: AnyCall, respond: sendUnaryData<unknown>) => {
+      const startedAtMs = performance.now();
       const context = new CallRpcContext(call, name, stopping);
       try {
         checkCaller?.(name, call);
         respond(null, await (handler(requestOf(call), context) as Promise<unknown>));
+        onEnd(context, undefined, startedAtMs);
       } catch (error) {
         onError(error, context);
         respond(toGrpcStatus(error));
+        onEnd(context, error, startedAtMs);
       }
     };
     return unary as unknown as UntypedHandleCall;
   }
   const streaming = async (call: AnyCall) => {
+    const startedAtMs = performance.now();
     const context = new CallRpcContext(call, name, stopping);
     try {
       checkCaller?.(name, call);
       await writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
+      onEnd(context, undefined, startedAtMs);
     } catch (error) {
       onError(error, context);
       // Not destroy(error): grpc-js would then send no trailers and the client would hang to its deadline.
       call.emit('error', toGrpcStatus(error));
+      onEnd(context, error, startedAtMs);
     }
   };
   return streaming as unknown as UntypedHandleCall;

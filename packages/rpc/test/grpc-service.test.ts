@@ -9,7 +9,7 @@ import {
   rpcService,
 } from '@rms/rpc';
 import { createLogger, createMetrics } from '@rms/service';
-import { waitUntil } from '@rms/testkit';
+import { freePort, waitUntil } from '@rms/testkit';
 import { signalled } from './workspaces-server.ts';
 
 const { SERVING, NOT_SERVING } = ServingStatus;
@@ -45,7 +45,7 @@ function build(overrides: Partial<GrpcServiceOptions> = {}) {
         },
       },
     ],
-    ready: async () => {},
+    checks: {},
     open: async () => void events.push('open'),
     close: async () => void events.push('close'),
     ...overrides,
@@ -112,8 +112,10 @@ describe('The skeleton of gRPC services', () => {
   test('its health follows what it depends on, and each change is logged once', async () => {
     let away = true;
     const { service, logged } = build({
-      ready: async () => {
-        if (away) throw new Error('the database is away');
+      checks: {
+        async database() {
+          if (away) throw new Error('the database is away');
+        },
       },
     });
     await service.start();
@@ -128,7 +130,7 @@ describe('The skeleton of gRPC services', () => {
   });
 
   test('a dependency that never answers is one that is away', async () => {
-    const { service } = build({ ready: () => new Promise(() => {}) });
+    const { service } = build({ checks: { database: () => new Promise(() => {}) } });
     await service.start();
     expect(await stateOf(service)).toBe(NOT_SERVING);
     await service.stop();
@@ -147,6 +149,41 @@ describe('The skeleton of gRPC services', () => {
     });
     await service.start();
     await waitUntil(async () => (await stateOf(service)) === NOT_SERVING, { what: 'not serving' });
+    await service.stop();
+  });
+
+  test('probes beside its metrics tell how it is, by name, and that it goes on taking calls', async () => {
+    let away = true;
+    const [entered, answer] = [signalled(), signalled()];
+    const port = await freePort();
+    const { service } = build({
+      metricsAddress: { host: '127.0.0.1', port },
+      checks: {
+        async database() {
+          if (away) throw new Error('postgres://user:password@db is away');
+        },
+      },
+      open: async () => {
+        entered.resolve();
+        await answer.promise;
+      },
+    });
+    const probe = async (path: string) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`);
+      return [response.status, await response.json()];
+    };
+    const started = service.start();
+    await entered.promise;
+    expect(await probe('/livez')).toEqual([200, { status: 'alive' }]);
+    const beforeStart = [503, { status: 'not_ready', failing: ['starting'] }];
+    expect([await probe('/readyz'), await probe('/readyz/calls')]).toEqual([beforeStart, beforeStart]);
+    answer.resolve();
+    await started;
+    expect(await probe('/readyz')).toEqual([503, { status: 'not_ready', failing: ['database'] }]);
+    expect(await probe('/readyz/calls')).toEqual([200, { status: 'ready', failing: ['database'] }]);
+    away = false;
+    await waitUntil(async () => (await probe('/readyz'))[0] === 200, { what: 'ready' });
+    expect(await probe('/readyz')).toEqual([200, { status: 'ready', failing: [] }]);
     await service.stop();
   });
 

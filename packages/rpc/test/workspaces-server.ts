@@ -1,5 +1,6 @@
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import {
+  type ClientOptions,
   createClient,
   type Handlers,
   type RpcClient,
@@ -29,8 +30,12 @@ export async function startWorkspaces(
   {
     port = 0,
     timeoutMs = 5_000,
+    onClientCall,
     ...further
-  }: { port?: number; timeoutMs?: number } & Pick<ServeOptions, 'security' | 'callers'> = {},
+  }: { port?: number; timeoutMs?: number; onClientCall?: ClientOptions['onCall'] } & Pick<
+    ServeOptions,
+    'security' | 'callers' | 'onCall'
+  > = {},
 ): Promise<WorkspacesServer> {
   const logged: LoggedError[] = [];
   const server = await serve({
@@ -54,6 +59,7 @@ export async function startWorkspaces(
   const client = createClient(WorkspacesService, {
     target: server.address,
     timeoutMs,
+    onCall: onClientCall,
     ...(further.security ? { security: further.security } : {}),
   });
   return {

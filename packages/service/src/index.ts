@@ -1,5 +1,7 @@
 export { abortableDelay } from './delay.ts';
 export { describeError } from './describe-error.ts';
+export { type AddGauge, type GatherOptions, gatherGauges } from './gathered-gauges.ts';
+export { showHousekeeping } from './housekeeping-gauge.ts';
 export { createLogger, gatheringStdout, type Logger } from './logger.ts';
 export {
   Counter,
@@ -11,6 +13,7 @@ export {
   type MetricsServer,
   serveMetrics,
 } from './metrics.ts';
+export { type ReadState, type ServiceState, starting, stopping } from './probes.ts';
 export { runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {
@@ -24,4 +27,5 @@ export {
   settingNames,
 } from './settings.ts';
 export { clientTls, readCaFile, readTlsFiles, type TlsFiles } from './tls-files.ts';
+export { traceIdOf } from './trace-id.ts';
 export { type Supervisor, superviseWorkers, type Worker, type WorkerHealth } from './worker.ts';

@@ -153,6 +153,11 @@ export const settingsTable = {
     'info',
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'),
   ),
+  LOG_LEVEL_FILE: setting(
+    'file that holds a level, read every two seconds: it changes that of a running service; empty file: LOG_LEVEL',
+    '',
+    text,
+  ),
 } as const satisfies Record<string, Setting>;
 
 function setting<T>(about: string, defaultText: string, parse: (value: string) => T, secret?: true) {

@@ -1,4 +1,4 @@
-import { Counter, createMetrics, serveMetrics } from '@rms/service';
+import { Counter, createMetrics, type ServiceState, serveMetrics, stopping } from '@rms/service';
 
 describe('Metrics', () => {
   test('show what services of the process have counted, each under its name, and the process itself', async () => {
@@ -13,7 +13,30 @@ describe('Metrics', () => {
       expect(text).toContain('rms_test_keys_total{service="auth"} 3');
       expect(text).toContain('rms_test_requests_total{service="gateway"} 1');
       expect(text).toContain('process_resident_memory_bytes');
+      const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+      expect(names).toContain('rms_build_info');
+      expect(new Set(names).size).toBe(names.length);
+      expect(text).toMatch(/rms_build_info\{[^}]*service="auth"\} 1\nrms_build_info\{[^}]*service="gateway"\} 1\n/);
       expect((await fetch(`${server.address}/`)).status).toBe(404);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('beside them probes are answered: alive, doing all its work, taking calls', async () => {
+    let state: ServiceState | Promise<ServiceState> = { ready: false, takesCalls: true, failing: ['fan-out'] };
+    const server = await serveMetrics({ host: '127.0.0.1', port: 0 }, [], () => state);
+    const probe = async (path: string, method = 'GET') => (await fetch(`${server.address}${path}`, { method })).status;
+    const all = () => Promise.all(['/livez', '/readyz', '/readyz/calls'].map((path) => probe(path)));
+    try {
+      expect(await all()).toEqual([200, 503, 200]);
+      state = Promise.resolve(stopping);
+      expect(await all()).toEqual([200, 503, 503]);
+      state = { ready: true, takesCalls: true, failing: [] };
+      expect(await all()).toEqual([200, 200, 200]);
+      expect(await Promise.all([probe('/readyz', 'HEAD'), probe('/readyz', 'POST'), probe('/')])).toEqual([
+        200, 404, 404,
+      ]);
     } finally {
       await server.stop();
     }

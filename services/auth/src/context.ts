@@ -15,7 +15,8 @@ export interface AuthContext {
 
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createAuthContext(settings: Settings, overrides: Partial<AuthContext> = {}): AuthContext {
-  const log = overrides.log ?? createLogger({ name: 'auth', level: settings.LOG_LEVEL });
+  const log =
+    overrides.log ?? createLogger({ name: 'auth', level: settings.LOG_LEVEL, levelFile: settings.LOG_LEVEL_FILE });
   return {
     log,
     metrics: overrides.metrics ?? createMetrics('auth'),

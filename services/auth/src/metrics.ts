@@ -1,15 +1,25 @@
-import { Gauge, Histogram, type Metrics } from '@rms/service';
+import type { KeyEnvironment } from '@rms/api-key';
+import { Counter, Gauge, Histogram, type Metrics } from '@rms/service';
 
 export interface AuthMetrics {
   /** From the commit of a revocation, roll or change until it held at every gateway. */
   readonly revocationSeconds: Histogram;
   /** 1 while this instance vouches for the marks of key changes. */
   readonly marksConfirmed: Gauge;
+  /** A key was judged. */
+  countVerdict(environment: KeyEnvironment, verdict: 'valid' | 'expired' | 'revoked' | 'unknown'): void;
 }
 
 export function createAuthMetrics(metrics: Metrics): AuthMetrics {
   const registers = [metrics];
+  const verdicts = new Counter({
+    name: 'rms_key_verdicts_total',
+    help: 'Keys that gateways have asked about, by environment and verdict; what gateways have cached is not asked.',
+    labelNames: ['environment', 'verdict'],
+    registers,
+  });
   return {
+    countVerdict: (environment, verdict) => verdicts.inc({ environment, verdict }),
     revocationSeconds: new Histogram({
       name: 'rms_key_revocation_seconds',
       help: 'From the commit of a change of a key (revocation, roll, update) until it held at every gateway.',

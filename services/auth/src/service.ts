@@ -1,9 +1,11 @@
+import { showPools } from '@rms/db';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
+import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { AuthConfig } from './config.ts';
 import type { AuthContext } from './context.ts';
@@ -31,8 +33,10 @@ import { updateKey } from './rpc/update-key.ts';
 /** Workspaces, their plans and API keys, who uses those, and the audit log. */
 export function createAuth(config: AuthConfig, context: AuthContext): GrpcService {
   const { pool, limiter, log } = context;
-  const marks = createMarks({ pool, limiter, log, metrics: createAuthMetrics(context.metrics) });
-  const parts: HandlerParts = { pool, marks, log };
+  const metrics = createAuthMetrics(context.metrics);
+  showPools(context.metrics, { auth: pool });
+  const marks = createMarks({ pool, limiter, log, metrics });
+  const parts: HandlerParts = { pool, marks, metrics, log };
   return createGrpcService({
     name: 'auth',
     ...config,
@@ -61,9 +65,11 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       rpcService(PlansService, { setPlan: setPlan(parts), listPlans: listPlans(parts) }),
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
     ],
-    workers: [marks.worker, createHousekeeping({ pool })],
-    ready: async () => {
-      await pool.query('select 1');
+    workers: [marks.worker, createHousekeeping({ pool, onSuccess: showHousekeeping(context.metrics) })],
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
     },
     async open() {
       await limiter.start();

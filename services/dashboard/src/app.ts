@@ -14,6 +14,7 @@ import { newLocals, type PageResponse } from './http/locals.ts';
 import { ownOrigin } from './http/own-origin.ts';
 import { setPageHeaders } from './http/page-headers.ts';
 import { Refusal, sendError } from './http/refusal.ts';
+import type { DashboardMetrics } from './metrics.ts';
 import type { StaticFiles } from './pages/static-files.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import type { Endpoint, OpenCall } from './routes/endpoint.ts';
@@ -25,12 +26,13 @@ export interface AppParts extends Pick<DashboardContext, 'backend'> {
   readonly store: DashboardContext['sessions'];
   readonly probes: Probes;
   readonly files: StaticFiles;
+  readonly counts: DashboardMetrics;
   readonly log: Logger;
 }
 
 /** The pages, and the API that they alone call. */
 export function createApp(parts: AppParts): RequestListener {
-  const { config, backend, store, probes, files, log } = parts;
+  const { config, backend, store, probes, files, counts, log } = parts;
   const sessions = createSessions(store, backend.signIn, config);
 
   /** What every call of a page passes, in this order. */
@@ -87,6 +89,7 @@ export function createApp(parts: AppParts): RequestListener {
     setPageHeaders(response, cameByHttps(request, config.trustedProxies));
     if (probes.draining) response.setHeader('Connection', 'close');
     logAccess(request, response, log);
+    counts.countCall(request, response);
     const fail = (thrown: unknown) => {
       const isExpected = thrown instanceof Refusal || (thrown instanceof RmsError && thrown.code !== 'internal_error');
       // The browser has gone, and with it the calls that were made for its answer.

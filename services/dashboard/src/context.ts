@@ -10,7 +10,7 @@ import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { createClient, createRpcSecurity, type RpcClient } from '@rms/rpc';
+import { countClientCalls, createClient, createRpcSecurity, type RpcClient, showCertificate } from '@rms/rpc';
 import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
 import { openSessionStore } from './session/open-session-store.ts';
 import type { SessionStore } from './session/session-store.ts';
@@ -48,17 +48,20 @@ export function createDashboardContext(
 ): DashboardContext {
   const log =
     overrides.log ?? createLogger({ name: 'dashboard', level: settings.LOG_LEVEL, destination: gatheringStdout() });
+  const metrics = overrides.metrics ?? createMetrics('dashboard');
   return {
     log,
-    metrics: overrides.metrics ?? createMetrics('dashboard'),
-    backend: overrides.backend ?? createBackend(settings, log),
+    metrics,
+    backend: overrides.backend ?? createBackend(settings, { log, metrics }),
     sessions: overrides.sessions ?? openSessionStore(settings, log),
   };
 }
 
-function createBackend(settings: Settings, log: Logger): Backend {
+function createBackend(settings: Settings, { log, metrics }: Pick<DashboardContext, 'log' | 'metrics'>): Backend {
   const security = createRpcSecurity(settings, log);
-  const at = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security });
+  const onCall = countClientCalls(metrics);
+  showCertificate(metrics, security);
+  const at = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security, onCall });
   const auth = at(settings.AUTH_ADDRESS);
   const webhooks = at(settings.WEBHOOKS_ADDRESS);
   return {

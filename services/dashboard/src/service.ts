@@ -3,6 +3,7 @@ import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
 import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';
+import { createDashboardMetrics } from './metrics.ts';
 import { readStaticFiles } from './pages/static-files.ts';
 import { createProbes } from './probes.ts';
 
@@ -23,6 +24,7 @@ const graceMs = 20_000;
 export function createDashboard(config: DashboardConfig, context: DashboardContext): DashboardService {
   const { backend, sessions, log, metrics } = context;
   const probes = createProbes(sessions);
+  const counts = createDashboardMetrics(metrics);
   let listener: Listener | undefined;
   let metricsServer: MetricsServer | undefined;
   let stopping: Promise<void> | undefined;
@@ -41,15 +43,18 @@ export function createDashboard(config: DashboardConfig, context: DashboardConte
     },
     async start() {
       const files = await readStaticFiles();
-      if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics]);
+      if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics], probes.read);
       await sessions.start();
       listener = await listen({
         host: config.host,
         port: config.port,
-        handle: createApp({ config, backend, store: sessions, probes, files, log }),
+        handle: createApp({ config, backend, store: sessions, probes, files, counts, log }),
         maxConnections: config.maxConnections,
         log,
+        onRefused: counts.refused,
       });
+      probes.serving = true;
+      counts.showConnections(listener.connections);
       log.info({ address: listener.address }, 'serving');
     },
     stop() {

@@ -20,6 +20,7 @@ import { idempotencyKeyOf } from './checks/idempotency-key.ts';
 import type { GatewayConfig } from './config.ts';
 import { logAccess } from './http/access-log.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
+import type { CountRequest } from './http/request-metrics.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import type { Endpoint } from './routes/endpoint.ts';
@@ -32,12 +33,13 @@ export interface AppParts {
   readonly admit: Admit;
   readonly backend: Backend;
   readonly probes: Probes;
+  readonly countRequest: CountRequest;
   readonly log: Logger;
 }
 
 /** The REST API of one environment: its listener decides which. */
 export function createApp(parts: AppParts): RequestListener {
-  const { environment, config, admit, backend, probes, log } = parts;
+  const { environment, config, admit, backend, probes, countRequest, log } = parts;
   const { trustedProxies } = config;
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
 
@@ -83,6 +85,7 @@ export function createApp(parts: AppParts): RequestListener {
     setSecurityHeaders(request, response, trustedProxies);
     if (probes.draining) response.setHeader('Connection', 'close');
     logAccess(request, response, log);
+    countRequest(request, response);
     const fail = (thrown: unknown) => {
       const error = toRmsError(thrown);
       const { requestId } = response.locals;

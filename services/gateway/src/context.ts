@@ -5,7 +5,7 @@ import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { createClient, createRpcSecurity, type RpcClient } from '@rms/rpc';
+import { countClientCalls, createClient, createRpcSecurity, type RpcClient, showCertificate } from '@rms/rpc';
 import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
 
 export interface GatewayContext {
@@ -29,11 +29,19 @@ const healthTimeoutMs = 700;
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createGatewayContext(settings: Settings, overrides: Partial<GatewayContext> = {}): GatewayContext {
   const log =
-    overrides.log ?? createLogger({ name: 'gateway', level: settings.LOG_LEVEL, destination: gatheringStdout() });
+    overrides.log ??
+    createLogger({
+      name: 'gateway',
+      level: settings.LOG_LEVEL,
+      levelFile: settings.LOG_LEVEL_FILE,
+      destination: gatheringStdout(),
+    });
   const security = createRpcSecurity(settings, log);
-  const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security });
-  const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs, security });
   const metrics = overrides.metrics ?? createMetrics('gateway');
+  const onCall = countClientCalls(metrics);
+  showCertificate(metrics, security);
+  const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security, onCall });
+  const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs, security, onCall });
   return {
     log,
     metrics,

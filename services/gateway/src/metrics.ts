@@ -1,9 +1,10 @@
 import type { LimitDecision } from '@rms/limiter';
-import { Counter, type Metrics } from '@rms/service';
+import { Counter, Histogram, type Metrics } from '@rms/service';
 
 /** What the checks count. */
 export interface GatewayMetrics {
-  countLimitCheck(decision: LimitDecision): void;
+  /** A check of limits that took so long. */
+  countLimitCheck(decision: LimitDecision, durationMs: number): void;
   countRefusedAuthentication(code: string): void;
 }
 
@@ -15,6 +16,12 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     labelNames: ['outcome', 'standing'],
     registers,
   });
+  const durations = new Histogram({
+    name: 'rms_limit_check_duration_seconds',
+    help: 'How long checks of limits took: one round trip to Redis, or none while it cannot be asked.',
+    buckets: [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25],
+    registers,
+  });
   const refused = new Counter({
     name: 'rms_authentications_refused_total',
     help: 'Requests refused before their caller was known, by error code.',
@@ -22,7 +29,10 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     registers,
   });
   return {
-    countLimitCheck: ({ outcome, standing }) => checks.inc({ outcome, standing }),
+    countLimitCheck({ outcome, standing }, durationMs) {
+      checks.inc({ outcome, standing });
+      durations.observe(durationMs / 1000);
+    },
     countRefusedAuthentication: (code) => refused.inc({ code }),
   };
 }

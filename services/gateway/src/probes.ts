@@ -1,5 +1,6 @@
 import { sendAnswer } from '@rms/http';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
+import { type ServiceState, starting, stopping } from '@rms/service';
 import type { Express } from 'express';
 import type { GatewayContext } from './context.ts';
 import { mountOpen } from './routes/mount.ts';
@@ -46,6 +47,18 @@ export function createProbes({ health, limiter }: Pick<GatewayContext, 'health' 
     return { ready, status: probes.draining ? 'draining' : ready ? 'ready' : 'not_ready', dependencies };
   }
   return probes;
+}
+
+/**
+ * For the probes beside the metrics, by the same verdict. Calls are taken while auth is away, too: those who are known
+ * are served for a while, and the others hear from us what is wrong.
+ */
+export async function readState(probes: Probes, serving: boolean): Promise<ServiceState> {
+  if (probes.draining) return stopping;
+  if (!serving) return starting;
+  const { ready, dependencies } = await probes.check();
+  const failing = Object.entries(dependencies).flatMap(([name, state]) => (state === 'down' ? [name] : []));
+  return { ready, takesCalls: true, failing };
 }
 
 /** /livez says that the process answers, /readyz whether it should get requests. */

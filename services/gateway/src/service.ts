@@ -8,8 +8,11 @@ import { KeyUses } from './checks/key-uses.ts';
 import { Principals } from './checks/principals.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
+import { createRequestMetrics } from './http/request-metrics.ts';
 import { createGatewayMetrics } from './metrics.ts';
-import { createProbes } from './probes.ts';
+import { showReadiness } from './probe-gauges.ts';
+import { createProbes, readState } from './probes.ts';
+import { endpoints } from './routes/endpoints.ts';
 
 export interface GatewayService extends Service {
   /** "http://127.0.0.1:8080"; known once the service has started. */
@@ -18,6 +21,8 @@ export interface GatewayService extends Service {
 
 /** How long requests under way may take to finish. */
 const graceMs = 20_000;
+/** Those that metrics name: the API's, and the probes. */
+const paths = [...endpoints.map(({ path }) => path), '/livez', '/readyz'];
 
 /**
  * The REST API: one listener for each environment.
@@ -36,6 +41,8 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   const failures = new FailedAuthentications(limiter);
   const keyUses = new KeyUses(context.keyUses, log);
   const counts = createGatewayMetrics(metrics);
+  const requests = createRequestMetrics(metrics);
+  showReadiness(metrics, probes);
   let metricsServer: MetricsServer | undefined;
   const ports = { live: config.livePort, sandbox: config.sandboxPort };
   const listeners: Partial<Record<keyof typeof ports, Listener>> = {};
@@ -65,7 +72,10 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       return { live: addressOf('live'), sandbox: addressOf('sandbox') };
     },
     async start() {
-      if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics]);
+      if (config.metricsAddress)
+        metricsServer = await serveMetrics(config.metricsAddress, [metrics], () =>
+          readState(probes, listeners.sandbox !== undefined),
+        );
       await limiter.start();
       keyUses.start();
       for (const environment of ['live', 'sandbox'] as const) {
@@ -78,14 +88,18 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           metrics: counts,
           log,
         });
-        const app = createApp({ environment, config, admit, backend, probes, log });
-        listeners[environment] = await listen({
+        const countRequest = requests.countRequests(environment, paths);
+        const app = createApp({ environment, config, admit, backend, probes, countRequest, log });
+        const listener = await listen({
           host: config.host,
           port: ports[environment],
           handle: app,
           maxConnections: config.maxConnections,
           log,
+          onRefused: (reason) => requests.refused(environment, reason),
         });
+        listeners[environment] = listener;
+        requests.showConnections(environment, listener.connections);
         log.info({ environment, address: addressOf(environment) }, 'serving');
       }
     },

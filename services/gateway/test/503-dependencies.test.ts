@@ -2,7 +2,7 @@ import { RmsError } from '@rms/errors';
 import { createRedisLimiter } from '@rms/limiter';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { createLogger } from '@rms/service';
-import { describeWith, startRedis, waitUntil } from '@rms/testkit';
+import { describeWith, freePort, startRedis, waitUntil } from '@rms/testkit';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
 describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
@@ -32,6 +32,25 @@ describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
     await api.servers.auth.stop(0);
     expect((await api.send('GET', '/v1/resources', { key: unknown })).status).toBe(503);
     expect((await api.send('GET', '/v1/resources', { key: known })).status).toBe(200);
+  });
+
+  test('beside the metrics: not ready without auth, but open to calls, which hear what is wrong', async () => {
+    const port = await freePort();
+    const other = await startGateway({ env: { METRICS_ADDRESS: `127.0.0.1:${port}` } });
+    const probe = async (path: string) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`);
+      return [response.status, ((await response.json()) as { failing?: string[] }).failing];
+    };
+    try {
+      await other.servers.webhooks.stop(0);
+      expect(await probe('/livez')).toEqual([200, undefined]);
+      expect(await probe('/readyz')).toEqual([200, ['webhooks']]);
+      await other.servers.auth.stop(0);
+      expect(await probe('/readyz')).toEqual([503, ['auth', 'webhooks']]);
+      expect(await probe('/readyz/calls')).toEqual([200, ['auth', 'webhooks']]);
+    } finally {
+      await other.stop();
+    }
   });
 
   test('a service that does not answer in time gives 504, and 503 to those who wait behind', async () => {

@@ -17,6 +17,7 @@ describe('Connections that take without giving', () => {
   const listeners: Listener[] = [];
   const open = async (handle: RequestListener, options: { maxConnections?: number; times?: object } = {}) => {
     const listener = await listen({
+      onRefused: () => {},
       host: '127.0.0.1',
       port: 0,
       handle,

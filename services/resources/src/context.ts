@@ -17,7 +17,8 @@ export function createResourcesContext(
   settings: Settings,
   overrides: Partial<ResourcesContext> = {},
 ): ResourcesContext {
-  const log = overrides.log ?? createLogger({ name: 'resources', level: settings.LOG_LEVEL });
+  const log =
+    overrides.log ?? createLogger({ name: 'resources', level: settings.LOG_LEVEL, levelFile: settings.LOG_LEVEL_FILE });
   return {
     log,
     metrics: overrides.metrics ?? createMetrics('resources'),

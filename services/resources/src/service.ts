@@ -1,7 +1,8 @@
-import { createRoomWatch } from '@rms/db';
+import { createRoomWatch, showPools } from '@rms/db';
 import { createRelay } from '@rms/outbox';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
+import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { ResourcesConfig } from './config.ts';
 import type { ResourcesContext } from './context.ts';
@@ -18,7 +19,8 @@ import type { WriteParts } from './rpc/parts.ts';
 export function createResources(config: ResourcesConfig, context: ResourcesContext): GrpcService {
   const { pool, bus, log } = context;
   const { topic, partitions, replication } = config;
-  const relay = createRelay({ pool, bus, topic, partitions, log });
+  const relay = createRelay({ pool, bus, topic, partitions, log, metrics: context.metrics });
+  showPools(context.metrics, { resources: pool });
   const room = createRoomWatch();
   const parts: WriteParts = {
     pool,
@@ -48,11 +50,13 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
         listResources: listResources({ pool, pageTokenKeys: config.pageTokenKeys }),
       }),
     ],
-    workers: [relay, createHousekeeping({ pool, log })],
+    workers: [relay, createHousekeeping({ pool, log, onSuccess: showHousekeeping(context.metrics) })],
     // Not the bus: while it is away, writes go on and their events wait in the outbox.
-    ready: async () => {
-      await pool.query('select 1');
-      room.check();
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
+      'room in the database': room.check,
     },
     open: () => bus.start([{ topic, partitions, replication }]),
     async close() {

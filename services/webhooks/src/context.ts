@@ -1,7 +1,7 @@
 import { type EventBus, openBus } from '@rms/bus';
 import { openPool, type Pool } from '@rms/db';
 import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import { createLogger, createMetrics, type Logger, type Metrics, type Settings } from '@rms/service';
+import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
 
 export interface WebhooksContext {
   readonly pool: Pool;
@@ -19,7 +19,14 @@ const keyedConnections = 3;
 
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createWebhooksContext(settings: Settings, overrides: Partial<WebhooksContext> = {}): WebhooksContext {
-  const log = overrides.log ?? createLogger({ name: 'webhooks', level: settings.LOG_LEVEL });
+  const log =
+    overrides.log ??
+    createLogger({
+      name: 'webhooks',
+      level: settings.LOG_LEVEL,
+      levelFile: settings.LOG_LEVEL_FILE,
+      destination: gatheringStdout(),
+    });
   return {
     log,
     metrics: overrides.metrics ?? createMetrics('webhooks'),

@@ -4,6 +4,6 @@ import { createEgressProxy } from './egress-proxy/service.ts';
 
 await runMain(() => {
   const settings = readSettings(process.env);
-  const log = createLogger({ name: 'egress-proxy', level: settings.LOG_LEVEL });
+  const log = createLogger({ name: 'egress-proxy', level: settings.LOG_LEVEL, levelFile: settings.LOG_LEVEL_FILE });
   return createEgressProxy(readEgressProxyConfig(settings), { log, metrics: createMetrics('egress-proxy') });
 });

@@ -18,8 +18,10 @@ export function createHousekeeping(parts: {
   log: Logger;
   eraseOnDelete: boolean;
   retentionDays: number;
+  /** Called each time that all of it is done. */
+  onSuccess: () => void;
 }): Worker {
-  const { pool, log, eraseOnDelete, retentionDays } = parts;
+  const { pool, log, eraseOnDelete, retentionDays, onSuccess } = parts;
   return {
     name: 'housekeeping',
     async run(signal) {
@@ -31,6 +33,7 @@ export function createHousekeeping(parts: {
           if (dropped > 0) log.info({ dropped, retention_days: retentionDays }, 'old days of the log are dropped');
           await deleteExpiredKeys(pool);
           while (!signal.aborted && (await failAbandoned(pool)) > 0);
+          onSuccess();
           nextAtMs = Date.now() + everyMs;
         }
         if (eraseOnDelete) {

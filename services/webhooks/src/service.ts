@@ -1,22 +1,27 @@
 import { rootCertificates } from 'node:tls';
+import { showPools } from '@rms/db';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
+import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
+import { createAttemptReporter } from './delivery/attempt-reporter.ts';
+import { showBacklog } from './delivery/backlog-gauges.ts';
 import { createEndpointAgents } from './delivery/endpoint-agents.ts';
 import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
+import { showEngine } from './delivery/engine-gauges.ts';
 import { createSecretCache } from './delivery/secret-cache.ts';
 import { createEgress } from './egress/egress.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
 import { createFeedWatchers } from './feed/feed-watchers.ts';
 import { createHousekeeping } from './housekeeping.ts';
-import { createWebhooksMetrics } from './metrics.ts';
+import { createWebhooksMetrics, showConsumerLag } from './metrics.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
 import { createReplayer } from './replay/replayer.ts';
 import { cancelReplay } from './rpc/cancel-replay.ts';
@@ -58,9 +63,14 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     agents,
     secrets,
     health,
+    report: createAttemptReporter(context.metrics, log),
     log,
     releaseLeases: config.releaseLeases,
   });
+  showPools(context.metrics, { webhooks: pool, webhooks_keyed: keyedPool });
+  showEngine(context.metrics, engine.state);
+  showBacklog(context.metrics, pool, engine.state);
+  showConsumerLag(context.metrics, bus, { topic, group });
   const checkKeys = createKeyCheck({ pool, box, log });
   const watchers = createFeedWatchers();
   const fanOut = createFanOut({ pool: keyedPool, bus, topic, deadLetterTopic, group, engine, watchers, metrics, log });
@@ -101,11 +111,19 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       engine,
       createReplayer({ pool, engine }),
       createNoticeRelay({ pool, bus, topic: config.noticeTopic, log }),
-      createHousekeeping({ pool, log, eraseOnDelete: config.eraseOnDelete, retentionDays: config.retentionDays }),
+      createHousekeeping({
+        pool,
+        log,
+        eraseOnDelete: config.eraseOnDelete,
+        retentionDays: config.retentionDays,
+        onSuccess: showHousekeeping(context.metrics),
+      }),
     ],
-    ready: async () => {
-      await pool.query('select 1');
-      await checkKeys();
+    checks: {
+      async database() {
+        await pool.query('select 1');
+      },
+      'encryption key': checkKeys,
     },
     open: () =>
       bus.start([

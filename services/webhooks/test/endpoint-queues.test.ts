@@ -18,6 +18,7 @@ function jobOf(webhookId: string, workspaceId = 'ws_1'): DeliveryJob {
     webhookId,
     resourceId: 'res_1',
     ordered: false,
+    again: false,
     endpoint: {
       url: 'https://example.com',
       secretSealed: Buffer.alloc(0),

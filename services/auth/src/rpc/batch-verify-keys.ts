@@ -11,7 +11,7 @@ import { checkBatchSize, type HandlerParts, translated } from './handler.ts';
 const batchLimit = 1_000;
 
 /** One statement for all of them; each gets an answer of its own, in the order asked. */
-export function batchVerifyKeys({ pool }: HandlerParts): Handlers<typeof KeysService>['batchVerifyKeys'] {
+export function batchVerifyKeys({ pool, metrics }: HandlerParts): Handlers<typeof KeysService>['batchVerifyKeys'] {
   return ({ requests }) =>
     translated(async () => {
       checkBatchSize(requests, batchLimit);
@@ -24,8 +24,13 @@ export function batchVerifyKeys({ pool }: HandlerParts): Handlers<typeof KeysSer
       return {
         results: requests.map(({ keyHash, environment }, i) => {
           const { key, now, plan } = byHash.get(Buffer.from(keyHash).toString('hex')) ?? {};
-          if (!key || !now || !plan) return { verdict: KeyVerdict.INVALID };
-          const verdict = judgeKey(key, environments[i] as KeyEnvironment, now);
+          const asked = environments[i] as KeyEnvironment;
+          if (!key || !now || !plan) {
+            metrics.countVerdict(asked, 'unknown');
+            return { verdict: KeyVerdict.INVALID };
+          }
+          const verdict = judgeKey(key, asked, now);
+          metrics.countVerdict(asked, verdict === 'invalid' ? 'revoked' : verdict);
           if (verdict === 'invalid') return { verdict: KeyVerdict.INVALID, exists: true };
           if (verdict === 'expired') return { verdict: KeyVerdict.EXPIRED };
           const end = endOfKey(key);

@@ -2,11 +2,13 @@ import { type Pool, translatePgError } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { Logger } from '@rms/service';
 import type { Marks } from '../key/marks.ts';
+import type { AuthMetrics } from '../metrics.ts';
 
 /** What a handler of auth needs. */
 export interface HandlerParts {
   readonly pool: Pool;
   readonly marks: Pick<Marks, 'hold'>;
+  readonly metrics: Pick<AuthMetrics, 'countVerdict'>;
   readonly log: Logger;
 }
 

@@ -45,8 +45,9 @@ export function createAdmission(parts: AdmissionParts): Admit {
       checkCaller(caller, request, response, endpoint);
     }
     const { version: keyVersion, limits } = caller;
+    const askedAtMs = performance.now();
     const decision = await limiter.check({ workspaceId, environment, keyId, keyVersion, limits });
-    metrics.countLimitCheck(decision);
+    metrics.countLimitCheck(decision, performance.now() - askedAtMs);
     // Auth has the last word on a key that has changed, and on every key while nobody can say whether it has.
     if (decision.standing === 'changed' || (decision.standing === 'unknown' && !caller.fresh)) {
       if (decision.standing === 'changed') principals.forget(keyHash);

@@ -7,14 +7,24 @@ const everyMs = 60_000;
 const batch = 1_000;
 
 /** Removes answers after their 24 hours, a small batch at a time. */
-export function createHousekeeping({ pool, log }: { pool: Pool; log: Logger }): Worker {
+export function createHousekeeping({
+  pool,
+  log,
+  onSuccess,
+}: {
+  pool: Pool;
+  log: Logger;
+  onSuccess: () => void;
+}): Worker {
   return {
     name: 'idempotency-housekeeping',
     async run(signal) {
       while (!signal.aborted) {
         const deleted = await deleteExpired(pool, batch);
         if (deleted > 0) log.debug({ deleted }, 'expired idempotency keys removed');
-        if (deleted < batch) await delay(everyMs, undefined, { signal, ref: false }).catch(() => {});
+        if (deleted === batch) continue;
+        onSuccess();
+        await delay(everyMs, undefined, { signal, ref: false }).catch(() => {});
       }
     },
   };

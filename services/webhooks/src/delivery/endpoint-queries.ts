@@ -31,6 +31,7 @@ export interface JobRow extends EndpointRow {
   resource_id: string;
   request_id: string;
   ordered: boolean;
+  origin: string;
   tries: number;
   lease: number;
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { type Census, censusOf } from './census.ts';
 import { Circuit } from './circuit.ts';
 import type { Earned, EndpointQueue, Next, Openings, Outcome, Places } from './endpoint-queue.ts';
 import type { DeliveryJob } from './job.ts';
@@ -124,6 +125,13 @@ export class EndpointQueues {
       first = Math.min(first ?? circuit.opensAtMs, circuit.opensAtMs);
     }
     return first;
+  }
+
+  /** What is here, for metrics. */
+  state(): Census {
+    const { inFlight, jobs } = this.#shares;
+    const tripped = [...this.#tripped].map((id) => [id, this.#known.peek(id)] as const);
+    return { inFlight, waiting: jobs - inFlight, bytes: this.bytes, ...censusOf(this.#queues, tripped, this.#now()) };
   }
 
   /** Takes out all that waits. */

@@ -1,19 +1,21 @@
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import type { AttemptReporter } from './attempt-reporter.ts';
 import { failDeliveries } from './end-queries.ts';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import type { Next, Openings, Outcome } from './endpoint-queue.ts';
 import { EndpointQueues } from './endpoint-queues.ts';
-import { type AttemptResult, type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
+import type { EngineState } from './engine-gauges.ts';
+import { type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
 import { freeLanes } from './lane-queries.ts';
 import { giveBack, type Leased, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
 import { createPace } from './pace.ts';
 import { createRecorder } from './recorder.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
-import { type Settlement, settle } from './settle.ts';
+import { healthOf, type Settlement, settle } from './settle.ts';
 import { createSigners } from './unsignable.ts';
 import { createWakeableSleep } from './wakeable-sleep.ts';
 
@@ -24,6 +26,7 @@ export interface DeliveryParts {
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
+  readonly report: AttemptReporter;
   readonly log: Logger;
   readonly releaseLeases: boolean;
 }
@@ -38,6 +41,8 @@ export interface DeliveryEngine extends Worker {
   wake(): void;
   /** Looks now if deliveries of any of these webhooks could be taken; otherwise once they can. */
   wakeFor(webhookIds: readonly string[]): void;
+  /** What it has at hand. */
+  state(): EngineState;
 }
 
 const limits = { inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 5_440 };
@@ -48,8 +53,8 @@ const pollMs = 1_000;
 const afterOutageMs = 1_500;
 /** A look at the queue that took longer and found nothing is followed by a rest. */
 const costlyMs = 20;
-/** Attempts at endpoints that fail begin so far apart, so that those at others go in between. */
-const failingApartMs = 4;
+/** Attempts at endpoints that fail begin at this pace, so that those at others go in between. */
+const failingPace = { together: 5, restMs: 25 };
 /** Probes that fall due within such a time share one look at the queue. */
 const probesTogetherMs = 250;
 /** Lanes are looked through for this part of the time at most. */
@@ -57,11 +62,11 @@ const timeForLanes = 1 / 20;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, keyedPool, agents, secrets, health, log } = parts;
+  const { pool, keyedPool, agents, secrets, health, report, log } = parts;
   const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
-  const paceOfFailing = createPace(failingApartMs);
+  const paceOfFailing = createPace(failingPace.together, failingPace.restMs);
   const sleeper = createWakeableSleep();
   const recorder = createRecorder({ pool: keyedPool, log, onFreed: (freed) => track(deliverFreed(freed)) });
   let stopping = false;
@@ -81,7 +86,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const attempt = async (job: DeliveryJob): Promise<Outcome> => {
     // What cannot be recorded would have to be attempted again.
     if (recorder.behind()) await recorder.caughtUp();
-    if (queues.isFailing(job.webhookId)) await paceOfFailing();
+    const wasFailing = queues.isFailing(job.webhookId);
+    if (wasFailing) await paceOfFailing();
     try {
       const { endpoint, webhookId } = job;
       // Its lease could end while the attempt is under way.
@@ -89,19 +95,19 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       // Without the key: this instance passes over the webhook for a while, and another one may have it.
       const signer = tooLate ? undefined : signerOf(job);
       if (!signer) {
+        report.givenBack(tooLate ? 'late' : 'secret');
         await releaseTogether(job);
         return notAttempted;
       }
-      const outgoing = { ...job, url: endpoint.url };
-      const result = await send(agents.of(webhookId, endpoint), signer, outgoing);
+      const result = await send(agents.of(webhookId, endpoint), signer, { ...job, url: endpoint.url });
       const settlement = settle(job, result);
+      report.attempted(job, result, settlement, wasFailing);
       await recorder.record({ job, result, settlement });
       await noteHealth(job, settlement);
       if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
       return { durationMs: result.durationMs, health: healthOf(result) };
     } catch (err) {
-      // The lease ends by itself, and the delivery is attempted again.
-      log.error({ err, delivery_id: job.id, request_id: job.requestId }, 'an attempt was not recorded');
+      report.unrecorded(job, err);
       return notAttempted;
     }
   };
@@ -109,8 +115,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   /** Not worth an attempt: what is not noted now is noted after the next one. */
   const noteHealth = (job: DeliveryJob, settlement: Settlement) =>
     health.note(job, settlement).catch((err: unknown) => {
-      const fields = { err, webhook_id: job.webhookId, request_id: job.requestId };
-      log.warn(fields, 'the health of an endpoint was not noted');
+      log.warn({ err, webhook_id: job.webhookId, request_id: job.requestId }, "an endpoint's health was not noted");
     });
 
   const track = (work: Promise<void>) => {
@@ -201,6 +206,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     wakeFor(webhookIds) {
       if (webhookIds.some((id) => queues.canTake(id))) sleeper.wake();
     },
+    state: () => ({ ...queues.state(), unsignable: unsignable(), unrecorded: recorder.waiting() }),
     async run(signal, state) {
       stopping = false;
       if (parts.releaseLeases) await releaseLeases(pool);
@@ -231,10 +237,4 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       recorder.stop();
     },
   };
-}
-
-/** Whether the endpoint can take anything: no answer, 429 and 5xx say that it cannot. */
-function healthOf({ statusCode }: AttemptResult): Outcome['health'] {
-  if (statusCode === 200) return 'arrived';
-  return statusCode === 0 || statusCode === 429 || statusCode >= 500 ? 'failing' : 'refused';
 }

@@ -16,6 +16,8 @@ export interface DeliveryJob extends DeliveryRef {
   /** In the lane of its resource: its end lets the next one go. */
   readonly ordered: boolean;
   readonly endpoint: Endpoint;
+  /** It is sent again, by a redelivery or a replay: its event may be of long ago. */
+  readonly again: boolean;
   /** Attempts made so far in this round. */
   readonly tries: number;
   /** Which lease of this delivery it is. */

@@ -21,6 +21,7 @@ export function toJob(row: JobRow, { traceparent, body }: JobEvent, leasedAtMs: 
     webhookId: row.webhook_id,
     resourceId: row.resource_id,
     ordered: row.ordered,
+    again: row.origin !== 'event',
     endpoint: toEndpoint(row),
     tries: row.tries,
     lease: row.lease,
@@ -75,7 +76,7 @@ const leasing = (milliseconds: string) => `leased as (
           from due
          where d.workspace_id = due.workspace_id and d.environment = due.environment and d.id = due.id
         returning d.workspace_id, d.environment, d.id, d.event_id, d.webhook_id, d.resource_id, d.request_id, d.ordered,
-                  d.tries, d.lease
+                  d.origin, d.tries, d.lease
       )
       select l.*, ${endpointColumns}, coalesce(w.status = 'active', false) as active
         from leased as l

@@ -1,20 +1,26 @@
 /**
- * Lets callers through one after the other, at least `apartMs` apart and in the order in which they came; the first at once.
- * Each turn waits for the event loop to come round, so that whatever else there is to do gets its turn in between.
+ * Lets callers through in the order in which they came, a few together, and then nobody until `restMs` have passed: what
+ * follows from those of one group can share a batch, and whatever else there is to do gets its turn in between.
  */
-export function createPace(apartMs: number): () => Promise<void> {
+export function createPace(together: number, restMs: number): () => Promise<void> {
   const waiting: (() => void)[] = [];
+  let left = together;
   let resting = false;
-  const next = () => {
-    const resolve = waiting.shift();
-    resting = resolve !== undefined;
-    if (!resolve) return;
+  const begin = () => {
+    left = together;
+    resting = false;
+    for (const resolve of waiting.splice(0, together)) letThrough(resolve);
+  };
+  const letThrough = (resolve: () => void) => {
+    left -= 1;
     resolve();
-    setTimeout(next, apartMs);
+    if (resting) return;
+    resting = true;
+    setTimeout(begin, restMs);
   };
   return () =>
     new Promise((resolve) => {
-      waiting.push(resolve);
-      if (!resting) next();
+      if (left > 0 && waiting.length === 0) letThrough(resolve);
+      else waiting.push(resolve);
     });
 }

@@ -10,6 +10,8 @@ export interface Recorder {
   record(recording: Recording): Promise<void>;
   /** Whether results wait because they could not be written. */
   behind(): boolean;
+  /** How many wait. */
+  waiting(): number;
   /** Resolves when nothing waits for that reason, or when the recorder has stopped. */
   caughtUp(): Promise<void>;
   /** Gives up what could not be written: its attempts are made again when their leases have ended. */
@@ -89,6 +91,7 @@ export function createRecorder({ pool, log, onFreed }: RecorderParts): Recorder 
       }
     },
     behind: () => waiting.size > 0,
+    waiting: () => waiting.size,
     caughtUp: () =>
       waiting.size === 0 || stopped.signal.aborted
         ? Promise.resolve()

@@ -1,3 +1,4 @@
+import type { Outcome } from './endpoint-queue.ts';
 import type { AttemptResult, DeliveryJob } from './job.ts';
 import { nextDelayMs } from './retry-policy.ts';
 
@@ -22,4 +23,10 @@ export function settle(job: DeliveryJob, result: AttemptResult): Settlement {
   if (result.statusCode === 410) return { status: 'failed', dueInMs: undefined, gone: true };
   const dueInMs = nextDelayMs(job.endpoint.retryPolicy, job.tries + 1, result.retryAfterMs);
   return { status: dueInMs === undefined ? 'failed' : 'pending', dueInMs, gone: false };
+}
+
+/** Whether the endpoint can take anything: no answer, 429 and 5xx say that it cannot. */
+export function healthOf({ statusCode }: AttemptResult): Outcome['health'] {
+  if (statusCode === 200) return 'arrived';
+  return statusCode === 0 || statusCode === 429 || statusCode >= 500 ? 'failing' : 'refused';
 }

@@ -55,6 +55,11 @@ export class Shares {
     return this.#all.inFlight + this.#all.waiting;
   }
 
+  /** Attempts under way. */
+  get inFlight(): number {
+    return this.#all.inFlight;
+  }
+
   /** Further attempts that a webhook may have now. At least one, as long as its workspace may have any at all. */
   slots({ workspaceId, inFlight, failing }: Sharer): number {
     const { inFlightOfWorkspace, inFlightOfAll } = this.#limits;

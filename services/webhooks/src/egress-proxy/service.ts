@@ -1,7 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Logger, type Metrics, type MetricsServer, type Service, serveMetrics } from '@rms/service';
+import {
+  type Logger,
+  type Metrics,
+  type MetricsServer,
+  type Service,
+  serveMetrics,
+  starting,
+  stopping as stoppingState,
+} from '@rms/service';
 import { BlockedAddressError, createEgressGuard } from '../egress/guard.ts';
 import { createGuardedLookup } from '../egress/lookup.ts';
 import { createResolve } from '../egress/resolve.ts';
@@ -105,6 +113,11 @@ export function createEgressProxy(
     await metricsServer?.stop();
   };
 
+  const state = () => {
+    if (stopping) return stoppingState;
+    return server.listening ? { ready: true, takesCalls: true, failing: [] } : starting;
+  };
+
   return {
     name: 'egress-proxy',
     get address() {
@@ -112,7 +125,7 @@ export function createEgressProxy(
       return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
     },
     async start() {
-      if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics]);
+      if (config.metricsAddress) metricsServer = await serveMetrics(config.metricsAddress, [metrics], state);
       server.listen(config.port, config.host);
       await once(server, 'listening');
       log.info({ address: this.address }, 'serving');

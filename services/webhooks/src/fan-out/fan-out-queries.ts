@@ -81,7 +81,7 @@ export async function fanOut(
           from matched where status <> 'active'
       )
       select due.webhook_ids as due, c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
-             0 as tries, 1 as lease, c.url, c.secret_sealed, c.secret_version, c.previous_secret_sealed,
+             'event' as origin, 0 as tries, 1 as lease, c.url, c.secret_sealed, c.secret_version, c.previous_secret_sealed,
              c.previous_secret_until, c.client_certificate, c.client_key_sealed, c.max_retries, c.initial_delay_ms,
              c.max_delay_ms, c.retry_delays_ms
         from (select coalesce(array_agg(distinct webhook_id), '{}') from chosen where not waits and not leased) as due (webhook_ids)

@@ -1,5 +1,6 @@
 import type { ConsumedRecord, EventBus } from '@rms/bus';
 import { inTransaction, isRefusal, isTimeout, type Pool } from '@rms/db';
+import { idTime } from '@rms/ids';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
@@ -18,7 +19,7 @@ export interface FanOutParts {
   readonly group: string;
   readonly engine: Pick<DeliveryEngine, 'openings' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
-  readonly metrics: Pick<WebhooksMetrics, 'deadLetters'>;
+  readonly metrics: WebhooksMetrics;
   readonly log: Logger;
 }
 
@@ -47,6 +48,8 @@ export function createFanOut(parts: FanOutParts): Worker {
     const { jobs, due } = await inTransaction(pool, (tx) => fanOut(tx, events, openings));
     engine.deliver(jobs);
     watchers.wake(events);
+    const nowMs = Date.now();
+    for (const { id } of events) metrics.fannedOut(nowMs - idTime(id));
     if (due.length > 0) engine.wakeFor(due);
   };
 

@@ -1,0 +1,94 @@
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+
+/** A certificate and its private key, in PEM. */
+export interface Identity {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const keyPem = 'PRIVATE KEY';
+const dayMs = 24 * 60 * 60_000;
+/** Clocks of machines differ. */
+const startsBeforeMs = 5 * 60_000;
+
+/** Makes a certificate authority that signs for one installation. */
+export async function makeAuthority(commonName: string, { days, now }: { days: number; now: Date }): Promise<Identity> {
+  const keys = await newKeys();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    // The serial tells an authority from the one before, whose name it has.
+    name: [{ CN: [commonName] }],
+    ...validity(days, now),
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
+    ],
+  });
+  return identity(certificate, keys.privateKey);
+}
+
+/** Makes a certificate for a server and client of these DNS names; the first is its common name as well. */
+export async function issue(
+  authority: Identity,
+  names: readonly string[],
+  { days, now }: { days: number; now: Date },
+): Promise<Identity> {
+  const signer = new X509Certificate(authority.cert);
+  const keys = await newKeys();
+  const extensions: Extension[] = [
+    new BasicConstraintsExtension(false, undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+    new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
+    new SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns', value }))),
+    await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
+    await AuthorityKeyIdentifierExtension.create(signer, false, webcrypto),
+  ];
+  const certificate = await X509CertificateGenerator.create({
+    subject: [{ CN: [names[0] ?? ''] }],
+    issuer: signer.subject,
+    ...validity(days, now),
+    publicKey: keys.publicKey,
+    signingKey: await privateKey(authority.key),
+    signingAlgorithm: algorithm,
+    extensions,
+  });
+  return identity(certificate, keys.privateKey);
+}
+
+function newKeys() {
+  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+}
+
+function privateKey(pem: string) {
+  return webcrypto.subtle.importKey('pkcs8', PemConverter.decodeFirst(pem), algorithm, false, ['sign']);
+}
+
+function validity(days: number, now: Date) {
+  return {
+    notBefore: new Date(now.getTime() - startsBeforeMs),
+    notAfter: new Date(now.getTime() + days * dayMs),
+  };
+}
+
+async function identity(certificate: X509Certificate, key: webcrypto.CryptoKey): Promise<Identity> {
+  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', key);
+  return { cert: `${certificate.toString('pem')}\n`, key: `${PemConverter.encode(pkcs8, keyPem)}\n` };
+}

@@ -1,0 +1,64 @@
+// What `helm test` runs, in the sandbox: makes a key, with it a resource, reads it, sees its event come out of Kafka, and
+// removes both. Says what it has seen; ends with 1 at what is otherwise.
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+
+const { SANDBOX_URL, WORKSPACE } = process.env;
+const eventWithinMs = 30_000;
+const workspace = WORKSPACE ? ['--workspace', WORKSPACE] : [];
+
+if (!WORKSPACE) rms('workspaces', 'create', '--name', 'default', '--if-none');
+const key = rms(
+  ...['keys', 'create', '--environment', 'test', '--scope', 'admin', '--name', 'helm test', '--expires-in', '1h'],
+  ...workspace,
+);
+try {
+  const { newest_sequence: before } = (await call('GET', '/v1/events', 200)).meta;
+  const name = `helm test ${randomUUID()}`;
+  const { id } = (await call('POST', '/v1/resources', 201, { name })).data;
+  console.log(`created ${id}`);
+  try {
+    const { data } = await call('GET', `/v1/resources/${id}`, 200);
+    if (data.name !== name) throw new Error(`read "${data.name}" in place of "${name}"`);
+    console.log(`read ${id}`);
+    const event = await eventOf(id, before);
+    console.log(`event ${event.id} (${event.type}) is in the feed`);
+  } finally {
+    await call('DELETE', `/v1/resources/${id}`, 204);
+    console.log(`deleted ${id}`);
+  }
+} finally {
+  rms('keys', 'revoke', key.id, ...workspace);
+  console.log(`revoked ${key.id}`);
+}
+
+function rms(...args) {
+  return JSON.parse(
+    execFileSync('rms', [...args, '--json'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
+}
+
+async function call(method, path, expected, body) {
+  const response = await fetch(`${SANDBOX_URL}${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${key.key}`, ...(body ? { 'Content-Type': 'application/json' } : {}) },
+    body: body ? JSON.stringify(body) : undefined,
+    signal: AbortSignal.timeout(10_000),
+  });
+  const text = await response.text();
+  if (response.status === expected) return text === '' ? undefined : JSON.parse(text);
+  const requestId = response.headers.get('x-request-id');
+  throw new Error(`${method} ${path} answered ${response.status} (X-Request-ID ${requestId}): ${text}`);
+}
+
+async function eventOf(resourceId, after) {
+  const giveUpAtMs = Date.now() + eventWithinMs;
+  for (let sequence = after; ; ) {
+    const { data } = await call('GET', `/v1/events?after=${sequence}&per_page=100`, 200);
+    const found = data.find((event) => event.data?.object?.id === resourceId);
+    if (found) return found;
+    if (Date.now() > giveUpAtMs) throw new Error(`no event of ${resourceId} within ${eventWithinMs / 1_000} s`);
+    if (data.length > 0) sequence = data.at(-1).sequence;
+    else await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}

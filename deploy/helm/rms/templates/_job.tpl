@@ -1,0 +1,19 @@
+{{/* The part of a pod that all Jobs have in common; dict root, name, container (YAML of the rest of the container). */}}
+{{- define "rms.jobPod" -}}
+metadata:
+  labels: {{- include "rms.labels" . | nindent 4 }}
+spec:
+  restartPolicy: Never
+  serviceAccountName: {{ default "default" .serviceAccount }}
+  automountServiceAccountToken: {{ ne (default "" .serviceAccount) "" }}
+  enableServiceLinks: false
+  {{- include "rms.pullSecrets" .root | nindent 2 }}
+  securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 4 }}
+  containers:
+    - name: {{ .name }}
+      image: {{ include "rms.image" .root }}
+      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      securityContext: {{- toYaml .root.Values.securityContext | nindent 8 }}
+      resources: {{- toYaml .root.Values.migrations.resources | nindent 8 }}
+      {{- .container | nindent 6 }}
+{{- end -}}

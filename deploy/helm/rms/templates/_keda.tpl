@@ -1,0 +1,59 @@
+{{/* The lag of the webhooks' group on the topic of events; dict root, name. */}}
+{{- define "rms.kafkaTrigger" -}}
+{{- with .root.Values.kafka -}}
+- type: kafka
+  metadata:
+    bootstrapServers: {{ .brokers | quote }}
+    consumerGroup: {{ .prefix }}-webhooks
+    topic: {{ .prefix }}.resource-events.v1
+    lagThreshold: {{ $.root.Values.webhooks.keda.lagThreshold | quote }}
+    # A pod more than there are partitions fans out nothing, but sends.
+    allowIdleConsumers: "true"
+    {{- if ne .sasl.mechanism "none" }}
+    sasl: {{ get (dict "plain" "plaintext" "scram-sha-256" "scram_sha256" "scram-sha-512" "scram_sha512") .sasl.mechanism }}
+    {{- end }}
+    {{- if .tls.enabled }}
+    tls: enable
+    {{- end }}
+  {{- if or .tls.enabled (ne .sasl.mechanism "none") }}
+  authenticationRef: { name: {{ include "rms.fullname" $.root }}-{{ $.name }} }
+  {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "rms.kedaAuthentication" }}
+{{- $kafka := .root.Values.kafka }}
+{{- if and (not (index .root.Values .name).keda.triggers) (or $kafka.tls.enabled (ne $kafka.sasl.mechanism "none")) }}
+{{- $own := printf "%s-settings" (include "rms.fullname" .root) }}
+---
+apiVersion: keda.sh/v1alpha1
+kind: TriggerAuthentication
+metadata: {{- include "rms.metadata" . | nindent 2 }}
+spec:
+  secretTargetRef:
+    {{- if ne $kafka.sasl.mechanism "none" }}
+    {{- with $kafka.sasl.password }}
+    - parameter: password
+      name: {{ include "rms.secretName" (dict "root" $.root "source" . "own" $own) }}
+      key: {{ ternary "kafka-password" .existingSecretKey (ne .value "") }}
+    {{- end }}
+    - { parameter: username, name: {{ include "rms.fullname" .root }}-keda, key: username }
+    {{- end }}
+    {{- if and $kafka.tls.enabled $kafka.tls.existingSecret }}
+    {{- range $parameter, $key := dict "ca" $kafka.tls.caKey "cert" $kafka.tls.certKey "key" $kafka.tls.keyKey }}
+    {{- if $key }}
+    - { parameter: {{ $parameter }}, name: {{ $kafka.tls.existingSecret }}, key: {{ $key }} }
+    {{- end }}
+    {{- end }}
+    {{- end }}
+{{- if ne $kafka.sasl.mechanism "none" }}
+---
+# KEDA takes the user name from a Secret, too.
+apiVersion: v1
+kind: Secret
+metadata: {{- include "rms.metadata" (dict "root" .root "name" .name "suffix" "keda") | nindent 2 }}
+stringData:
+  username: {{ $kafka.sasl.username | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,131 @@
+{{/* What a part of the release may call, and who may call it; dict root, name. */}}
+{{- define "rms.networkPolicy" }}
+{{- $component := default (dict "extraIngress" list "extraEgress" list) (index .root.Values .name) }}
+{{- $isService := has .name (list "gateway" "auth" "resources" "webhooks" "alerts" "dashboard") }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {{- include "rms.metadata" . | nindent 2 }}
+spec:
+  podSelector:
+    matchLabels: {{- include "rms.selectorLabels" . | nindent 6 }}
+  policyTypes: [Ingress, Egress]
+  {{- $ingress := include "rms.ingressRules" . | trim }}
+  {{- if or $ingress $component.extraIngress }}
+  ingress:
+    {{- with $ingress }}
+    {{- . | nindent 4 }}
+    {{- end }}
+    {{- with $component.extraIngress }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- else }}
+  ingress: []
+  {{- end }}
+  egress:
+    {{- include "rms.egressRules" . | trim | nindent 4 }}
+    {{- with $component.extraEgress }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end -}}
+
+{{- define "rms.ingressRules" -}}
+{{- $policy := .root.Values.networkPolicy }}
+{{- $callers := list }}
+{{- range $caller, $targets := fromYaml (include "rms.callTable" .root) }}
+{{- if and (has $.name $targets) (or (eq $caller "test") (index $.root.Values $caller).enabled) }}
+{{- $callers = append $callers $caller }}
+{{- end }}
+{{- end }}
+{{- if $callers }}
+- from:
+    {{- range $callers }}
+    {{- include "rms.ownPeer" (dict "root" $.root "name" .) | nindent 4 }}
+    {{- end }}
+  ports: {{- include "rms.servingPorts" .name | nindent 4 }}
+{{- end }}
+{{- if has .name (list "gateway" "dashboard") }}
+- {{ with $policy.ingressPeers }}from: {{- toYaml . | nindent 4 }}
+  {{ end }}ports: {{- include "rms.servingPorts" .name | nindent 4 }}
+{{- end }}
+{{- if has .name (list "gateway" "auth" "resources" "webhooks" "alerts" "dashboard") }}
+{{- with $policy.metricsPeers }}
+- from: {{- toYaml . | nindent 4 }}
+  ports: [{ port: 9464, protocol: TCP }]
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "rms.egressRules" -}}
+{{- $values := .root.Values }}
+- to: {{- toYaml $values.networkPolicy.dnsPeers | nindent 4 }}
+  ports:
+    {{- range $values.networkPolicy.dnsPorts }}
+    - { port: {{ . }}, protocol: UDP }
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- range default list (index (fromYaml (include "rms.callTable" .root)) .name) }}
+{{- if (index $values .).enabled }}
+- to: {{- include "rms.ownPeer" (dict "root" $.root "name" .) | nindent 4 }}
+  ports: {{- include "rms.servingPorts" . | nindent 4 }}
+{{- end }}
+{{- end }}
+{{- range $store := index (fromYaml (include "rms.storeTable" .root)) .name }}
+{{- include "rms.portRule" (dict "peers" (index $values.networkPolicy (printf "%sPeers" $store)) "ports" (index $values $store).ports) }}
+{{- end }}
+{{- if and $values.observability.otlp.endpoint (not (has .name (list "cli" "migrate" "tls" "test"))) }}
+{{- include "rms.portRule" (dict "peers" $values.networkPolicy.otlpPeers "ports" (list (include "rms.otlpPort" .root | int))) }}
+{{- end }}
+{{- if eq .name "tls" }}
+- {{ with $values.networkPolicy.apiServerPeers }}to: {{- toYaml . | nindent 4 }}
+  {{ end }}ports: [{ port: 1, endPort: 65535, protocol: TCP }]
+{{- end }}
+{{- if eq .name "webhooks" }}
+# Public addresses; which of them the service calls it decides itself, by the same rule.
+- to:
+    - ipBlock: { cidr: 0.0.0.0/0, except: {{ toJson (fromYamlArray (include "rms.privateIpv4" .)) }} }
+    - ipBlock: { cidr: "2000::/3" }
+    {{- range $values.webhooks.egress.allowCidrs }}
+    - ipBlock: { cidr: {{ . | quote }} }
+    {{- end }}
+  ports:
+    {{- range $values.networkPolicy.webhookPorts }}
+    - { protocol: TCP, port: {{ .port }}{{ with .endPort }}, endPort: {{ . }}{{ end }} }
+    {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* To peers, or to anyone if there are none, on ports; dict peers, ports. */}}
+{{- define "rms.portRule" }}
+- {{ with .peers }}to: {{- toYaml . | nindent 4 }}
+  {{ end }}ports:
+    {{- range .ports }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- end -}}
+
+{{- define "rms.ownPeer" -}}
+- podSelector:
+    matchLabels: {{- include "rms.selectorLabels" . | nindent 6 }}
+{{- end -}}
+
+{{- define "rms.servingPorts" -}}
+{{- if eq . "gateway" -}}
+- { port: 8080, protocol: TCP }
+- { port: 8081, protocol: TCP }
+{{- else if eq . "dashboard" -}}
+- { port: 8090, protocol: TCP }
+{{- else -}}
+- { port: 9090, protocol: TCP }
+{{- end -}}
+{{- end -}}
+
+{{- define "rms.otlpPort" -}}
+{{- $host := (urlParse .Values.observability.otlp.endpoint).host -}}
+{{- if regexMatch ":[0-9]+$" $host }}{{ regexFind "[0-9]+$" $host }}{{ else if hasPrefix "https:" .Values.observability.otlp.endpoint }}443{{ else }}80{{ end -}}
+{{- end -}}
+
+{{/* What is not public of IPv4, by IANA's registries. */}}
+{{- define "rms.privateIpv4" -}}
+[0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24, 192.88.99.0/24, 192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/3]
+{{- end -}}

@@ -1,0 +1,168 @@
+{{/* Ends with everything that contradicts itself, one line each, and what to set. */}}
+{{- define "rms.validate" -}}
+{{- $problems := list -}}
+{{- range $setting, $secret := fromYaml (include "rms.secretTable" .) -}}
+{{- $where := get (dict "DATABASE_URL" "database.url" "REDIS_URL" "redis.url" "ENCRYPTION_KEY" "encryption.key" "ENCRYPTION_KEY_PREVIOUS" "encryption.previousKeys" "KAFKA_SASL_PASSWORD" "kafka.sasl.password" "WEBHOOK_PROXY_URL" "webhooks.egress.proxyUrl") $setting -}}
+{{- $problems = concat $problems (fromJsonArray (include "rms.validateSecret" (dict "root" $ "source" $secret.source "where" $where))) -}}
+{{- end -}}
+{{- $migration := .Values.database.migrationUrl -}}
+{{- if or $migration.value $migration.existingSecret $migration.existingSecretKey -}}
+{{- $problems = concat $problems (fromJsonArray (include "rms.validateSecret" (dict "root" $ "source" $migration "where" "database.migrationUrl"))) -}}
+{{- end -}}
+{{- if not .Values.kafka.brokers -}}
+{{- $problems = append $problems "kafka.brokers: say where Kafka is, \"host:port,host:port\"" -}}
+{{- end -}}
+{{- if and (ne .Values.kafka.sasl.mechanism "none") (not .Values.kafka.sasl.username) -}}
+{{- $problems = append $problems "kafka.sasl.username: needed for kafka.sasl.mechanism" -}}
+{{- end -}}
+{{- if and (eq .Values.kafka.sasl.mechanism "none") (or .Values.kafka.sasl.username .Values.kafka.sasl.password.value) -}}
+{{- $problems = append $problems "kafka.sasl.mechanism: is none, but there is a user name or password; set plain, scram-sha-256 or scram-sha-512" -}}
+{{- end -}}
+{{- if and .Values.kafka.tls.existingSecret (not .Values.kafka.tls.enabled) -}}
+{{- $problems = append $problems "kafka.tls.enabled: must be true for kafka.tls.existingSecret to have a meaning" -}}
+{{- end -}}
+{{- range $store := list "database" "redis" "kafka" -}}
+{{- $tls := (index $.Values $store).tls -}}
+{{- if ne (empty $tls.certKey) (empty $tls.keyKey) -}}
+{{- $problems = append $problems (printf "%s.tls: certKey and keyKey belong together; set both or none" $store) -}}
+{{- end -}}
+{{- if and $tls.certKey (not $tls.existingSecret) -}}
+{{- $problems = append $problems (printf "%s.tls.existingSecret: name the Secret that has %s" $store $tls.certKey) -}}
+{{- end -}}
+{{- end -}}
+{{- if eq .Values.tls.mode "existingSecrets" -}}
+{{- range fromJsonArray (include "rms.components" .) -}}
+{{- if not (index $.Values.tls.existingSecrets .) -}}
+{{- $problems = append $problems (printf "tls.existingSecrets.%s: name the Secret with its certificate, or set tls.mode to selfSigned or certManager" .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled (not (or .Values.ingress.hosts.live .Values.ingress.hosts.sandbox .Values.ingress.hosts.dashboard)) -}}
+{{- $problems = append $problems "ingress.hosts: set live and sandbox, or ingress.enabled to false" -}}
+{{- end -}}
+{{- if and .Values.ingress.hosts.live (eq .Values.ingress.hosts.live .Values.ingress.hosts.sandbox) -}}
+{{- $problems = append $problems "ingress.hosts: the host decides the environment; live and sandbox must differ" -}}
+{{- end -}}
+{{- if and .Values.ingress.hosts.dashboard (not .Values.dashboard.enabled) -}}
+{{- $problems = append $problems "ingress.hosts.dashboard: there is no dashboard to route to (dashboard.enabled); leave it empty" -}}
+{{- end -}}
+{{- range $name := list "alerts" "dashboard" -}}
+{{- if (index $.Values $name).enabled -}}
+{{- $problems = append $problems (printf "%s.enabled: this release of the image has no %s service; set it to false" $name $name) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name := fromJsonArray (include "rms.components" .) -}}
+{{- $problems = concat $problems (fromJsonArray (include "rms.validateComponent" (dict "root" $ "name" $name))) -}}
+{{- end -}}
+{{- range $name := list "gateway" "auth" "resources" "webhooks" -}}
+{{- if not (index $.Values $name).enabled -}}
+{{- $problems = append $problems (printf "%s.enabled: nothing works without it; scale it by %s.replicas" $name $name) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.webhooks.keda.enabled (gt (int .Values.webhooks.keda.maxReplicas) (int .Values.kafka.partitions)) (not .Values.webhooks.keda.triggers) -}}
+{{- $problems = append $problems (printf "webhooks.keda.maxReplicas: more pods than kafka.partitions (%d) do not shorten Kafka's lag; lower it, or set triggers of your own" (int .Values.kafka.partitions)) -}}
+{{- end -}}
+{{- if and (.Values.observability.otlp.headers.value) (not .Values.observability.otlp.endpoint) -}}
+{{- $problems = append $problems "observability.otlp.endpoint: there are headers, but nowhere to send traces to" -}}
+{{- end -}}
+{{- if $problems -}}
+{{- fail (printf "\n  %s" (join "\n  " ($problems | uniq))) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "rms.validateSecret" -}}
+{{- $problems := list -}}
+{{- if and .source.value .source.existingSecret -}}
+{{- $problems = append $problems (printf "%s: value and existingSecret exclude one another" .where) -}}
+{{- else if not (or .source.value .source.existingSecret .root.Values.existingSecret) -}}
+{{- $problems = append $problems (printf "%s: name the Secret that holds it by existingSecret, or by %s.existingSecret" .where .where) -}}
+{{- else if not (or .source.value .source.existingSecretKey) -}}
+{{- $problems = append $problems (printf "%s.existingSecretKey: name its key in the Secret" .where) -}}
+{{- end -}}
+{{- toJson $problems -}}
+{{- end -}}
+
+{{- define "rms.validateComponent" -}}
+{{- $component := index .root.Values .name -}}
+{{- $problems := list -}}
+{{- if and $component.autoscaling.enabled $component.keda.enabled -}}
+{{- $problems = append $problems (printf "%s: autoscaling and keda exclude one another; enable one of them" .name) -}}
+{{- end -}}
+{{- range $scaler := list "autoscaling" "keda" -}}
+{{- $scaling := index $component $scaler -}}
+{{- if and $scaling.enabled (gt (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
+{{- $problems = append $problems (printf "%s.%s: minReplicas is more than maxReplicas" $.name $scaler) -}}
+{{- end -}}
+{{- end -}}
+{{- with $component.autoscaling -}}
+{{- if and .enabled (not (or .targetCPU .targetMemory .metrics)) -}}
+{{- $problems = append $problems (printf "%s.autoscaling: set targetCPU, targetMemory or metrics" $.name) -}}
+{{- end -}}
+{{- if and .enabled .targetCPU (not (dig "requests" "cpu" "" $component.resources)) -}}
+{{- $problems = append $problems (printf "%s.resources.requests.cpu: autoscaling by targetCPU is a share of it; set it" $.name) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $component.keda.enabled (ne .name "webhooks") (not $component.keda.triggers) -}}
+{{- $problems = append $problems (printf "%s.keda.triggers: only webhooks has one by default; set some" .name) -}}
+{{- end -}}
+{{- if and (eq .name "cli") (or $component.autoscaling.enabled $component.keda.enabled) -}}
+{{- $problems = append $problems "cli: it does nothing by itself, there is nothing to scale" -}}
+{{- end -}}
+{{- if and (ne .name "cli") (lt (int $component.terminationGracePeriodSeconds) (int (add $component.preStopSeconds 25))) -}}
+{{- $problems = append $problems (printf "%s.terminationGracePeriodSeconds: a pod needs preStopSeconds and 25 s to end; set %d or more" .name (int (add $component.preStopSeconds 25))) -}}
+{{- end -}}
+{{- range $setting, $_ := merge (dict) $component.settings .root.Values.settings -}}
+{{- with get (fromYaml (include "rms.elsewhere" $)) $setting -}}
+{{- $problems = append $problems (printf "settings.%s: set %s instead" $setting .) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $problems -}}
+{{- end -}}
+
+{{/* Settings that have a value of their own. */}}
+{{- define "rms.elsewhere" -}}
+DATABASE_URL: database.url
+DATABASE_POOL_SIZE: database.poolSize
+DATABASE_ROLE_PREFIX: database.rolePrefix
+DATABASE_CA_FILE: database.tls
+DATABASE_CERT_FILE: database.tls
+DATABASE_KEY_FILE: database.tls
+REDIS_URL: redis.url
+REDIS_CA_FILE: redis.tls
+REDIS_CERT_FILE: redis.tls
+REDIS_KEY_FILE: redis.tls
+KAFKA_BROKERS: kafka.brokers
+KAFKA_PREFIX: kafka.prefix
+KAFKA_TLS: kafka.tls.enabled
+KAFKA_CA_FILE: kafka.tls
+KAFKA_CERT_FILE: kafka.tls
+KAFKA_KEY_FILE: kafka.tls
+KAFKA_SASL_MECHANISM: kafka.sasl.mechanism
+KAFKA_SASL_USERNAME: kafka.sasl.username
+KAFKA_SASL_PASSWORD: kafka.sasl.password
+EVENT_PARTITIONS: kafka.partitions
+EVENT_REPLICATION: kafka.replication
+ENCRYPTION_KEY: encryption.key
+ENCRYPTION_KEY_PREVIOUS: encryption.previousKeys
+GRPC_HOST: nothing (the chart does)
+GRPC_PORT: nothing (the chart does)
+GRPC_CERT_FILE: tls.mode
+GRPC_KEY_FILE: tls.mode
+GRPC_CA_FILE: tls.mode
+INSECURE_GRPC: tls.mode
+HOST: nothing (the chart does)
+PORT: nothing (the chart does)
+SANDBOX_PORT: nothing (the chart does)
+METRICS_ADDRESS: nothing (the chart does)
+AUTH_ADDRESS: nothing (the chart does)
+RESOURCES_ADDRESS: nothing (the chart does)
+WEBHOOKS_ADDRESS: nothing (the chart does)
+LOG_LEVEL: logLevel
+LOG_LEVEL_FILE: logLevel
+TRUSTED_PROXIES: gateway.trustedProxies
+PUBLIC_API_URL: gateway.publicUrls.live
+PUBLIC_SANDBOX_URL: gateway.publicUrls.sandbox
+WEBHOOK_ALLOW_CIDRS: webhooks.egress.allowCidrs
+WEBHOOK_ALLOW_HTTP: webhooks.egress.allowHttp
+WEBHOOK_PROXY_URL: webhooks.egress.proxyUrl
+{{- end -}}

@@ -1,0 +1,107 @@
+// Compiles what the image runs, and puts that and nothing else into a folder: node build.mjs SOURCES FOLDER NODE.
+// NODE is where Node is in the image. Node and what `npm ci` has installed are all that this needs.
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { programs } from './programs.mjs';
+
+const [sources, folder, node] = process.argv.slice(2);
+const readJson = (...path) => JSON.parse(readFileSync(join(...path), 'utf8'));
+const lock = readJson(sources, 'package-lock.json');
+const roots = [...new Set(Object.values(programs).map((file) => dirname(dirname(file))))];
+
+const compiler = join(sources, 'node_modules', 'typescript', 'bin', 'tsc');
+const { status } = spawnSync(process.execPath, [compiler, '-b', ...roots], { cwd: sources, stdio: 'inherit' });
+if (status !== 0) process.exit(1);
+
+/** Paths in the sources of all packages that run: own ones, and those of node_modules. */
+const shipped = new Set();
+for (const root of roots) ship(root);
+for (const path of [...shipped].sort()) copy(path);
+writeManifests();
+writeCommands();
+
+/** The package and what it depends on. Types alone are not run. */
+function ship(path) {
+  if (shipped.has(path) || path.includes('node_modules/@types/')) return;
+  shipped.add(path);
+  const { dependencies = {}, optionalDependencies = {} } = readJson(sources, path, 'package.json');
+  for (const name of Object.keys({ ...optionalDependencies, ...dependencies })) {
+    const found = find(path, name);
+    if (found !== undefined) ship(found);
+    else if (!(name in optionalDependencies)) throw new Error(`${path} needs ${name}, which is not installed`);
+  }
+}
+
+/** Where Node would find a package from here: in the nearest node_modules, and behind a link the workspace itself. */
+function find(from, name) {
+  for (let path = from; ; path = dirname(path)) {
+    const candidate = join(path, 'node_modules', name);
+    if (existsSync(join(sources, candidate)))
+      return relative(realpathSync(sources), realpathSync(join(sources, candidate)));
+    if (path === '.') return undefined;
+  }
+}
+
+function copy(path) {
+  const from = join(sources, path);
+  const own = !path.includes('node_modules/');
+  const filter = own ? isRunByUs : (file) => isRun(file, from);
+  if (!own) {
+    cpSync(from, join(folder, path), { recursive: true, filter });
+    return;
+  }
+  for (const part of ['package.json', 'dist', 'gen', 'migrations']) {
+    if (existsSync(join(from, part))) cpSync(join(from, part), join(folder, path, part), { recursive: true, filter });
+  }
+  const { name } = readJson(from, 'package.json');
+  const link = join(folder, 'node_modules', name);
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(relative(dirname(link), join(folder, path)), link);
+}
+
+/** Of our own: code, its source maps, migrations. */
+function isRunByUs(file) {
+  return !/\.d\.ts(\.map)?$|\.tsbuildinfo$/.test(file);
+}
+
+/** Of others: no types, no sources of what is compiled, no prose but licences, no packages within (they are their own). */
+function isRun(file, from) {
+  const name = basename(file);
+  if (name === 'node_modules' && file !== from) return false;
+  return !/\.([cm]?ts|map|flow|markdown|md)$/i.test(name) || /^(licen[cs]e|notice|copying)/i.test(name);
+}
+
+/** So that whoever lists what is in the image finds that, and not what it was built with. */
+function writeManifests() {
+  const { name, version, license, type } = readJson(sources, 'package.json');
+  const manifest = { name, version, private: true, license, type };
+  writeJson('package.json', manifest);
+  const inLock = ([path, { link, resolved }]) => shipped.has(link ? resolved : path);
+  const packages = Object.fromEntries(Object.entries(lock.packages).filter(inLock));
+  writeJson('package-lock.json', { ...lock, packages: { '': manifest, ...packages } });
+  cpSync(join(sources, 'LICENSE'), join(folder, 'LICENSE'));
+}
+
+function writeJson(name, value) {
+  writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
+}
+
+function writeCommands() {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  cpSync(join(sources, 'deploy', 'image', 'programs.mjs'), join(bin, 'programs.mjs'));
+  const launcher = readFileSync(join(sources, 'deploy', 'image', 'launch.mjs'), 'utf8');
+  writeFileSync(join(bin, 'launch.mjs'), launcher.replace(/^#!.*/, `#!${node}`));
+  chmodSync(join(bin, 'launch.mjs'), 0o755);
+  for (const program of Object.keys(programs)) symlinkSync('launch.mjs', join(bin, program));
+}

@@ -1,0 +1,22 @@
+import type { Admin } from 'kafkajs';
+import type { PartitionLag } from './event-bus.ts';
+
+/** What the brokers know of a group's positions, whether it has members or not. */
+export async function readLag(
+  admin: Pick<Admin, 'fetchTopicOffsets' | 'fetchOffsets'>,
+  topic: string,
+  group: string,
+): Promise<readonly PartitionLag[]> {
+  const [ends, [positions]] = await Promise.all([
+    admin.fetchTopicOffsets(topic),
+    admin.fetchOffsets({ groupId: group, topics: [topic] }),
+  ]);
+  const handled = new Map(positions?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+  return ends
+    .map(({ partition, low, high }) => {
+      // -1: there is no position yet, and the group begins with the first record.
+      const next = Math.max(handled.get(partition) ?? -1, Number(low));
+      return { partition, records: Math.max(0, Number(high) - next) };
+    })
+    .sort((a, b) => a.partition - b.partition);
+}

@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  describeWith,
+  type Network,
+  type Program,
+  type Receiver,
+  startNetwork,
+  startReceiver,
+  waitUntil,
+} from '@rms/testkit';
+import { openSettings } from '../api/suites/all.ts';
+import { readContract } from '../api/support/openapi-contract.ts';
+import { type Account, newAccount } from '../api/support/shape.ts';
+
+interface Line {
+  readonly msg: string;
+  readonly level: string;
+  readonly request_id?: string;
+  readonly [field: string]: unknown;
+}
+
+describeWith(['redis', 'kafka'], 'The log of the services', () => {
+  let network: Network;
+  let receiver: Receiver;
+  let account: Account;
+  let folder: string;
+  let levelFile: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'rms-logs-'));
+    levelFile = join(folder, 'level');
+    writeFileSync(levelFile, '');
+    network = await startNetwork({ env: { ...openSettings, LOG_LEVEL: 'info', LOG_LEVEL_FILE: levelFile } });
+    receiver = await startReceiver({ path: '' });
+    account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
+  }, 120_000);
+  afterAll(async () => {
+    await receiver?.close();
+    await network?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  /** The lines of a service about a request. */
+  const linesOf = (program: Program, requestId: string) =>
+    program
+      .output()
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line)
+      .filter((line) => line.request_id === requestId);
+  const lineOf = (program: Program, requestId: string, message: string) =>
+    waitUntil(() => linesOf(program, requestId).find(({ msg }) => msg === message), { what: `the line "${message}"` });
+  const subscribe = async (requestId: string) => {
+    const admin = await account.client('live', 'admin');
+    const json = { url: `${receiver.url}/hook`, events: ['*'] };
+    await admin.send('POST', '/v1/webhooks', { json, headers: { 'X-Request-ID': requestId } });
+  };
+
+  test('has one line for a request and one for each attempt that it caused, under its id', async () => {
+    const { gateway, webhooks } = network.services;
+    await subscribe('log-test-0001');
+    const writer = await account.client('live', 'write');
+    const headers = { 'X-Request-ID': 'log-test-0002' };
+    await writer.send('POST', '/v1/resources', { json: { name: 'hunter2' }, headers });
+    expect(await lineOf(gateway, 'log-test-0002', 'request')).toMatchObject({
+      level: 'info',
+      method: 'POST',
+      route: '/v1/resources',
+      status: 201,
+    });
+    expect(await lineOf(webhooks, 'log-test-0002', 'attempt')).toMatchObject({
+      level: 'info',
+      result: 'delivered',
+      attempt: 1,
+      status_code: 200,
+    });
+    expect(linesOf(gateway, 'log-test-0002')).toHaveLength(1);
+    expect(linesOf(webhooks, 'log-test-0002')).toHaveLength(1);
+    for (const program of [gateway, webhooks]) expect(program.output()).not.toContain('hunter2');
+  });
+
+  test('becomes fine and coarse again while the services run', async () => {
+    const { webhooks } = network.services;
+    expect(linesOf(webhooks, 'log-test-0001').filter(({ level }) => level === 'debug')).toEqual([]);
+    writeFileSync(levelFile, 'debug\n');
+    await waitUntil(() => webhooks.output().includes('"level_now":"debug"'), { what: 'the new level' });
+    await subscribe('log-test-0003');
+    expect(await lineOf(webhooks, 'log-test-0003', 'call')).toMatchObject({
+      level: 'debug',
+      method: 'rms.webhooks.v1.WebhooksService/CreateWebhook',
+      code: 'ok',
+      duration_ms: expect.any(Number),
+    });
+    writeFileSync(levelFile, '');
+    await waitUntil(() => webhooks.output().includes('"level_now":"that of LOG_LEVEL"'), { what: 'the former level' });
+    await subscribe('log-test-0004');
+    await lineOf(network.services.gateway, 'log-test-0004', 'request');
+    expect(linesOf(webhooks, 'log-test-0004').filter(({ level }) => level === 'debug')).toEqual([]);
+  });
+});

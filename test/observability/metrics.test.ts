@@ -1,0 +1,155 @@
+import { join } from 'node:path';
+import {
+  describeWith,
+  freePort,
+  type Network,
+  type Program,
+  type Receiver,
+  startNetwork,
+  startProgram,
+  startReceiver,
+  waitUntil,
+} from '@rms/testkit';
+import { openSettings } from '../api/suites/all.ts';
+import type { One, Resource } from '../api/support/api-types.ts';
+import { readContract } from '../api/support/openapi-contract.ts';
+import { type Account, newAccount } from '../api/support/shape.ts';
+import { retryFast, subscribe } from '../api/support/subscriber.ts';
+import { readExposition, type ShownMetric } from './exposition.ts';
+import { dashboardExpressions, groupingsOf, ruleExpressions, selectorsOf } from './expressions.ts';
+import { documentedTable, tableOf, writeTable } from './metrics-document.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+/** What Prometheus adds to every series, and what recording rules do. */
+const added = new Set(['namespace', 'pod', 'slo']);
+
+describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
+  let network: Network;
+  let proxy: Program;
+  let receiver: Receiver;
+  let urls: string[];
+  let metrics: Map<string, ShownMetric>;
+
+  beforeAll(async () => {
+    const [webhooks, resources, egress] = [await freePort(), await freePort(), await freePort()];
+    const at = (port: number) => ({ METRICS_ADDRESS: `127.0.0.1:${port}` });
+    network = await startNetwork({
+      env: openSettings,
+      serviceEnv: { webhooks: at(webhooks), resources: at(resources) },
+      mutualTls: true,
+    });
+    proxy = await startEgressProxy(egress);
+    urls = [
+      ...network.gateways.map(({ metricsUrl }) => metricsUrl),
+      network.authMetricsUrl,
+      ...[webhooks, resources, egress].map((port) => `http://127.0.0.1:${port}/metrics`),
+    ];
+    receiver = await startReceiver({ path: '' });
+    await drive(await newAccount({ shape: network, contract: await readContract(network.liveUrl) }));
+    metrics = await waitUntil(
+      async () => {
+        const shown = await scrape();
+        // What shows only once something has happened, and once it has been read.
+        const lag = shown.get('rms_consumer_lag_records')?.sampleNames.size;
+        const retried = shown.get('rms_delivery_age_seconds')?.labels.has('environment');
+        return lag && retried && shown.get('rms_http_requests_total')?.labels.has('status') ? shown : undefined;
+      },
+      { what: 'metrics of all that has happened' },
+    );
+  }, 180_000);
+  afterAll(async () => {
+    await receiver?.close();
+    await proxy?.terminate();
+    await network?.stop();
+  }, 60_000);
+
+  const scrape = async () => {
+    const answers = await Promise.all(urls.map((url) => fetch(url)));
+    return readExposition(await Promise.all(answers.map((answer) => answer.text())));
+  };
+
+  const startEgressProxy = async (metricsPort: number) => {
+    const port = await freePort();
+    const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
+    const egress = await startProgram({
+      name: 'egress proxy',
+      command: process.execPath,
+      args: [join(root, 'services', 'webhooks', 'dist', 'egress-proxy-main.js')],
+      env: { PATH: process.env.PATH, EGRESS_PROXY_PORT: `${port}`, METRICS_ADDRESS: `127.0.0.1:${metricsPort}` },
+      outputFile: join(network.env.DATA_DIR as string, 'egress-proxy.log'),
+      ready: () =>
+        fetch(metricsUrl).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+    });
+    // Refused, and so counted: it takes CONNECT only.
+    await fetch(`http://127.0.0.1:${port}/`);
+    return egress;
+  };
+
+  /** Requests of all kinds, deliveries that arrive and that fail, a key that is revoked. */
+  const drive = async (account: Account) => {
+    const admin = await account.client('live', 'admin');
+    const { webhook } = await subscribe(admin, receiver, ['*']);
+    await retryFast(account, webhook.id, 2);
+    receiver.respondWith(500);
+    await admin.post('/v1/resources', { name: 'fails first' });
+    await waitUntil(() => receiver.requests.length > 1, { what: 'a retry' });
+    receiver.respondWith(200);
+    const { body } = await admin.post<One<Resource>>('/v1/resources', { name: 'arrives' });
+    await admin.get(`/v1/resources/${body.data.id}`);
+    await receiver.waitFor(({ json }) => json?.data?.object?.name === 'arrives', 'the delivery');
+    const key = await account.newKey('live', 'read');
+    await account.rms('keys', 'revoke', key.id);
+    await fetch(`${network.liveUrl}/v1/resources`, { headers: { Authorization: `Bearer ${key.key}` } });
+    await fetch(`${network.liveUrl}/v1/nothing`);
+  };
+
+  test('each has a name as they are usual, a type and a text', () => {
+    for (const { name, type, help } of metrics.values()) {
+      if (!name.startsWith('rms_')) continue;
+      expect([name, help]).toEqual([name, expect.stringMatching(/^[A-Z].{10,}\.$/)]);
+      expect([name, type === 'counter']).toEqual([name, name.endsWith('_total')]);
+      if (type === 'histogram') expect(name).toMatch(/_seconds$/);
+    }
+  });
+
+  test('none has a label that names a workspace, key, webhook, event or request', () => {
+    for (const { name, labels } of metrics.values()) {
+      for (const label of labels)
+        expect([name, label]).not.toEqual([name, expect.stringMatching(/_id$|^id$|^key$|^url$/)]);
+    }
+  });
+
+  test('stand in docs/metrics.md as they are', () => {
+    const table = tableOf(metrics.values());
+    if (process.env.WRITE_METRICS_DOCUMENT) writeTable(table);
+    expect(documentedTable()).toBe(table);
+  });
+
+  test.each([
+    ['rules', ruleExpressions()],
+    ['dashboards', dashboardExpressions()],
+  ])('are there, with their labels, for every query of the %s', (_, expressions) => {
+    expect(expressions.length).toBeGreaterThan(50);
+    const known = new Map<string, ReadonlySet<string>>();
+    for (const { sampleNames, labels } of metrics.values()) for (const name of sampleNames) known.set(name, labels);
+    const wrong = expressions.flatMap(({ from, text }) => {
+      const selectors = selectorsOf(text);
+      const all = new Set([...added, ...selectors.flatMap(({ name }) => [...(known.get(name) ?? [])])]);
+      return [
+        ...selectors.filter(({ name }) => !known.has(name)).map(({ name }) => `${from}: there is no ${name}`),
+        ...selectors.flatMap(({ name, labels }) =>
+          labels
+            .filter((label) => !added.has(label) && known.has(name) && !known.get(name)?.has(label))
+            .map((label) => `${from}: ${name} has no label ${label}`),
+        ),
+        ...groupingsOf(text)
+          .filter((label) => !all.has(label))
+          .map((label) => `${from}: nothing has the label ${label}`),
+      ];
+    });
+    expect(wrong).toEqual([]);
+  });
+});
