@@ -19,6 +19,7 @@ const projects = {
   resources: 'services/resources',
   webhooks: 'services/webhooks',
   gateway: 'services/gateway',
+  dashboard: 'services/dashboard',
   cli: 'cli',
   standalone: 'standalone',
   api: 'test/api',

@@ -14,7 +14,7 @@ export function EnvironmentSwitch() {
           key={environment}
           to={samePage(pathname, tenant, environment)}
           data-environment={environment}
-          aria-current={environment === tenant.environment ? 'true' : undefined}
+          data-current={environment === tenant.environment}
         >
           {names[environment]}
         </Link>

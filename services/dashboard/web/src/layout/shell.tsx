@@ -54,7 +54,9 @@ export function Shell() {
       </aside>
       <div className="content">
         {environment === 'sandbox' ? (
-          <p className="sandbox-note">Sandbox: test data. Nothing here touches live.</p>
+          <aside className="sandbox-note" aria-label="Environment">
+            Sandbox: test data. Nothing here touches live.
+          </aside>
         ) : null}
         <main className="page" id="main" ref={main} tabIndex={-1}>
           <Outlet />

@@ -17,8 +17,8 @@ export function AccountPage() {
   const theme = useTheme();
   return (
     <main className="page" id="main">
-      <Link to="/" aria-label="Back to the overview">
-        <Brand name="rms" />
+      <Link to="/" className="row">
+        <Brand name="Back to the pages" />
       </Link>
       <PageHead title="Your account" lead={user.email} />
       {workspaces.length === 0 ? <Note tone="warn">You are in no workspace. Ask somebody to invite you.</Note> : null}

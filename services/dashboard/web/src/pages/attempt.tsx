@@ -10,10 +10,12 @@ export function AttemptCard({
   of: attempt,
   title,
   requestBody,
+  url,
 }: {
   readonly of: AttemptDocument;
   readonly title: string;
   readonly requestBody?: string;
+  readonly url?: string | undefined;
 }) {
   const { response_body: body } = attempt;
   const isGood = attempt.status_code === 200 && !attempt.error;
@@ -31,7 +33,10 @@ export function AttemptCard({
         />
         <TimeSplit of={attempt} />
         {attempt.request_headers.length > 0 ? (
-          <CodeBlock label="Request as it was sent" text={messageText(attempt.request_headers, requestBody ?? '')} />
+          <CodeBlock
+            label="Request as it was sent"
+            text={`POST ${url ?? ''}\n${messageText(attempt.request_headers, requestBody ?? '')}`}
+          />
         ) : null}
         {attempt.status_code === null ? null : (
           <CodeBlock

@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { MemberDocument } from '../../../src/documents/team.ts';
 import { useTenantQuery } from '../api/tenant.ts';
 import { TextField } from '../ui/field.tsx';
 import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
@@ -27,6 +28,8 @@ export function AuditPage() {
   const { data, error } = useTenantQuery<{ data: readonly Entry[]; next: string | null }>('/audit', {
     search: { target, action, cursor },
   });
+  const members = useTenantQuery<{ data: readonly MemberDocument[] }>('/members');
+  const people = new Map(members.data?.data.map((member) => [`user:${member.user_id}`, member.email]));
   return (
     <>
       <PageHead
@@ -78,13 +81,22 @@ export function AuditPage() {
             columns={[
               { title: 'Time', cell: (entry) => <Time at={entry.time} /> },
               { title: 'Action', cell: (entry) => <code>{entry.action}</code> },
-              { title: 'Who', cell: (entry) => <span className="break">{entry.actor}</span> },
+              {
+                title: 'Who',
+                cell: (entry) => <span className="break wide">{people.get(entry.actor) ?? entry.actor}</span>,
+              },
               { title: 'From', cell: (entry) => <span className="mono">{entry.address ?? ''}</span> },
-              { title: 'What', cell: (entry) => <code className="break">{entry.target_id}</code> },
+              { title: 'What', cell: (entry) => <code className="break wide">{entry.target_id}</code> },
               { title: 'Environment', cell: (entry) => entry.environment ?? 'both' },
               {
                 title: 'To',
-                cell: (entry) => <code className="break">{entry.details_json === '{}' ? '' : entry.details_json}</code>,
+                cell: (entry) =>
+                  entry.details_json === '{}' ? null : (
+                    <details>
+                      <summary>Show</summary>
+                      <code className="break">{entry.details_json}</code>
+                    </details>
+                  ),
               },
             ]}
           />

@@ -114,6 +114,7 @@ export function DeliveryPage() {
           of={attempt}
           title={`Attempt ${attempt.number}`}
           requestBody={pretty(delivery.request_body)}
+          url={url}
         />
       ))}
       {delivery.all_attempts.length === 0 ? (

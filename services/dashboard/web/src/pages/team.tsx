@@ -85,7 +85,11 @@ export function TeamPage() {
                 title: '',
                 cell: (member) =>
                   mayRemove(member) ? (
-                    <Button small aria-label={`Remove ${member.email}`} onClick={() => setLeaving(member)}>
+                    <Button
+                      small
+                      aria-label={member.user_id === user.id ? 'Leave' : `Remove ${member.email}`}
+                      onClick={() => setLeaving(member)}
+                    >
                       {member.user_id === user.id ? 'Leave' : 'Remove'}
                     </Button>
                   ) : null,

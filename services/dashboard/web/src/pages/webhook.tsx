@@ -93,7 +93,7 @@ export function WebhookPage() {
         </Note>
       )}
       <ErrorNote error={turn.error ?? test.error} />
-      {test.data ? <AttemptCard of={test.data} title="Test event" /> : null}
+      {test.data ? <AttemptCard of={test.data} title="Test event" url={webhook.url} /> : null}
       <Card title="Details">
         <Facts
           of={[

@@ -40,10 +40,14 @@ export function Secret({ text, label }: { readonly text: string; readonly label:
 
 export function CodeBlock({ text, label }: { readonly text: string; readonly label: string }) {
   return (
-    <section className="code-block" aria-label={label}>
+    // biome-ignore lint/a11y/useSemanticElements: no form
+    <div className="code-block" role="group" aria-label={label}>
+      <div className="code-head">
+        <span>{label}</span>
+        <CopyButton text={text} />
+      </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
       <pre tabIndex={0}>{text}</pre>
-      <CopyButton text={text} />
-    </section>
+    </div>
   );
 }
