@@ -1,7 +1,21 @@
 import { v7 as uuidV7 } from 'uuid';
 
 /** The prefixes in use; each names one kind of thing. */
-export type IdPrefix = 'res' | 'wh' | 'evt' | 'dlv' | 'key' | 'ws' | 'req' | 'aud' | 'ntc' | 'rpl' | 'ses';
+export type IdPrefix =
+  | 'res'
+  | 'wh'
+  | 'evt'
+  | 'dlv'
+  | 'key'
+  | 'ws'
+  | 'req'
+  | 'aud'
+  | 'ntc'
+  | 'rpl'
+  | 'usr'
+  | 'inv'
+  | 'mlr'
+  | 'ses';
 
 // Crockford's base 32: in the order of its characters' codes, so that ids sort as the UUIDs that they hold.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -1,12 +1,13 @@
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { MailRequestsService } from '@rms/proto/rms/auth/v1/mail_requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import type { Callers } from '@rms/rpc';
 
-/** Gateways ask whose a key is; only people's tools make and end keys. */
+/** Gateways ask whose a key is; alerts sends mail; only people's tools make and end keys, and sign people in. */
 export const callers: Callers = {
   gateway: [KeysService.method.batchVerifyKeys, KeyUsesService.method.batchReportKeyUses],
-  alerts: [WorkspacesService.method.listWorkspaces, KeysService.method.listKeys],
+  alerts: [WorkspacesService.method.listWorkspaces, KeysService.method.listKeys, ...MailRequestsService.methods],
   dashboard: 'all',
   rms: 'all',
 };

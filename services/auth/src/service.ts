@@ -5,6 +5,7 @@ import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
+import { createSecretBox } from '@rms/secrets';
 import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { AuthConfig } from './config.ts';
@@ -12,6 +13,8 @@ import type { AuthContext } from './context.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createMarks } from './key/marks.ts';
 import { createAuthMetrics } from './metrics.ts';
+import { createPasswordHasher } from './password/hasher.ts';
+import { peopleServices } from './people-services.ts';
 import { batchFindKeys } from './rpc/batch-find-keys.ts';
 import { batchReportKeyUses } from './rpc/batch-report-key-uses.ts';
 import { batchRevokeKeys } from './rpc/batch-revoke-keys.ts';
@@ -29,17 +32,31 @@ import { rollKey } from './rpc/roll-key.ts';
 import { setPlan } from './rpc/set-plan.ts';
 import { setWorkspacePlan } from './rpc/set-workspace-plan.ts';
 import { updateKey } from './rpc/update-key.ts';
+import { createThrottle } from './sign-in/throttle.ts';
 
-/** Workspaces, their plans and API keys, who uses those, and the audit log. */
+/** Workspaces, their plans and API keys, who uses those, people, and the audit log. */
 export function createAuth(config: AuthConfig, context: AuthContext): GrpcService {
   const { pool, limiter, log } = context;
+  const { host, port, metricsAddress, secretKeys, challengeKeys, throttleKeys } = config;
   const metrics = createAuthMetrics(context.metrics);
   showPools(context.metrics, { auth: pool });
   const marks = createMarks({ pool, limiter, log, metrics });
-  const parts: HandlerParts = { pool, marks, metrics, log };
+  const [secretKey, ...previousKeys] = secretKeys;
+  const parts: HandlerParts = {
+    pool,
+    marks,
+    metrics,
+    passwords: createPasswordHasher(),
+    throttle: createThrottle(throttleKeys),
+    box: createSecretBox(secretKey, previousKeys),
+    challengeKeys,
+    log,
+  };
   return createGrpcService({
     name: 'auth',
-    ...config,
+    host,
+    port,
+    metricsAddress,
     log,
     metrics: context.metrics,
     security: context.security,
@@ -64,6 +81,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       }),
       rpcService(PlansService, { setPlan: setPlan(parts), listPlans: listPlans(parts) }),
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
+      ...peopleServices(parts),
     ],
     workers: [marks.worker, createHousekeeping({ pool, onSuccess: showHousekeeping(context.metrics) })],
     checks: {

@@ -9,9 +9,9 @@ import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
-import { createLogger, createMetrics } from '@rms/service';
+import { createLogger, createMetrics, readSettings } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
-import { createAuth } from '../src/index.ts';
+import { createAuth, readAuthConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
 export type TestAuth = Awaited<ReturnType<typeof startAuth>>;
@@ -54,15 +54,21 @@ export function createTestLimiter() {
   };
 }
 
+/** An encryption key that a test can tell from others. */
+export const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64');
+
 /** The real service on a real database, what it has marked as changed, and what it has logged. */
-export async function startAuth(options: { databaseServer?: string; database?: TestDatabase } = {}) {
+export async function startAuth(
+  options: { databaseServer?: string; database?: TestDatabase; encryptionKeys?: readonly string[] } = {},
+) {
   const logged: string[] = [];
   const log = createLogger({ name: 'test', level: 'info', destination: { write: (line) => void logged.push(line) } });
   const database = options.database ?? (await authDatabase(options.databaseServer));
   const pool = createPool({ url: database.url, max: 8, applicationName: 'auth', log });
   const limiter = createTestLimiter();
   const metrics = createMetrics('auth');
-  const config = { host: '127.0.0.1', port: 0, metricsAddress: undefined };
+  const [ENCRYPTION_KEY = keyOf(1), ...previous] = options.encryptionKeys ?? [];
+  const config = readAuthConfig(readSettings({ ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: previous.join(',') }));
   const service = createAuth(config, { pool, limiter, log, metrics, security: loopbackOnly });
   await service.start();
   const target = { target: service.address, timeoutMs: 20_000 };

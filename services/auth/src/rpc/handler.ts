@@ -1,14 +1,23 @@
 import { type Pool, translatePgError } from '@rms/db';
 import { RmsError } from '@rms/errors';
+import type { Keys, SecretBox } from '@rms/secrets';
 import type { Logger } from '@rms/service';
 import type { Marks } from '../key/marks.ts';
 import type { AuthMetrics } from '../metrics.ts';
+import type { PasswordHasher } from '../password/hasher.ts';
+import type { Throttle } from '../sign-in/throttle.ts';
 
 /** What a handler of auth needs. */
 export interface HandlerParts {
   readonly pool: Pool;
   readonly marks: Pick<Marks, 'hold'>;
   readonly metrics: Pick<AuthMetrics, 'countVerdict'>;
+  readonly passwords: PasswordHasher;
+  readonly throttle: Throttle;
+  /** Seals secrets of second factors, and the tokens of mails. */
+  readonly box: SecretBox;
+  /** Authenticate what has proven the first step of a sign-in. */
+  readonly challengeKeys: Keys;
   readonly log: Logger;
 }
 
@@ -22,7 +31,11 @@ export async function translated<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** The thing, or `not_found`. */
-export function found<T>(thing: T | undefined, what: 'key' | 'workspace' | 'plan', id: string): T {
+export function found<T>(
+  thing: T | undefined,
+  what: 'key' | 'workspace' | 'plan' | 'user' | 'member' | 'invitation',
+  id: string,
+): T {
   if (thing === undefined) throw new RmsError('not_found', { message: `There is no ${what} "${id}".` });
   return thing;
 }
@@ -31,4 +44,15 @@ export function found<T>(thing: T | undefined, what: 'key' | 'workspace' | 'plan
 export function checkBatchSize(items: readonly unknown[], limit: number): void {
   if (items.length <= limit) return;
   throw new RmsError('invalid_request', { message: `A call takes at most ${limit} items.` });
+}
+
+/** `invalid_request` about one field. */
+export function invalid(field: string, message: string): RmsError {
+  return new RmsError('invalid_request', { details: [{ field, message }] });
+}
+
+/** What is behind the token of a link, or `not_found`, which says nothing of why. */
+export function validLink<T>(thing: T | undefined): T {
+  if (thing !== undefined) return thing;
+  throw new RmsError('not_found', { message: 'This link is not valid any more: it was used, or has run out.' });
 }

@@ -19,6 +19,14 @@ export async function listAllWorkspaces(db: Queryable): Promise<Workspace[]> {
   return rows.map(toWorkspace);
 }
 
+export async function findWorkspace(db: Queryable, id: string): Promise<Workspace | undefined> {
+  const { rows } = await db.query<WorkspaceRow>(
+    'select id, name, created_at, plan from auth.workspaces where id = $1',
+    [id],
+  );
+  return rows[0] && toWorkspace(rows[0]);
+}
+
 /** Puts a workspace on a plan, or on none; undefined if there is no such workspace. */
 export async function setPlan(tx: Queryable, id: string, plan: string | undefined): Promise<Workspace | undefined> {
   const { rows } = await tx.query<WorkspaceRow>(

@@ -1,0 +1,103 @@
+import type { Queryable } from '@rms/db';
+import type { Role } from '@rms/roles';
+import type { Member, Membership } from './member.ts';
+
+/** Makes somebody a member; false if they are one already. */
+export async function insertMembership(
+  tx: Queryable,
+  { workspaceId, userId, role }: Pick<Membership, 'workspaceId' | 'userId' | 'role'>,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into auth.memberships (workspace_id, user_id, role) values ($1, $2, $3)
+         on conflict (workspace_id, user_id) do nothing`,
+    [workspaceId, userId, role],
+  );
+  return rowCount === 1;
+}
+
+interface MembershipRow {
+  workspace_id: string;
+  workspace_name: string;
+  user_id: string;
+  role: Role;
+  created_at: Date;
+}
+
+/** Where these users are members, by the names of the workspaces. */
+export async function membershipsOf(db: Queryable, userIds: readonly string[]): Promise<Membership[]> {
+  const { rows } = await db.query<MembershipRow>(
+    `select workspace_id, workspaces.name as workspace_name, user_id, role, memberships.created_at
+       from auth.memberships join auth.workspaces on workspaces.id = workspace_id
+      where user_id = any($1)
+      order by workspaces.name, workspace_id, user_id`,
+    [userIds],
+  );
+  return rows.map((row) => ({
+    workspaceId: row.workspace_id,
+    workspaceName: row.workspace_name,
+    userId: row.user_id,
+    role: row.role,
+    createdAt: row.created_at,
+  }));
+}
+
+/** What somebody is in a workspace. */
+export async function roleOf(db: Queryable, workspaceId: string, userId: string): Promise<Role | undefined> {
+  const { rows } = await db.query<{ role: Role }>(
+    'select role from auth.memberships where workspace_id = $1 and user_id = $2',
+    [workspaceId, userId],
+  );
+  return rows[0]?.role;
+}
+
+interface MemberRow {
+  user_id: string;
+  email: string;
+  name: string;
+  role: Role;
+  created_at: Date;
+  last_sign_in_at: Date | null;
+  has_second_factor: boolean;
+}
+
+/** The members of a workspace, by e-mail address. */
+export async function listMembers(db: Queryable, workspaceId: string): Promise<Member[]> {
+  const { rows } = await db.query<MemberRow>(
+    `select user_id, email, name, role, memberships.created_at, last_sign_in_at,
+            second_factor_sealed is not null as has_second_factor
+       from auth.memberships join auth.users on users.id = user_id
+      where workspace_id = $1
+      order by email_key`,
+    [workspaceId],
+  );
+  return rows.map((row) => ({
+    userId: row.user_id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    createdAt: row.created_at,
+    lastSignInAt: row.last_sign_in_at ?? undefined,
+    hasSecondFactor: row.has_second_factor,
+  }));
+}
+
+/** All members of a workspace with their roles, held until the transaction ends, always in the same order. */
+export async function lockMembers(tx: Queryable, workspaceId: string): Promise<{ userId: string; role: Role }[]> {
+  const { rows } = await tx.query<{ user_id: string; role: Role }>(
+    'select user_id, role from auth.memberships where workspace_id = $1 order by user_id for update',
+    [workspaceId],
+  );
+  return rows.map(({ user_id: userId, role }) => ({ userId, role }));
+}
+
+export async function setRole(tx: Queryable, workspaceId: string, userId: string, role: Role): Promise<void> {
+  await tx.query('update auth.memberships set role = $3 where workspace_id = $1 and user_id = $2', [
+    workspaceId,
+    userId,
+    role,
+  ]);
+}
+
+export async function deleteMembership(tx: Queryable, workspaceId: string, userId: string): Promise<void> {
+  await tx.query('delete from auth.memberships where workspace_id = $1 and user_id = $2', [workspaceId, userId]);
+}

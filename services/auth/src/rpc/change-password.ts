@@ -1,0 +1,42 @@
+import { appendAudit } from '@rms/audit';
+import { inTransaction } from '@rms/db';
+import { RmsError } from '@rms/errors';
+import type { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { Change, tellOfChange } from '../mail/security-mail.ts';
+import { selfOnly } from '../member/acting.ts';
+import { membershipsOf } from '../member/member-queries.ts';
+import { checkNewPassword } from '../password/password.ts';
+import { provePassword } from '../password/prove-password.ts';
+import { deleteResets } from '../password/reset-queries.ts';
+import { bySelf, userChanges } from '../user/user-audit.ts';
+import { toUserMessage } from '../user/user-message.ts';
+import { findUser, lockUser, setPassword } from '../user/user-queries.ts';
+import { found, type HandlerParts, translated } from './handler.ts';
+
+export function changePassword(parts: HandlerParts): Handlers<typeof PasswordsService>['changePassword'] {
+  const { pool, box, passwords, log } = parts;
+  return ({ userId, currentPassword, password }, context) =>
+    translated(async () => {
+      selfOnly(context, userId);
+      const before = found(await findUser(pool, userId), 'user', userId);
+      checkNewPassword(password, before);
+      const { clientAddress } = context;
+      await provePassword(parts, before, currentPassword, { field: 'current_password', clientAddress });
+      const passwordHash = await passwords.hash(password);
+      const user = await inTransaction(pool, async (tx) => {
+        const now = found(await lockUser(tx, userId), 'user', userId);
+        if (now.passwordHash !== before.passwordHash) {
+          throw new RmsError('conflict', { message: 'The password was changed meanwhile.' });
+        }
+        await deleteResets(tx, userId);
+        const user = await setPassword(tx, userId, passwordHash);
+        await tellOfChange(tx, box, user, Change.PASSWORD_CHANGED, context);
+        const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.password_changed', { by: 'self' });
+        await appendAudit(tx, bySelf(context, userId), changes);
+        return user;
+      });
+      log.info({ user_id: userId }, 'password changed');
+      return { user: toUserMessage(user) };
+    });
+}

@@ -1,0 +1,23 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Membership } from '../member/member.ts';
+import { toRoleMessage } from '../member/member-message.ts';
+import type { User } from './user.ts';
+
+/** A user as rms.auth.v1.User. */
+export function toUserMessage(user: User) {
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    createTime: timestampFromDate(user.createdAt),
+    ...(user.lastSignInAt ? { lastSignInTime: timestampFromDate(user.lastSignInAt) } : {}),
+    hasPassword: user.passwordHash !== undefined,
+    hasSecondFactor: user.hasSecondFactor,
+    sessionGeneration: BigInt(user.sessionGeneration),
+  };
+}
+
+/** A place in a workspace as rms.auth.v1.Membership. */
+export function toMembershipMessage({ workspaceId, workspaceName, role, createdAt }: Membership) {
+  return { workspaceId, workspaceName, role: toRoleMessage(role), createTime: timestampFromDate(createdAt) };
+}
