@@ -9,6 +9,7 @@ import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { createClient } from '@rms/rpc';
+import { Secret, TOTP } from 'otpauth';
 import { startAuth } from './support.ts';
 
 export type TestPeople = Awaited<ReturnType<typeof startPeople>>;
@@ -98,4 +99,10 @@ let addresses = 0;
 export function newAddress(): string {
   addresses += 1;
   return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
+}
+
+/** The device of a person: its code of any moment. */
+export function authenticator(base32: string) {
+  const totp = new TOTP({ secret: Secret.fromBase32(base32) });
+  return { at: (nowMs: number) => totp.generate({ timestamp: nowMs }) };
 }
