@@ -55,7 +55,7 @@ module.exports = {
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
     // The pages (JSX) are held to their place by their own tsconfig.
-    exclude: { path: "(^|/)(dist|gen)/|^services/dashboard/web/src/" },
+    exclude: { path: '(^|/)(dist|gen)/|^services/dashboard/web/src/' },
     enhancedResolveOptions: {
       conditionNames: ['source', 'import', 'node', 'default', 'types'],
       extensions: ['.ts', '.js', '.json', '.d.ts'],

@@ -23,6 +23,7 @@ const projects = {
   cli: 'cli',
   standalone: 'standalone',
   api: 'test/api',
+  browser: 'test/browser',
   faults: 'test/faults',
   observability: 'test/observability',
 };

@@ -2,14 +2,6 @@ import { durationMs } from '@bufbuild/protobuf/wkt';
 import { type RetryPolicy, type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { timeOf } from './text.ts';
 
-/** What can be subscribed to, beside "*" for all. */
-export const eventTypes = [
-  'resource.created',
-  'resource.updated',
-  'resource.deleted',
-  'resource.status_changed',
-] as const;
-
 export interface RetryPolicyDocument {
   readonly max_retries: number;
   readonly initial_delay_seconds: number;
