@@ -81,7 +81,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     expect(await revoke.isDisabled()).toBe(true);
     await dialog.getByLabel(/to confirm/).fill(`ci ${script}`);
     await revoke.click();
-    await page.getByText('Revoked', { exact: true }).waitFor();
+    await page.locator('.badge', { hasText: 'Revoked' }).waitFor();
     // Refused from the moment on that the page says so.
     expect([(await callApi(first)).status, (await callApi(second)).status]).toEqual([401, 200]);
   });
@@ -161,7 +161,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Liebe Grüße' }).waitFor();
     await page.getByRole('button', { name: 'Archive' }).click();
-    await page.getByText('Archived', { exact: true }).waitFor();
+    await page.locator('.badge', { hasText: 'Archived' }).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
     await dialog.getByLabel(/to confirm/).fill('Liebe Grüße');
     await dialog.getByRole('button', { name: 'Delete resource' }).click();

@@ -8,6 +8,7 @@ export function NotHere() {
     <main className="narrow">
       <Empty
         icon="requests"
+        isPage
         title="There is nothing at this address"
         action={
           <Link to="/" className={buttonClass('main')}>

@@ -98,7 +98,6 @@ function Begin({ onClose, onCodes }: Steps) {
             className="input-code"
             wrong={about(confirm.error, 'code')}
             required
-            autoFocus
           />
           <ErrorNote error={confirm.error} fields={['code']} />
           <div className="row row-end">
@@ -162,7 +161,6 @@ function WithCode({ what, onClose, onCodes }: Steps & { readonly what: 'renew' |
           className="input-code"
           wrong={change.error instanceof ApiError ? change.error.about('code') : undefined}
           required
-          autoFocus
         />
         <ErrorNote error={change.error} fields={['code']} />
         <div className="row row-end">

@@ -68,7 +68,6 @@ export function NewKeyDialog({
           maxLength={100}
           wrong={about('name')}
           required
-          autoFocus
         />
         <fieldset className="choices">
           <legend>Scope</legend>

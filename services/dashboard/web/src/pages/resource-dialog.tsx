@@ -53,7 +53,6 @@ export function ResourceDialog({
           maxLength={255}
           wrong={about('name')}
           required
-          autoFocus
         />
         {resource ? (
           <SelectField label="Status" name="status" defaultValue={resource.status} options={statusOptions} />

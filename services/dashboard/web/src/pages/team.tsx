@@ -202,7 +202,6 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
           autoComplete="off"
           wrong={invite.error instanceof ApiError ? invite.error.about('email') : undefined}
           required
-          autoFocus
         />
         <SelectField
           label="Role"

@@ -45,16 +45,19 @@ export function Empty({
   title,
   children,
   action,
+  isPage = false,
 }: {
   readonly icon: IconName;
   readonly title: string;
   readonly children: ReactNode;
   readonly action?: ReactNode;
+  /** It is the whole page. */
+  readonly isPage?: boolean;
 }) {
   return (
     <div className="empty">
       <Icon name={icon} />
-      <h2>{title}</h2>
+      {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
       <p>{children}</p>
       {action}
     </div>
