@@ -24,6 +24,7 @@ const pages = {
   requests: '/requests?id={request}',
   keys: '/settings/keys',
   team: '/settings/team',
+  limits: '/settings/limits',
   audit: '/settings/audit',
 } as const;
 

@@ -8,6 +8,12 @@ export interface DashboardConfig {
   readonly publicUrl: string | undefined;
   /** Bases of the REST API, for the examples that pages show. */
   readonly apiUrls: { readonly live: string; readonly sandbox: string };
+  /** Of the installation: they hold where a plan says nothing. 0: no limit. */
+  readonly limits: {
+    readonly rateLimitRequests: number;
+    readonly rateLimitWindowSeconds: number;
+    readonly monthlyQuota: number;
+  };
   readonly trustedProxies: CidrList;
   readonly maxConnections: number;
   /** Undefined: metrics are not shown. */
@@ -23,6 +29,11 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
     apiUrls: {
       live: settings.PUBLIC_API_URL ?? localUrl(settings.PORT),
       sandbox: settings.PUBLIC_SANDBOX_URL ?? localUrl(settings.SANDBOX_PORT),
+    },
+    limits: {
+      rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+      rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+      monthlyQuota: settings.MONTHLY_QUOTA,
     },
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     maxConnections: settings.MAX_CONNECTIONS,

@@ -3,9 +3,11 @@ import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_p
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
+import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
@@ -24,6 +26,8 @@ export interface Backend {
   readonly members: RpcClient<typeof MembersService>;
   readonly invitations: RpcClient<typeof InvitationsService>;
   readonly keys: RpcClient<typeof KeysService>;
+  readonly workspaces: RpcClient<typeof WorkspacesService>;
+  readonly plans: RpcClient<typeof PlansService>;
   readonly audit: RpcClient<typeof AuditService>;
   readonly resources: RpcClient<typeof ResourcesService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
@@ -72,6 +76,8 @@ function createBackend(settings: Settings, { log, metrics }: Pick<DashboardConte
     members: createClient(MembersService, auth),
     invitations: createClient(InvitationsService, auth),
     keys: createClient(KeysService, auth),
+    workspaces: createClient(WorkspacesService, auth),
+    plans: createClient(PlansService, auth),
     audit: createClient(AuditService, auth),
     resources: createClient(ResourcesService, at(settings.RESOURCES_ADDRESS)),
     webhooks: createClient(WebhooksService, webhooks),

@@ -148,6 +148,7 @@ describe.each(endpoints.map((endpoint) => [nameOf(endpoint), endpoint] as const)
           typeof value === 'bigint' ? String(value) : value,
         );
         expect(text).toContain(`"workspaceId":"${ownWorkspace}"`);
+        expect(text).not.toContain('ws_other');
         // On behalf of the person, from the browser's address, for this request.
         expect(options).toMatchObject({ context: { actor: 'user:usr_1', clientAddress: '127.0.0.1' } });
         expect(options).toMatchObject({ context: { principal: { workspaceId: ownWorkspace, environment: 2 } } });

@@ -81,6 +81,13 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
       person.generation += 1n;
       return { user: user() };
     },
+    listWorkspaces: () => ({
+      workspaces: [
+        { id: ownWorkspace, plan: 'gold' },
+        { id: 'ws_other', plan: '' },
+      ],
+    }),
+    listPlans: () => ({ plans: [{ name: 'gold', monthlyQuota: 5n }] }),
     listKeys: () => ({ keys: [{ id: 'key_own', allowedIps: [], uses: [] }] }),
   };
   const client = (service: string) =>
@@ -101,6 +108,8 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
     'members',
     'invitations',
     'keys',
+    'workspaces',
+    'plans',
     'audit',
     'resources',
     'webhooks',

@@ -8,6 +8,7 @@ import type { Endpoint } from './endpoint.ts';
 import { getAccount } from './get-account.ts';
 import { getDelivery } from './get-delivery.ts';
 import { getKey } from './get-key.ts';
+import { getLimits } from './get-limits.ts';
 import { getResource } from './get-resource.ts';
 import { getWebhook } from './get-webhook.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
@@ -104,4 +105,5 @@ export const endpoints: readonly Endpoint[] = [
   createInvitation,
   revokeInvitation,
   listAuditEntries,
+  getLimits,
 ];

@@ -159,6 +159,12 @@ const team = createRoute({
   component: lazyRouteComponent(() => import('./pages/team.tsx'), 'TeamPage'),
 });
 
+const limits = createRoute({
+  getParentRoute: () => tenant,
+  path: '/settings/limits',
+  component: lazyRouteComponent(() => import('./pages/limits.tsx'), 'LimitsPage'),
+});
+
 const audit = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/audit',
@@ -186,6 +192,7 @@ const routeTree = root.addChildren([
     resource,
     requests,
     team,
+    limits,
     audit,
   ]),
 ]);

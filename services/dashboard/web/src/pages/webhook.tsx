@@ -14,6 +14,7 @@ import { EditWebhookDialog } from './edit-webhook.tsx';
 import { RetryPolicyCard } from './retry-policy.tsx';
 import { RotateSecretDialog } from './rotate-secret.tsx';
 import { ShowSecretDialog, VerificationCode } from './show-secret.tsx';
+import { WebhookHealthCard } from './webhook-health.tsx';
 import { eventsText, reasonText, WebhookStateBadge } from './webhook-state.tsx';
 
 export function WebhookPage() {
@@ -94,6 +95,7 @@ export function WebhookPage() {
       )}
       <ErrorNote error={turn.error ?? test.error} />
       {test.data ? <AttemptCard of={test.data} title="Test event" url={webhook.url} /> : null}
+      <WebhookHealthCard id={id} />
       <Card title="Details">
         <Facts
           of={[
