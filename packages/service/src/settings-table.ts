@@ -33,6 +33,10 @@ export const settingsTable = {
   PUBLIC_SANDBOX_URL: setting('base of links in sandbox answers; empty: the host of the request', '', optionalUrl),
   DASHBOARD_PORT: setting('HTTP port of the dashboard', '8090', port),
   DASHBOARD_URL: setting('where browsers find the dashboard; empty: the host of the request', '', optionalUrl),
+  OIDC_ISSUER: setting('OpenID Connect provider that people may sign in by; empty: none', '', optionalUrl),
+  OIDC_CLIENT_ID: setting('what the provider knows the dashboard by', '', text),
+  OIDC_CLIENT_SECRET: setting('its secret there', '', text, true),
+  OIDC_NAME: setting('what the button says: "Sign in by …"', 'single sign-on', text),
   DATA_DIR: setting('folder of the embedded PostgreSQL and of what npm start keeps', '.data', text),
   DATABASE_URL: setting(
     'PostgreSQL; empty: the embedded one (npm start only)',

@@ -15,6 +15,8 @@ import { ownOrigin } from './http/own-origin.ts';
 import { setPageHeaders } from './http/page-headers.ts';
 import { Refusal, sendError } from './http/refusal.ts';
 import type { DashboardMetrics } from './metrics.ts';
+import { mountOidc } from './oidc/mount-oidc.ts';
+import { createProvider } from './oidc/provider.ts';
 import type { StaticFiles } from './pages/static-files.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import type { Endpoint, OpenCall } from './routes/endpoint.ts';
@@ -75,8 +77,10 @@ export function createApp(parts: AppParts): RequestListener {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   app.enable('case sensitive routing').enable('strict routing');
-  mount(app, endpoints, serve);
   mountProbes(app, probes);
+  if (config.oidc)
+    mountOidc(app, { config, provider: createProvider(config.oidc), signIn: backend.signIn, sessions, log });
+  mount(app, endpoints, serve);
   app.get('/{*path}', (request: Request, response: PageResponse) => files.send(request, response));
 
   /** Around Express: what holds for every answer, whoever gives it. */

@@ -1,5 +1,13 @@
 import { type CidrList, readTrustedProxies } from '@rms/http';
-import type { MetricsAddress, Settings } from '@rms/service';
+import { type MetricsAddress, requireSettings, type Settings } from '@rms/service';
+
+export interface OidcConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** What the button says: "Sign in by …". */
+  readonly name: string;
+}
 
 export interface DashboardConfig {
   readonly host: string;
@@ -14,6 +22,8 @@ export interface DashboardConfig {
     readonly rateLimitWindowSeconds: number;
     readonly monthlyQuota: number;
   };
+  /** The OpenID Connect provider; undefined: people sign in by password only. */
+  readonly oidc: OidcConfig | undefined;
   readonly trustedProxies: CidrList;
   readonly maxConnections: number;
   /** Undefined: metrics are not shown. */
@@ -35,8 +45,17 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
     },
+    oidc: readOidcConfig(settings),
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     maxConnections: settings.MAX_CONNECTIONS,
     metricsAddress: settings.METRICS_ADDRESS,
   };
+}
+
+function readOidcConfig(settings: Settings): OidcConfig | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret, OIDC_NAME: name } = settings;
+  if (issuer === undefined) return undefined;
+  // The provider knows where it may send people back to.
+  requireSettings(settings, 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'DASHBOARD_URL');
+  return { issuer, clientId, clientSecret, name };
 }

@@ -69,6 +69,7 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
       person.secondFactor && password === 'right password'
         ? { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge: 'challenge' } }
         : { result: signedIn(password === 'right password') },
+    verifyIdentity: () => ({ result: signedIn(true) }),
     verifySecondFactor: ({ challenge, code }: { challenge: string; code: string }) => ({
       result: signedIn(challenge === 'challenge' && code === '123456'),
     }),

@@ -61,7 +61,7 @@ export function createSessions(
     const token = newToken();
     await store.add(tokenHashOf(token), session);
     const maxAgeSeconds = Math.ceil((session.endsAtMs - session.createdAtMs) / 1000);
-    response.setHeader('Set-Cookie', setCookie(cookie, token, { secure: isSecure(request, config), maxAgeSeconds }));
+    response.append('Set-Cookie', setCookie(cookie, token, { secure: isSecure(request, config), maxAgeSeconds }));
     return session;
   };
   return {
@@ -92,7 +92,7 @@ export function createSessions(
     async end(request, response) {
       const token = tokenOf(request);
       if (token !== undefined) await store.remove(tokenHashOf(token));
-      response.setHeader('Set-Cookie', setCookie(cookie, '', { secure: isSecure(request, config), maxAgeSeconds: 0 }));
+      response.append('Set-Cookie', setCookie(cookie, '', { secure: isSecure(request, config), maxAgeSeconds: 0 }));
     },
   };
 }

@@ -4,17 +4,19 @@ export interface CookieOptions {
   readonly secure: boolean;
   /** Seconds; 0 removes it. */
   readonly maxAgeSeconds: number;
+  /** 'Lax': also sent when another site leads here. Default: 'Strict'. */
+  readonly sameSite?: 'Lax';
 }
 
 /**
- * A cookie of ours: unseen by scripts, sent by our own pages only. Over https its name begins with `__Host-`, so that no
+ * A cookie of ours: unseen by scripts, and unless told otherwise sent by our own pages only. Over https its name begins with `__Host-`, so that no
  * neighbouring host can set it (RFC 6265bis).
  */
-export function setCookie(name: string, value: string, { secure, maxAgeSeconds }: CookieOptions): string {
+export function setCookie(name: string, value: string, { secure, maxAgeSeconds, sameSite }: CookieOptions): string {
   const attributes = [
     'Path=/',
     'HttpOnly',
-    'SameSite=Strict',
+    `SameSite=${sameSite ?? 'Strict'}`,
     `Max-Age=${maxAgeSeconds}`,
     ...(secure ? ['Secure'] : []),
   ];

@@ -30,7 +30,7 @@ import {
   renewRecoveryCodes,
 } from './second-factor.ts';
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
-import { secondFactorRoute, signInRoute } from './sign-in.ts';
+import { secondFactorRoute, signInOptions, signInRoute } from './sign-in.ts';
 import { signOut } from './sign-out.ts';
 import {
   createInvitation,
@@ -49,6 +49,7 @@ import { updateWebhook } from './update-webhook.ts';
 /** Everything that pages can ask for. A fixed path stands before one with a parameter in its place. */
 export const endpoints: readonly Endpoint[] = [
   signInRoute,
+  signInOptions,
   secondFactorRoute,
   requestPasswordReset,
   resetPassword,

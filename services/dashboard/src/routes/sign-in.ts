@@ -17,6 +17,14 @@ export const signInRoute = openEndpoint({
   },
 });
 
+/** How one can sign in here. */
+export const signInOptions = openEndpoint({
+  access: 'open',
+  method: 'get',
+  path: '/api/sign-in/options',
+  handle: async ({ config: { oidc } }) => ({ oidc: oidc ? { name: oidc.name } : null }),
+});
+
 /** Second step, when it is asked for. */
 export const secondFactorRoute = openEndpoint({
   access: 'open',

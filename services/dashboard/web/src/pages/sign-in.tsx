@@ -1,11 +1,12 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';
 import { queryClient } from '../api/query-client.ts';
 import { Narrow } from '../layout/narrow.tsx';
-import { Button } from '../ui/button.tsx';
+import { Button, buttonClass } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
-import { ErrorNote } from '../ui/notes.tsx';
+import { ErrorNote, Note } from '../ui/notes.tsx';
 
 interface Step {
   readonly step: 'done' | 'second_factor';
@@ -13,9 +14,15 @@ interface Step {
 
 /** E-mail and password, then the second factor if there is one. */
 export function SignInPage() {
-  const { next } = useSearch({ from: '/sign-in' });
+  const { next, step: begunStep, failed } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
-  const [step, setStep] = useState<'password' | 'second_factor'>('password');
+  const options = useQuery({
+    queryKey: ['sign-in-options'],
+    queryFn: ({ signal }) => call<{ oidc: { name: string } | null }>('/api/sign-in/options', { signal }),
+  });
+  const [step, setStep] = useState<'password' | 'second_factor'>(
+    begunStep === 'second_factor' ? 'second_factor' : 'password',
+  );
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
 
@@ -74,9 +81,22 @@ export function SignInPage() {
         <TextField label="E-mail" name="email" type="email" autoComplete="username" required />
         <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
         <ErrorNote error={error} />
+        {failed && !error ? (
+          <Note tone="bad">
+            <p>The provider&apos;s word for who you are could not be taken, or nobody here is known by it.</p>
+            <p className="small">
+              Request id <code>{failed}</code>
+            </p>
+          </Note>
+        ) : null}
         <Button type="submit" look="main" busy={busy}>
           Sign in
         </Button>
+        {options.data?.oidc ? (
+          <a className={buttonClass()} href={`/api/oidc/start?${new URLSearchParams({ next: ownPath(next) })}`}>
+            Sign in by {options.data.oidc.name}
+          </a>
+        ) : null}
         <p className="small">
           <Link to="/forgot-password">Forgot your password?</Link>
         </p>
