@@ -22,6 +22,7 @@ import { mountProbes, type Probes } from './probes.ts';
 import type { Endpoint, OpenCall } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
+import { mountOneClick } from './routes/unsubscribe.ts';
 
 export interface AppParts extends Pick<DashboardContext, 'backend'> {
   readonly config: DashboardConfig;
@@ -78,6 +79,7 @@ export function createApp(parts: AppParts): RequestListener {
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   app.enable('case sensitive routing').enable('strict routing');
   mountProbes(app, probes);
+  mountOneClick(app, backend);
   if (config.oidc)
     mountOidc(app, { config, provider: createProvider(config.oidc), signIn: backend.signIn, sessions, log });
   mount(app, endpoints, serve);

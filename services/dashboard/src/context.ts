@@ -1,3 +1,5 @@
+import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -29,6 +31,8 @@ export interface Backend {
   readonly workspaces: RpcClient<typeof WorkspacesService>;
   readonly plans: RpcClient<typeof PlansService>;
   readonly audit: RpcClient<typeof AuditService>;
+  readonly alerts: RpcClient<typeof AlertsService>;
+  readonly usage: RpcClient<typeof UsageService>;
   readonly resources: RpcClient<typeof ResourcesService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
@@ -67,6 +71,7 @@ function createBackend(settings: Settings, { log, metrics }: Pick<DashboardConte
   showCertificate(metrics, security);
   const at = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security, onCall });
   const auth = at(settings.AUTH_ADDRESS);
+  const alerts = at(settings.ALERTS_ADDRESS);
   const webhooks = at(settings.WEBHOOKS_ADDRESS);
   return {
     signIn: createClient(SignInService, auth),
@@ -79,6 +84,8 @@ function createBackend(settings: Settings, { log, metrics }: Pick<DashboardConte
     workspaces: createClient(WorkspacesService, auth),
     plans: createClient(PlansService, auth),
     audit: createClient(AuditService, auth),
+    alerts: createClient(AlertsService, alerts),
+    usage: createClient(UsageService, alerts),
     resources: createClient(ResourcesService, at(settings.RESOURCES_ADDRESS)),
     webhooks: createClient(WebhooksService, webhooks),
     deliveries: createClient(DeliveriesService, webhooks),

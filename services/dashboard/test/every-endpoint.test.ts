@@ -36,6 +36,9 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /resources': { name: 'r', type: null, metadata: {}, idempotency_key: 'dashboard-1' },
   'PATCH /resources/{id}': { name: 'r' },
   'PATCH /members/{id}': { role: 'viewer' },
+  'PATCH /alerts/rules/{id}': { enabled: false },
+  'POST /api/unsubscribe/find': { token: 't' },
+  'POST /api/unsubscribe': { token: 't' },
   'POST /invitations': { email: 'a@example.com', role: 'viewer' },
 };
 
@@ -48,7 +51,7 @@ function urlOf(endpoint: Endpoint, workspace = ownWorkspace, environment = 'live
   return pathOf(endpoint)
     .replace('{workspace}', workspace)
     .replace('{environment}', environment)
-    .replace('{id}', 'key_own');
+    .replace('{id}', endpoint.path.startsWith('/alerts') ? 'quota' : 'key_own');
 }
 
 let dashboard: TestDashboard;

@@ -110,6 +110,8 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
     'invitations',
     'keys',
     'workspaces',
+    'alerts',
+    'usage',
     'plans',
     'audit',
     'resources',

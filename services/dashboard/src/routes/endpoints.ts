@@ -1,4 +1,5 @@
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
+import { listIncidents, listRules, testRule, updateRule } from './alerts.ts';
 import { createKey } from './create-key.ts';
 import { createResource } from './create-resource.ts';
 import { createWebhook } from './create-webhook.ts';
@@ -10,6 +11,7 @@ import { getDelivery } from './get-delivery.ts';
 import { getKey } from './get-key.ts';
 import { getLimits } from './get-limits.ts';
 import { getResource } from './get-resource.ts';
+import { getUsage } from './get-usage.ts';
 import { getWebhook } from './get-webhook.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
 import { listDeliveries } from './list-deliveries.ts';
@@ -41,6 +43,7 @@ import {
   updateMember,
 } from './team.ts';
 import { testWebhook } from './test-webhook.ts';
+import { findUnsubscribe, unsubscribe } from './unsubscribe.ts';
 import { updateKey } from './update-key.ts';
 import { updateProfile } from './update-profile.ts';
 import { updateResource } from './update-resource.ts';
@@ -55,6 +58,8 @@ export const endpoints: readonly Endpoint[] = [
   resetPassword,
   findInvitation,
   acceptInvitationAsNew,
+  findUnsubscribe,
+  unsubscribe,
 
   getAccount,
   updateProfile,
@@ -107,4 +112,9 @@ export const endpoints: readonly Endpoint[] = [
   revokeInvitation,
   listAuditEntries,
   getLimits,
+  getUsage,
+  listRules,
+  updateRule,
+  testRule,
+  listIncidents,
 ];

@@ -64,6 +64,13 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import('./pages/invitation.tsx'), 'InvitationPage'),
 });
 
+const unsubscribe = createRoute({
+  getParentRoute: () => root,
+  path: '/unsubscribe',
+  validateSearch: textSearch('token'),
+  component: lazyRouteComponent(() => import('./pages/unsubscribe.tsx'), 'UnsubscribePage'),
+});
+
 const account = createRoute({
   getParentRoute: () => root,
   path: '/account',
@@ -85,6 +92,7 @@ const tenant = createRoute({
 const overview = createRoute({
   getParentRoute: () => tenant,
   path: '/',
+  validateSearch: textSearch('span'),
   component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
 });
 
@@ -165,6 +173,13 @@ const limits = createRoute({
   component: lazyRouteComponent(() => import('./pages/limits.tsx'), 'LimitsPage'),
 });
 
+const alerts = createRoute({
+  getParentRoute: () => tenant,
+  path: '/settings/alerts',
+  validateSearch: textSearch('cursor'),
+  component: lazyRouteComponent(() => import('./pages/alerts.tsx'), 'AlertsPage'),
+});
+
 const audit = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/audit',
@@ -178,6 +193,7 @@ const routeTree = root.addChildren([
   forgotten,
   reset,
   invitation,
+  unsubscribe,
   account,
   tenant.addChildren([
     overview,
@@ -192,6 +208,7 @@ const routeTree = root.addChildren([
     resource,
     requests,
     team,
+    alerts,
     limits,
     audit,
   ]),

@@ -29,6 +29,7 @@ const main = [
 const settings = [
   { text: 'API keys', icon: 'keys', permission: 'keys.read', to: '/w/$workspace/$environment/settings/keys' },
   { text: 'Team', icon: 'team', permission: 'members.read', to: '/w/$workspace/$environment/settings/team' },
+  { text: 'Alerts', icon: 'alerts', permission: 'alerts.read', to: '/w/$workspace/$environment/settings/alerts' },
   { text: 'Limits', icon: 'limits', permission: 'limits.read', to: '/w/$workspace/$environment/settings/limits' },
   { text: 'Audit log', icon: 'audit', permission: 'audit.read', to: '/w/$workspace/$environment/settings/audit' },
 ] as const satisfies readonly Entry[];

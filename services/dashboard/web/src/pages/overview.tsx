@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import type { DeliveryDocument } from '../../../src/documents/delivery.ts';
 import { useMay, useTenant, useTenantQuery } from '../api/tenant.ts';
 import { buttonClass } from '../ui/button.tsx';
@@ -7,15 +7,19 @@ import { Card, PageHead } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { answerText, DeliveryStateBadge } from './delivery-state.tsx';
+import { SpanSwitch, UsageCharts } from './overview-usage.tsx';
 
 interface Total {
   readonly total: number;
 }
 
 const everyMs = 15_000;
+const spanNames = ['hour', 'day', 'month'] as const;
 
 /** What there is, and what needs somebody to look at it. */
 export function OverviewPage() {
+  const { span: wanted } = useSearch({ from: '/w/$workspace/$environment/' });
+  const span = spanNames.find((name) => name === wanted) ?? 'hour';
   const tenant = useTenant();
   const mayKeys = useMay('keys.read');
   const resources = useTenantQuery<Total>('/resources', { everyMs });
@@ -30,7 +34,7 @@ export function OverviewPage() {
   ] as const;
   return (
     <>
-      <PageHead title="Overview" />
+      <PageHead title="Overview" actions={<SpanSwitch span={span} />} />
       <ErrorNote error={resources.error ?? webhooks.error ?? failed.error} />
       <div className="tiles">
         {tiles.map(([title, to, value]) => (
@@ -43,6 +47,7 @@ export function OverviewPage() {
           </section>
         ))}
       </div>
+      <UsageCharts span={span} />
       <Card
         title="Deliveries that failed last"
         flush
