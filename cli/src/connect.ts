@@ -4,6 +4,8 @@ import { RmsError } from '@rms/errors';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { SecretsService as AuthSecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
+import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
@@ -20,6 +22,8 @@ export interface Services {
   readonly keys: RpcClient<typeof KeysService>;
   readonly plans: RpcClient<typeof PlansService>;
   readonly audit: RpcClient<typeof AuditService>;
+  readonly users: RpcClient<typeof UsersService>;
+  readonly authSecrets: RpcClient<typeof AuthSecretsService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly secrets: RpcClient<typeof SecretsService>;
@@ -42,6 +46,8 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
     keys: createClient(KeysService, { target: auth, ...common }),
     plans: createClient(PlansService, { target: auth, ...common }),
     audit: createClient(AuditService, { target: auth, ...common }),
+    users: createClient(UsersService, { target: auth, ...common }),
+    authSecrets: createClient(AuthSecretsService, { target: auth, ...common }),
     webhooks: createClient(WebhooksService, { target: webhooks, ...common }),
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
     secrets: createClient(SecretsService, { target: webhooks, ...common }),

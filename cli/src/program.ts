@@ -20,6 +20,9 @@ import { plansListCommand } from './commands/plans-list.ts';
 import { plansSetCommand } from './commands/plans-set.ts';
 import { secretsRotateCommand } from './commands/secrets-rotate.ts';
 import { traceCommand } from './commands/trace.ts';
+import { usersCreateCommand } from './commands/users-create.ts';
+import { usersListCommand } from './commands/users-list.ts';
+import { usersResetCommand } from './commands/users-reset.ts';
 import { webhooksClientCertificateCommand } from './commands/webhooks-client-certificate.ts';
 import { webhooksDisableCommand, webhooksEnableCommand } from './commands/webhooks-enable.ts';
 import { webhooksListCommand } from './commands/webhooks-list.ts';
@@ -35,7 +38,7 @@ import { workspacesPlanCommand } from './commands/workspaces-plan.ts';
 /** The rms command. Every subcommand has --json: one JSON document on stdout (listen: one an event), and nothing else there. */
 export function createProgram(): Command {
   const program = new Command('rms')
-    .description('Manages keys, plans, webhooks and deliveries of a running service.')
+    .description('Manages keys, people, plans, webhooks and deliveries of a running service.')
     .exitOverride()
     .showHelpAfterError('(rms --help shows how)');
   group(program, 'keys', 'API keys', [
@@ -67,6 +70,11 @@ export function createProgram(): Command {
     deliveriesReplayCancelCommand,
   ]);
   group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand, workspacesPlanCommand]);
+  group(program, 'users', 'people who sign in to the dashboard', [
+    usersCreateCommand,
+    usersListCommand,
+    usersResetCommand,
+  ]);
   group(program, 'plans', 'limits under a name', [plansSetCommand, plansListCommand]);
   group(program, 'secrets', 'what is encrypted at rest', [secretsRotateCommand]);
   group(program, 'certificates', 'mutual TLS between services', [certificatesRenewCommand, certificatesRemoveCommand]);

@@ -1,6 +1,3 @@
-import type { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
-import type { RpcClient } from '@rms/rpc';
-
 /** What came of sealing a service's secrets anew. */
 export interface Reencrypted {
   readonly service: string;
@@ -10,10 +7,22 @@ export interface Reencrypted {
   readonly unreadable: number;
   /** The first of the webhooks among those. */
   readonly unreadable_webhooks: { readonly workspace_id: string; readonly id: string }[];
+  /** The first of the users whose second factors are among those. */
+  readonly unreadable_users: string[];
   /** What other keys than the current one have sealed, now. */
   readonly left: number;
   /** These keys, by the names that stand in front of what they sealed. */
   readonly left_keys: string[];
+}
+
+/** What every service that seals anything answers to ReencryptSecrets. */
+interface Batch {
+  readonly resealed: number;
+  readonly unreadable: number;
+  readonly unreadableWebhooks?: readonly { readonly workspaceId: string; readonly id: string }[];
+  readonly unreadableUserIds?: readonly string[];
+  readonly nextPageToken: string;
+  readonly sealed: readonly { readonly keyId: string; readonly current: boolean; readonly count: bigint }[];
 }
 
 const shown = 10;
@@ -21,18 +30,20 @@ const shown = 10;
 /** Walks through all that a service has sealed, batch after batch. */
 export async function reencrypt(
   service: string,
-  client: Pick<RpcClient<typeof SecretsService>, 'reencryptSecrets'>,
+  client: { reencryptSecrets(request: { pageToken: string }): Promise<Batch> },
 ): Promise<Reencrypted> {
   let resealed = 0;
   let unreadable = 0;
   const webhooks: { workspace_id: string; id: string }[] = [];
+  const users: string[] = [];
   let pageToken = '';
   for (;;) {
     const batch = await client.reencryptSecrets({ pageToken });
     resealed += batch.resealed;
     unreadable += batch.unreadable;
-    const more = batch.unreadableWebhooks.slice(0, shown - webhooks.length);
+    const more = (batch.unreadableWebhooks ?? []).slice(0, shown - webhooks.length);
     webhooks.push(...more.map(({ workspaceId, id }) => ({ workspace_id: workspaceId, id })));
+    users.push(...(batch.unreadableUserIds ?? []).slice(0, shown - users.length));
     pageToken = batch.nextPageToken;
     if (pageToken !== '') continue;
     const others = batch.sealed.filter(({ current }) => !current);
@@ -44,6 +55,7 @@ export async function reencrypt(
       already_current: Math.max(0, countOf(batch.sealed.filter(({ current }) => current)) - resealed),
       unreadable,
       unreadable_webhooks: webhooks,
+      unreadable_users: users,
       left: countOf(others),
       left_keys: others.map(({ keyId }) => keyId),
     };
@@ -61,10 +73,13 @@ export function nextStep(data: readonly Reencrypted[]): string {
   }
   const keys = data.flatMap(({ left_keys }) => left_keys).join(', ');
   const webhooks = data.flatMap(({ unreadable_webhooks }) => unreadable_webhooks);
+  const users = data.flatMap(({ unreadable_users }) => unreadable_users);
   return [
     `${sum('unreadable')} cannot be read: no configured key opens them. They were sealed with ${keys}.`,
     'Put that key into ENCRYPTION_KEY_PREVIOUS, start again, and run this again. If it is lost, give the webhooks new',
-    'secrets; answers kept for an Idempotency-Key end within 24 hours by themselves.',
+    'secrets, and take the second factors from the users; answers kept for an Idempotency-Key end within 24 hours by',
+    'themselves, mails that wait within a week.',
     ...webhooks.map(({ workspace_id, id }) => `  rms webhooks rotate-secret ${id} --workspace ${workspace_id}`),
+    ...users.map((id) => `  rms users reset ${id} --second-factor`),
   ].join('\n');
 }

@@ -2,9 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrations as auditMigrations } from '@rms/audit';
+import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
+import { migrations as authMigrations } from '@rms/auth/migrations';
 import { createInProcessBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
+import { createMemoryLimiter } from '@rms/limiter';
+import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
+import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, type GrpcService } from '@rms/rpc';
@@ -23,20 +29,22 @@ describe('rms secrets rotate', () => {
   let dataDir: string;
   let database: TestDatabase;
   let service: GrpcService | undefined;
+  let auth: GrpcService | undefined;
   beforeEach(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'rms-cli-'));
-    database = await testDatabase([auditMigrations, webhookMigrations]);
+    database = await testDatabase([auditMigrations, authMigrations, webhookMigrations]);
   });
   afterEach(async () => {
-    await service?.stop();
+    await Promise.all([service?.stop(), auth?.stop()]);
     service = undefined;
+    auth = undefined;
     await database.drop();
     rmSync(dataDir, { recursive: true });
   });
 
-  /** Starts webhooks with these settings in place of what ran before. */
+  /** Starts auth and webhooks with these settings in place of what ran before. */
   const start = async (ENCRYPTION_KEY: string, ...previous: string[]) => {
-    await service?.stop();
+    await Promise.all([service?.stop(), auth?.stop()]);
     const settings = readSettings({
       ENCRYPTION_KEY,
       ENCRYPTION_KEY_PREVIOUS: previous.join(','),
@@ -48,6 +56,21 @@ describe('rms secrets rotate', () => {
     const bus = createInProcessBus({ log });
     service = createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings, { ...pools, bus, log }));
     await service.start();
+    const limits = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0, authFailureLimit: 0 };
+    const parts = { pool: newPool(), limiter: createMemoryLimiter(limits), log };
+    auth = createAuth(readAuthConfig(settings), createAuthContext(settings, parts));
+    await auth.start();
+  };
+  /** Something that auth has sealed: the mail of an invitation. */
+  const inviteOne = async () => {
+    const target = { target: auth?.address ?? '', timeoutMs: 10_000 };
+    const workspaces = createClient(WorkspacesService, target);
+    const invitations = createClient(InvitationsService, target);
+    const { workspace } = await workspaces.createWorkspace({ name: 'w' });
+    const request = { workspaceId: workspace?.id ?? '', email: 'ann@example.com', role: Role.VIEWER };
+    await invitations.createInvitation(request);
+    workspaces.close();
+    invitations.close();
   };
   const createOne = async () => {
     const webhooks = createClient(WebhooksService, { target: service?.address ?? '', timeoutMs: 10_000 });
@@ -57,29 +80,36 @@ describe('rms secrets rotate', () => {
     return webhook?.id ?? '';
   };
   const rotate = (...more: string[]): Promise<Outcome> =>
-    runRms(['secrets', 'rotate', ...more], { DATA_DIR: dataDir, WEBHOOKS_ADDRESS: service?.address ?? '' });
+    runRms(['secrets', 'rotate', ...more], {
+      DATA_DIR: dataDir,
+      AUTH_ADDRESS: auth?.address ?? '',
+      WEBHOOKS_ADDRESS: service?.address ?? '',
+    });
 
   test('says what it has done, and that the earlier keys can go; a second time there is nothing to do', async () => {
     await start(old);
     await createOne();
+    await inviteOne();
     await start(current, old);
     const { code, stdout, stderr } = await rotate();
     expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^auth +1 +0 +0$/m);
     expect(stdout).toMatch(/^webhooks +2 +0 +0$/m);
     expect(stdout).toContain('remove ENCRYPTION_KEY_PREVIOUS');
+    const nothing = {
+      resealed: 0,
+      unreadable: 0,
+      unreadable_webhooks: [],
+      unreadable_users: [],
+      left: 0,
+      left_keys: [],
+    };
     const again = JSON.parse((await rotate('--json')).stdout);
     expect(again).toEqual({
       done: true,
       data: [
-        {
-          service: 'webhooks',
-          resealed: 0,
-          already_current: 2,
-          unreadable: 0,
-          unreadable_webhooks: [],
-          left: 0,
-          left_keys: [],
-        },
+        { ...nothing, service: 'auth', already_current: 1 },
+        { ...nothing, service: 'webhooks', already_current: 2 },
       ],
     });
   });
@@ -100,7 +130,10 @@ describe('rms secrets rotate', () => {
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({
       done: false,
-      data: [{ resealed: 0, already_current: 2, unreadable: 2, left: 2, unreadable_webhooks: [{ id }] }],
+      data: [
+        { service: 'auth', left: 0 },
+        { resealed: 0, already_current: 2, unreadable: 2, left: 2, unreadable_webhooks: [{ id }] },
+      ],
     });
     await start(current, lost);
     expect((await rotate()).code).toBe(0);
@@ -118,6 +151,7 @@ describe('rms secrets rotate', () => {
   test('a service that does not answer is told of in one line', async () => {
     const { code, stderr } = await runRms(['secrets', 'rotate'], {
       DATA_DIR: dataDir,
+      AUTH_ADDRESS: '127.0.0.1:1',
       WEBHOOKS_ADDRESS: '127.0.0.1:1',
     });
     expect(code).toBe(1);

@@ -1,16 +1,16 @@
+import type { Firsts } from './bootstrap.ts';
+
 /** What a person who has just started the service needs to know. */
-export interface Running {
+export interface Running extends Firsts {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
   readonly dashboardUrl: string;
   readonly dataDir: string;
   readonly postgres: 'embedded' | 'external';
-  /** The first start's admin keys. */
-  readonly keys: { readonly live: string; readonly sandbox: string } | undefined;
 }
 
 /** The text that npm start ends with. The commands work when pasted. */
-export function announcement({ liveUrl, sandboxUrl, dashboardUrl, dataDir, postgres, keys }: Running): string {
+export function announcement({ liveUrl, sandboxUrl, dashboardUrl, dataDir, postgres, keys, login }: Running): string {
   const lines = [
     '',
     'rms is ready.',
@@ -22,6 +22,15 @@ export function announcement({ liveUrl, sandboxUrl, dashboardUrl, dataDir, postg
     `  data      ${postgres === 'embedded' ? `${dataDir} (embedded PostgreSQL)` : 'in the PostgreSQL of DATABASE_URL'}`,
     '',
   ];
+  if (login) {
+    lines.push(
+      'Login of the first owner, shown this once:',
+      '',
+      `  e-mail    ${login.email}`,
+      `  password  ${login.password}`,
+      '',
+    );
+  }
   if (keys) {
     lines.push(
       'Admin keys, shown this once:',

@@ -71,7 +71,7 @@ export function createSeparateServices(
       const dashboardUrl = localUrl(settings.HOST, settings.DASHBOARD_PORT);
       await run('dashboard', { ...env, ...metricsOf('dashboard') }, () => answersReady(dashboardUrl));
       dataDir.writeServices(addresses);
-      const keys = await bootstrap(addresses.auth, security);
+      const firsts = await bootstrap(addresses.auth, security, settings.OWNER_EMAIL);
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
       say(
         announcement({
@@ -80,7 +80,7 @@ export function createSeparateServices(
           dashboardUrl: settings.DASHBOARD_URL ?? dashboardUrl,
           dataDir: dataDir.path,
           postgres: 'external',
-          keys,
+          ...firsts,
         }),
       );
     },

@@ -105,8 +105,8 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
         dashboardUrl: given.DASHBOARD_URL ?? localUrl(given.HOST, given.DASHBOARD_PORT),
         dataDir: dataDir.path,
         postgres: given.DATABASE_URL === '' ? 'embedded' : 'external',
-        // Last, when all else has worked: the keys are shown once.
-        keys: await bootstrap(auth.address, createRpcSecurity(settings, log)),
+        // Last, when all else has worked: keys and login are shown once.
+        ...(await bootstrap(auth.address, createRpcSecurity(settings, log), given.OWNER_EMAIL)),
       }),
     );
   };

@@ -8,10 +8,11 @@ const running = {
   dataDir: '/home/someone/rms/.data',
   postgres: 'embedded',
   keys: { live: 'sk_live_aaa', sandbox: 'sk_test_bbb' },
+  login: { email: 'owner@localhost', password: 'abcde-fghjk' },
 } as const;
 
 describe('What npm start says', () => {
-  test('the first start shows addresses, both keys once, and what to try', () => {
+  test('the first start shows addresses, both keys and the login once, and what to try', () => {
     const text = announcement(running);
     for (const part of [
       running.liveUrl,
@@ -24,6 +25,8 @@ describe('What npm start says', () => {
     }
     expect(text).toMatch(/live +sk_live_aaa/);
     expect(text).toMatch(/sandbox +sk_test_bbb/);
+    expect(text).toMatch(/e-mail +owner@localhost/);
+    expect(text).toMatch(/password +abcde-fghjk/);
   });
 
   test('its commands do what they say when pasted into a shell', () => {
@@ -46,10 +49,11 @@ describe('What npm start says', () => {
     expect(list).toEqual(['-s', 'http://127.0.0.1:8080/v1/resources', '-H', 'Authorization: Bearer sk_live_aaa']);
   });
 
-  test('a later start shows how to make a key, and none', () => {
-    const text = announcement({ ...running, keys: undefined });
+  test('a later start shows how to make a key, and neither keys nor a login', () => {
+    const text = announcement({ ...running, keys: undefined, login: undefined });
     expect(text).toContain('npm run -s rms -- keys create');
     expect(text).not.toContain('sk_');
+    expect(text).not.toContain('password');
   });
 
   test.each([

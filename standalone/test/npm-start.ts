@@ -42,8 +42,8 @@ export interface Start {
   readonly child: ChildProcess;
   out(): string;
   errors(): string;
-  /** Waits until it has said that it is ready; returns the keys that it has shown. */
-  ready(): Promise<{ live: string | undefined; sandbox: string | undefined }>;
+  /** Waits until it has said that it is ready; returns the keys and the password that it has shown. */
+  ready(): Promise<{ live: string | undefined; sandbox: string | undefined; password: string | undefined }>;
   /** Waits until it has ended; returns its exit code. */
   ended(): Promise<number | null>;
 }
@@ -76,7 +76,11 @@ export function npmStart(
         },
         { what: 'npm start to be ready', timeoutMs: 60_000 },
       );
-      return { live: /sk_live_\w+/.exec(out)?.[0], sandbox: /sk_test_\w+/.exec(out)?.[0] };
+      return {
+        live: /sk_live_\w+/.exec(out)?.[0],
+        sandbox: /sk_test_\w+/.exec(out)?.[0],
+        password: /password +(\S+)/.exec(out)?.[1],
+      };
     },
     async ended() {
       await closed;

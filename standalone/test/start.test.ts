@@ -3,6 +3,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { createClient } from '@rms/rpc';
 import { testDatabase, waitUntil } from '@rms/testkit';
 import { newPlace, npmStart, type Place, postgresOf, type Start } from './npm-start.ts';
 
@@ -46,13 +49,33 @@ describe('npm start', () => {
     expect(first.errors()).toBe('');
 
     const second = start();
-    expect(await second.ready()).toEqual({ live: undefined, sandbox: undefined });
+    expect(await second.ready()).toEqual({ live: undefined, sandbox: undefined, password: undefined });
     expect(await totalWith(live)).toBe(1);
     const inSandbox = await fetch(`${place.sandboxUrl}/v1/webhooks`, {
       headers: { Authorization: `Bearer ${sandbox}` },
     });
     expect(inSandbox.status).toBe(200);
     expect((await call('/v1/resources', sandbox)).status).toBe(401);
+  });
+
+  test('shows the login of the first owner at the first start, and none later; it works on', async () => {
+    const signsIn = async (password: string | undefined) => {
+      const { auth } = JSON.parse(readFileSync(join(place.dataDir, 'services.json'), 'utf8'));
+      const signIn = createClient(SignInService, { target: auth, timeoutMs: 10_000 });
+      const request = { email: 'Ann@example.com', password: password ?? '' };
+      const { result } = await signIn.verifyPassword(request).finally(() => signIn.close());
+      return result;
+    };
+    const owner = { user: { email: 'ann@example.com' }, memberships: [{ workspaceName: 'default', role: Role.OWNER }] };
+    const first = start({ OWNER_EMAIL: 'ann@example.com' });
+    const { password } = await first.ready();
+    expect(first.out()).toContain('ann@example.com');
+    expect(await signsIn(password)).toMatchObject(owner);
+    first.child.kill('SIGTERM');
+    expect(await first.ended()).toBe(0);
+    const second = start({ OWNER_EMAIL: 'bob@example.com' });
+    expect(await second.ready()).toMatchObject({ password: undefined });
+    expect(await signsIn(password)).toMatchObject(owner);
   });
 
   test('stops PostgreSQL and lets go of the data folder when it is told to end', async () => {

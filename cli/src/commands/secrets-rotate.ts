@@ -17,7 +17,8 @@ With npm start and no ENCRYPTION_KEY, the key is the file encryption.key in DATA
      npm start makes a new key.
   5. Once it says so, remove .data/encryption.key.previous.
 
-It may run at any time, several times, and again after it broke off. Webhooks keep their secrets.`;
+It may run at any time, several times, and again after it broke off. Webhooks keep their secrets, people their
+authenticators.`;
 
 export function secretsRotateCommand(): Command {
   return new Command('rotate')
@@ -26,7 +27,7 @@ export function secretsRotateCommand(): Command {
     .action((options: { json?: boolean }) =>
       withServices(async (services) => {
         // Each service that seals anything.
-        const sealing = { webhooks: services.secrets };
+        const sealing = { auth: services.authSecrets, webhooks: services.secrets };
         const data: Reencrypted[] = [];
         for (const [name, client] of Object.entries(sealing)) data.push(await reencrypt(name, client));
         const done = data.every(({ left }) => left === 0);

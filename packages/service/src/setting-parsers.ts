@@ -10,6 +10,12 @@ export function name(value: string): string {
   return value;
 }
 
+export function email(value: string): string {
+  if (!/^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$/.test(value))
+    throw new Error(`"${value}" is not an e-mail address`);
+  return value;
+}
+
 /** First part of PostgreSQL role names, which are never quoted; undefined for "none". */
 export function roleName(value: string): string | undefined {
   if (value === 'none') return undefined;

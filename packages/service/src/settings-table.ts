@@ -1,4 +1,5 @@
 import {
+  email,
   flag,
   hostPort,
   integer,
@@ -37,6 +38,7 @@ export const settingsTable = {
   OIDC_CLIENT_ID: setting('what the provider knows the dashboard by', '', text),
   OIDC_CLIENT_SECRET: setting('its secret there', '', text, true),
   OIDC_NAME: setting('what the button says: "Sign in by …"', 'single sign-on', text),
+  OWNER_EMAIL: setting('e-mail address of the first owner, whom npm start makes', 'owner@localhost', email),
   DATA_DIR: setting('folder of the embedded PostgreSQL and of what npm start keeps', '.data', text),
   DATABASE_URL: setting(
     'PostgreSQL; empty: the embedded one (npm start only)',

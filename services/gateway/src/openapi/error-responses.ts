@@ -3,11 +3,13 @@ import { z } from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { headerRefs, limitHeaders } from './headers.ts';
 
-/** Specification, "Errors": exactly these three. */
+/** Specification, "Errors": exactly these three. Roles are people's, whom this API does not know. */
 const errorBody = z
   .strictObject({
     error: z.strictObject({
-      code: z.enum(Object.keys(errorKinds) as [ErrorCode, ...ErrorCode[]]),
+      code: z.enum(
+        Object.keys(errorKinds).filter((code) => code !== 'insufficient_role') as [ErrorCode, ...ErrorCode[]],
+      ),
       message: z.string(),
       status: z.int().min(400).max(599),
     }),

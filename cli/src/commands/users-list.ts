@@ -1,0 +1,38 @@
+import { Command } from 'commander';
+import { positiveNumber } from '../arguments.ts';
+import { withServices } from '../connect.ts';
+import { takePages } from '../pages.ts';
+import { note, print, table } from '../print.ts';
+import { membershipDocument, userDocument } from '../users.ts';
+
+interface Options {
+  limit: number;
+  json?: boolean;
+}
+
+export function usersListCommand(): Command {
+  return new Command('list')
+    .description('list people and their workspaces, oldest first')
+    .option('--limit <n>', 'how many at most', positiveNumber, 1_000)
+    .action((options: Options) =>
+      withServices(async (services) => {
+        const { found, more } = await takePages(options.limit, async (page) => {
+          const { users: items, nextPageToken } = await services.users.listUsers(page);
+          return { items, nextPageToken };
+        });
+        const data = found.flatMap(({ user, memberships }) =>
+          user ? [{ ...userDocument(user), workspaces: memberships.map(membershipDocument) }] : [],
+        );
+        print(options, { data }, () =>
+          table(
+            ['ID', 'EMAIL', 'NAME', 'SECOND FACTOR', 'LAST SIGN-IN', 'WORKSPACES'],
+            data.map((one) => [
+              ...[one.id, one.email, one.name ?? '', one.second_factor ? 'on' : 'off', one.last_sign_in_at ?? 'never'],
+              one.workspaces.map(({ id, name, role }) => `${role} of ${name} (${id})`).join(', '),
+            ]),
+          ),
+        );
+        if (more) note(`these are the oldest ${data.length}; --limit shows more`);
+      }),
+    );
+}

@@ -1,0 +1,82 @@
+import { startServices, type TestServices } from './support.ts';
+
+describe('rms users', () => {
+  let services: TestServices;
+  let workspace: string;
+  beforeAll(async () => {
+    services = await startServices();
+    workspace = (await services.json('workspaces', 'create', '--name', 'first')).id;
+  });
+  afterAll(() => services?.stop());
+
+  test('create makes an owner, whose password is shown this once', async () => {
+    const made = await services.json('users', 'create', '--email', 'ann@example.com', '--name', 'Ann');
+    expect(made).toEqual({
+      id: expect.stringMatching(/^usr_/),
+      email: 'ann@example.com',
+      name: 'Ann',
+      created_at: expect.any(String),
+      last_sign_in_at: null,
+      second_factor: false,
+      created: true,
+      password: expect.stringMatching(/^[a-z2-9-]{23}$/),
+      workspace,
+      role: 'owner',
+    });
+    const listed = await services.json('users', 'list');
+    const { created, password, workspace: id, role, ...user } = made;
+    expect([created, listed.data]).toEqual([true, [{ ...user, workspaces: [{ id, name: 'first', role }] }]]);
+    const again = await services.rms('users', 'create', '--email', 'Ann@Example.com');
+    expect([again.code, again.stdout]).toEqual([1, '']);
+    expect(again.stderr).toMatch(/^rms: ann@example\.com is a member of that workspace already/);
+  });
+
+  test('somebody who is there already is given a further workspace, and keeps the password', async () => {
+    const { id } = await services.json('workspaces', 'create', '--name', 'second');
+    const args = ['users', 'create', '--email', 'ANN@example.com', '--role', 'viewer', '--workspace', id];
+    const added = await services.json(...args);
+    expect(added).toMatchObject({ email: 'ann@example.com', created: false, workspace: id, role: 'viewer' });
+    expect(added).not.toHaveProperty('password');
+    const text = await services.rms('users', 'list');
+    expect(text.stdout).toMatch(
+      /ann@example\.com +Ann +off +never +owner of first \(ws_\w+\), viewer of second \(ws_\w+\)/,
+    );
+  });
+
+  test('reset gives a new password, by address or id', async () => {
+    const { id, password } = await services.json('users', 'reset', 'ann@EXAMPLE.com');
+    const { code, stdout } = await services.rms('users', 'reset', id, '--second-factor');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^[a-z2-9-]{23}\n$/);
+    expect(stdout.trim()).not.toBe(password);
+    const nobody = await services.rms('users', 'reset', 'nobody@example.com');
+    expect([nobody.code, nobody.stdout, nobody.stderr]).toEqual([
+      1,
+      '',
+      'rms: There is no user "nobody@example.com".\n',
+    ]);
+  });
+
+  test.each([
+    [['create'], 2, /--email/],
+    [['create', '--email', 'x@example.com', '--role', 'king'], 2, /viewer, developer, admin, owner/],
+    [['create', '--email', 'x', '--workspace', 'first'], 1, /no workspace "first"/],
+    [['reset'], 2, /person/],
+    [['list', '--limit', '0'], 2, /whole number above 0/],
+  ])('%j is refused', async (args, code, says) => {
+    const outcome = await services.rms('users', ...args);
+    expect([outcome.code, outcome.stdout]).toEqual([code, '']);
+    expect(outcome.stderr).toMatch(says);
+  });
+
+  test('an address that is none is named', async () => {
+    const { code, stderr } = await services.rms('users', 'create', '--email', 'x', '--workspace', workspace);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('email is not an e-mail address')]);
+  });
+
+  test('the audit log says who did it', async () => {
+    const { data } = await services.json('audit', '--action', 'user.', '--workspace', workspace);
+    expect(data.map(({ action }: { action: string }) => action)).toEqual(['user.reset', 'user.reset', 'user.created']);
+    for (const { actor } of data) expect(actor).toMatch(/^operator:/);
+  });
+});
