@@ -168,14 +168,15 @@ describe('rms webhooks and trace', () => {
     expect(traced.request_id).toBe(requestId);
     expect(traced.deliveries.map((one: DeliveryDocument) => one.event_id)).toEqual(events);
     const times = traced.timeline.map(({ at }: { at: string }) => at);
-    expect(times).toHaveLength(15);
+    // Each event is committed, read and delivered, and its delivery attempted twice.
+    expect(times).toHaveLength(25);
     expect(times).toEqual([...times].sort());
     expect((await rms('trace', requestId)).stdout).toContain('attempt 2 of');
     await json('webhooks', 'disable', id);
     const skipped = newId('req');
     await services.publish(workspaceId, skipped, newId('evt'));
     const timeline = (await json('trace', skipped)).timeline.map(({ what }: { what: string }) => what);
-    expect(timeline).toEqual([expect.stringContaining('skipped, the webhook was disabled')]);
+    expect(timeline.at(-1)).toMatch(/skipped, the webhook was disabled$/);
     for (const unknown of ['req_other', '']) {
       expect(await rms('trace', unknown)).toMatchObject({
         code: 1,

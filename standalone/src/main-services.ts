@@ -6,5 +6,5 @@ const log = createLogger({ name: 'main', level: 'warn', destination: process.std
 await runMain(
   () =>
     createSeparateServices(readSettings(process.env), { log, say: (text) => void process.stdout.write(`${text}\n`) }),
-  log,
+  { log },
 );

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createClient } from '@rms/rpc';
-import { testDatabase, waitUntil } from '@rms/testkit';
+import { freePort, testDatabase, waitUntil } from '@rms/testkit';
 import { newPlace, npmStart, type Place, postgresOf, type Start } from './npm-start.ts';
 
 describe('npm start', () => {
@@ -129,6 +129,24 @@ describe('npm start', () => {
     expect(await totalWith(live)).toBe(20);
   });
 
+  test('shows the metrics of all services at one address, and changes the level of its log while it runs', async () => {
+    const [metricsPort, levelFile] = [await freePort(), join(dirname(place.dataDir), 'level')];
+    writeFileSync(levelFile, '');
+    const only = start({ METRICS_ADDRESS: `127.0.0.1:${metricsPort}`, LOG_LEVEL_FILE: levelFile });
+    const { live } = await only.ready();
+    const shown = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    for (const service of ['auth', 'gateway', 'resources', 'webhooks']) {
+      expect(shown).toMatch(new RegExp(`^rms_ready\\{[^}]*service="${service}"[^}]*\\} 1$`, 'm'));
+    }
+    expect(shown.match(/^# TYPE rms_ready /gm)).toHaveLength(1);
+    await totalWith(live);
+    expect(only.errors()).toBe('');
+    writeFileSync(levelFile, 'info');
+    await waitUntil(() => only.errors().includes('"level_now":"info"'), { what: 'the new level' });
+    await totalWith(live);
+    await waitUntil(() => only.errors().includes('"msg":"request"'), { what: 'the line of a request' });
+  });
+
   test('goes on when its PostgreSQL is killed', async () => {
     const only = start();
     const { live } = await only.ready();
@@ -136,6 +154,10 @@ describe('npm start', () => {
     process.kill(postgresOf(place) as number, 'SIGKILL');
     await waitUntil(async () => (await call('/v1/resources', live, { name: 'after' })).status === 201, {
       what: 'writes to be taken again',
+    });
+    // By other connections, each of which has to find out for itself.
+    await waitUntil(async () => (await call('/v1/resources', live)).status === 200, {
+      what: 'reads to be answered again',
     });
     expect(await totalWith(live)).toBe(2);
     expect((await fetch(`${place.liveUrl}/livez`)).status).toBe(200);

@@ -9,6 +9,7 @@ import { readGatewayConfig } from '../../services/gateway/dist/config.js';
 import { createGatewayContext } from '../../services/gateway/dist/context.js';
 import { listen } from '../../services/gateway/dist/http/listener.js';
 import { createProbes } from '../../services/gateway/dist/probes.js';
+import { RequestLog } from '../../services/gateway/dist/requests/request-log.js';
 
 const settings = readSettings(process.env);
 const config = readGatewayConfig(settings);
@@ -25,6 +26,7 @@ const handle = createApp({
   admit: async () => ({ principal }),
   backend: createBackend(context.resources, context.webhooks),
   probes: createProbes(context),
+  requests: new RequestLog({ auth: context.requests, scope: 'none', dropped() {}, log: context.log }),
   log: context.log,
 });
 const { host, livePort: port, maxConnections } = config;

@@ -13,6 +13,7 @@ const benchmarks = [
   'backlog',
   'log',
   'latency',
+  'tracing',
   'start',
 ];
 

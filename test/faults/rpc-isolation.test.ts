@@ -1,10 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
@@ -14,7 +17,15 @@ import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import pg from 'pg';
-import { auditEntries, keysEntries, keyUsesEntries, plansEntries, workspacesEntries } from './rpc/auth-entries.ts';
+import { alertsEntries, usageEntries } from './rpc/alerts-entries.ts';
+import {
+  auditEntries,
+  keysEntries,
+  keyUsesEntries,
+  plansEntries,
+  requestsEntries,
+  workspacesEntries,
+} from './rpc/auth-entries.ts';
 import type { Attempt, Caller, Entry } from './rpc/entry.ts';
 import { mixedBatches } from './rpc/mixed-batches.ts';
 import { answersTo, makeOwned, type Owned } from './rpc/owned.ts';
@@ -24,8 +35,11 @@ import { connectAll, type Rpc } from './rpc/rpc.ts';
 import { deliveriesEntries, eventsEntries, secretsEntries, webhooksEntries } from './rpc/webhooks-entries.ts';
 
 const tables: [DescService, Readonly<Record<string, Entry>>][] = [
+  [AlertsService, alertsEntries],
+  [UsageService, usageEntries],
   [AuditService, auditEntries],
   [KeyUsesService, keyUsesEntries],
+  [RequestsService, requestsEntries],
   [KeysService, keysEntries],
   [PlansService, plansEntries],
   [WorkspacesService, workspacesEntries],
@@ -63,6 +77,7 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
     other = await made('Other');
     owned = await makeOwned(rpc, await made('Owner'), receiver);
     await untilOutboxIsEmpty();
+    await untilAlertsRest();
   }, 120_000);
   afterAll(async () => {
     rpc?.close();
@@ -73,6 +88,20 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
 
   const untilOutboxIsEmpty = () =>
     waitUntil(async () => (await db.query('select from outbox.events')).rowCount === 0, { what: 'an empty outbox' });
+  /** What the owner's deliveries have come to is counted, and the alert that they caused is told of. */
+  const untilAlertsRest = () =>
+    waitUntil(
+      async () => {
+        const { rows } = await db.query(
+          `select (select sum(attempts) from alerts.delivery_counts where webhook_id = '' and period = 'month') as attempts,
+                  (select count(*) from alerts.incidents) as incidents,
+                  (select count(*) from alerts.notifications) as notifications`,
+        );
+        const [{ attempts, incidents, notifications }] = rows;
+        return attempts === '6' && incidents === '1' && notifications === '0';
+      },
+      { what: 'the alert of the owner', timeoutMs: 60_000 },
+    );
   const callsOfOwner = () => receiver.requests.filter(({ json }) => owned.marks.includes(json.id)).length;
   const stateOfOwner = async () => ({
     rows: await rowsOf(db, owned.owner.workspaceId, 'live'),

@@ -1,21 +1,16 @@
-import type { Delivery } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
-import { answerText } from '../attempts.ts';
 import { withServices } from '../connect.ts';
 import { deliveryDocument, listDeliveries } from '../deliveries.ts';
-import { print } from '../print.ts';
+import { fields, print } from '../print.ts';
+import { eventPassageDocument, requestDocument } from '../requests.ts';
+import { timelineOf } from '../timeline.ts';
 import { workspaceOf } from '../workspace.ts';
 
-interface Step {
-  at: string;
-  what: string;
-}
-
-/** What a request caused, as the delivery log knows it: its events, their deliveries and attempts, on one time line. */
+/** What became of a request, on one time line: its steps, its events and their way, their deliveries and attempts. */
 export function traceCommand(): Command {
   return new Command('trace')
-    .description('show what one request (its X-Request-ID) caused')
+    .description('show what one request (its X-Request-ID) was answered and caused')
     .argument('<request-id>', 'the X-Request-ID')
     .addOption(workspaceOption())
     .action((requestId: string, options: { workspace?: string; json?: boolean }) =>
@@ -23,31 +18,31 @@ export function traceCommand(): Command {
         // An empty one would mean any.
         if (requestId === '') throw new Error('say which request: its X-Request-ID');
         const workspaceId = await workspaceOf(services, options);
-        const { found } = await listDeliveries(services, { workspaceId, requestId }, Number.POSITIVE_INFINITY);
-        if (found.length === 0) throw new Error(`no delivery is known of request "${requestId}"`);
+        const [known, nobodys, passages, { found }] = await Promise.all([
+          services.requests.listRequests({ workspaceId, requestId }),
+          // A request without a valid key is of no workspace.
+          services.requests.listRequests({ workspaceId: '', requestId }),
+          services.events.listEventsOfRequest({ workspaceId, requestId }),
+          listDeliveries(services, { workspaceId, requestId }, Number.POSITIVE_INFINITY),
+        ]);
+        const requests = [...known.requests, ...nobodys.requests].map(requestDocument);
+        const events = passages.events.map(eventPassageDocument);
         // Ids of events sort in the order in which the request caused them; those of deliveries of one batch do not.
-        const deliveries = found.sort(byEvent).map(deliveryDocument);
-        // Steps of one millisecond stay in that order.
-        const timeline = deliveries.flatMap(stepsOf).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-        print(options, { request_id: requestId, deliveries, timeline }, () =>
-          timeline.map(({ at, what }) => `${at}  ${what}`).join('\n'),
-        );
+        const deliveries = found.map(deliveryDocument).sort((a, b) => compare(a.event_id + a.id, b.event_id + b.id));
+        if (requests.length + events.length + deliveries.length === 0) {
+          throw new Error(`nothing is known of request "${requestId}"`);
+        }
+        const traceIds = [...new Set([...requests, ...events].flatMap(({ trace_id }) => trace_id ?? []))];
+        const timeline = timelineOf({ requests, events, deliveries });
+        const document = { request_id: requestId, trace_ids: traceIds, requests, events, deliveries, timeline };
+        print(options, document, () => {
+          const head = fields([['request', requestId], ...traceIds.map((id): [string, string] => ['trace', id])]);
+          return [head, timeline.map(({ at, what }) => `${at}  ${what}`).join('\n')].join('\n\n');
+        });
       }),
     );
 }
 
-function byEvent(a: Delivery, b: Delivery): number {
-  const [left, right] = [a.eventId + a.id, b.eventId + b.id];
+function compare(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
-}
-
-function stepsOf(delivery: ReturnType<typeof deliveryDocument>): Step[] {
-  const { id, event_id: eventId, event_type: type, webhook_id: webhookId, created_at: createdAt } = delivery;
-  const skipped = delivery.status === 'skipped' ? ': skipped, the webhook was disabled' : '';
-  const made: Step = { at: createdAt ?? '', what: `${type} ${eventId} → ${webhookId} (${id})${skipped}` };
-  const attempts = delivery.attempts.map((attempt, i) => ({
-    at: attempt.at ?? '',
-    what: `attempt ${i + 1} of ${id}: ${answerText(attempt)} in ${attempt.duration_ms} ms`,
-  }));
-  return [made, ...attempts];
 }

@@ -1,3 +1,4 @@
+export { type DayPartitions, dayPartitions } from './day-partitions.ts';
 export { inTransaction } from './in-transaction.ts';
 export { type Migration, type MigrationResult, migrate } from './migrate.ts';
 export { type OpenPoolOptions, openPool } from './open-pool.ts';

@@ -2,6 +2,7 @@ import type { TlsFiles } from '@rms/service';
 import pg from 'pg';
 import { connectionOptions } from './connection-options.ts';
 import type { Pool } from './queryable.ts';
+import { traceQueries } from './trace-queries.ts';
 
 export interface PoolOptions {
   /** Its `sslmode` is read as {@link connectionOptions} says. */
@@ -65,5 +66,6 @@ export function createPool(options: PoolOptions): Pool {
   });
   // One that breaks while it is in use tells its query, and then says so again as an event that would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
+  traceQueries(pool, url);
   return pool;
 }

@@ -7,6 +7,7 @@ export {
   type LimitState,
   type Limits,
   marksTrustMs,
+  type QuotaUse,
   type Standing,
 } from './limiter.ts';
 export { createMemoryLimiter } from './memory-limiter.ts';

@@ -1,4 +1,5 @@
 import { Gauge, type Logger, type Metrics, type TlsFiles } from '@rms/service';
+import { attribute, spanKind, traced } from '@rms/tracing';
 import { type CheckReply, connectLater } from './connect-later.ts';
 import { failureRateOf, monthOf, type Rate, rateOf, rateState, wholeSeconds } from './gcra.ts';
 import {
@@ -26,6 +27,11 @@ export interface RedisLimiterOptions extends LimiterOptions {
 
 /** A check that takes longer is answered without Redis. */
 const checkTimeoutMs = 250;
+const checkStep = {
+  name: 'EVALSHA limits',
+  kind: spanKind.client,
+  attributes: { [attribute.dbSystem]: 'redis', [attribute.dbOperation]: 'EVALSHA' },
+};
 const markTimeoutMs = 2_000;
 /** Longer than any gateway caches a verdict. */
 const markTtlMs = 60 * 60 * 1000;
@@ -67,7 +73,10 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       // Of before: trust that begins meanwhile may rest on a mark that the answer has not seen.
       const trustedUntilMs = watch.marksTrustedUntilMs();
       try {
-        const reply = await withTimeout(ask(check, rate, limits.monthlyQuota), checkTimeoutMs);
+        const reply = await traced(
+          () => checkStep,
+          () => withTimeout(ask(check, rate, limits.monthlyQuota), checkTimeoutMs),
+        );
         const decision = toDecision(reply, rate, limits);
         // Compared after the answer: nobody waits for a mark that it did not see once trust has run out.
         const isTrusted = performance.now() < trustedUntilMs;
@@ -107,6 +116,13 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       await setAll();
       const untilMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + marksTrustMs;
       await withTimeout(redis.set(confirmedKey, runIdOf(info), 'PXAT', untilMs), markTimeoutMs);
+    },
+    async raiseQuotas(uses) {
+      const raised = uses.map(({ workspaceId, environment, monthMs, used }) => {
+        const { month, endsInSeconds } = monthOf(monthMs);
+        return redis.rmsRaiseQuota(`rms:{${workspaceId}}:quota:${environment}:${month}`, used, endsInSeconds);
+      });
+      await withTimeout(Promise.all(raised), markTimeoutMs);
     },
     onMarksLost: watch.onMarksLost,
     healthy: () =>

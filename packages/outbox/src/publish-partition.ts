@@ -3,6 +3,7 @@ import type { Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger } from '@rms/service';
 import type { Bell } from './bell.ts';
+import { startProducerSpans } from './producer-spans.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
 import { batchLimits, deletePublished, type PendingEvent } from './relay-queries.ts';
 
@@ -37,12 +38,16 @@ export function createPublisher({ pool, bus, topic, partitions, log, metrics, be
   const publishOne = async (partition: number, events: readonly PendingEvent[]) => {
     let more = true;
     const readAtMs = performance.now();
+    const spans = startProducerSpans(topic, events);
     try {
-      await bus.publish({ topic, partition, records: events.map(toRecord) }, cut.signal);
+      const records = events.map((event) => toRecord(event, spans.traceparentOf(event)));
+      await bus.publish({ topic, partition, records }, cut.signal);
+      spans.end();
       metrics.published(events, performance.now() - readAtMs);
       await forget(events);
       more = isFull(events);
     } catch (err) {
+      spans.end(err);
       if (cut.signal.aborted) return;
       metrics.failed();
       log.warn({ err, partition, events: events.length }, 'events were not published; they will be tried again');
@@ -94,7 +99,7 @@ function byPartition(events: readonly PendingEvent[]): Map<number, PendingEvent[
   return groups;
 }
 
-function toRecord(event: PendingEvent): BusRecord {
+function toRecord(event: PendingEvent, traceparent: string): BusRecord {
   return {
     key: event.record_key,
     value: event.payload,
@@ -104,7 +109,7 @@ function toRecord(event: PendingEvent): BusRecord {
       'workspace-id': event.workspace_id,
       environment: event.environment,
       'x-request-id': event.request_id,
-      ...(event.traceparent ? { traceparent: event.traceparent } : {}),
+      ...(traceparent ? { traceparent } : {}),
     },
   };
 }

@@ -9,6 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import { RmsError } from '@rms/errors';
 import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
+import { activeSpans, activeTraceparent, rpcAttributes, spanKind, traced } from '@rms/tracing';
 import { contextToMetadata } from './call-context.ts';
 import type { EndedCall } from './call-metrics.ts';
 import { fromServiceError } from './error-mapping.ts';
@@ -91,7 +92,7 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
   };
   const deadlineOf = (call: CallOptions) => ({ deadline: Date.now() + (call.timeoutMs ?? timeoutMs) });
 
-  const unary =
+  const send =
     (name: string) =>
     (request: unknown, call: CallOptions = {}) =>
       new Promise<unknown>((resolve, reject) => {
@@ -116,6 +117,21 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
           reject(fromServiceError(error));
         }
       });
+
+  const unary = (name: string, method: string) => {
+    const sendIt = send(name);
+    const step = { name: method, kind: spanKind.client, attributes: rpcAttributes(method) };
+    return (request: unknown, call: CallOptions = {}) => {
+      if (activeSpans().length === 0) return sendIt(request, call);
+      return traced(
+        () => step,
+        () => {
+          const context = { ...(call.context ?? options.context), traceparent: activeTraceparent() };
+          return sendIt(request, { ...call, context });
+        },
+      );
+    };
+  };
 
   const serverStreaming = (name: string) =>
     async function* (request: unknown, call: CallOptions = {}) {
@@ -147,7 +163,8 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
     },
   };
   for (const method of service.methods) {
-    if (method.methodKind === 'unary') client[method.localName] = unary(method.localName);
+    if (method.methodKind === 'unary')
+      client[method.localName] = unary(method.localName, `${service.typeName}/${method.name}`);
     else if (method.methodKind === 'server_streaming') client[method.localName] = serverStreaming(method.localName);
   }
   return client as RpcClient<S>;

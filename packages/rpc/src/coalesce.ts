@@ -1,4 +1,5 @@
 import { RmsError } from '@rms/errors';
+import { activeSpans, inSpans, isTracing, type Span } from '@rms/tracing';
 
 export interface CoalesceOptions {
   /** Batches under way at once. */
@@ -25,14 +26,21 @@ export function coalesce<In, Out>(
   send: (items: In[]) => Promise<readonly Out[]>,
   { maxInFlight = 1, maxBatch = 200, maxWaiting = 10_000, maxWaitMs = Number.POSITIVE_INFINITY }: CoalesceOptions = {},
 ): (item: In) => Promise<Out> {
-  type Waiting = { item: In; sinceMs: number; resolve: (out: Out) => void; reject: (error: unknown) => void };
+  type Waiting = {
+    item: In;
+    sinceMs: number;
+    spans: readonly Span[];
+    resolve: (out: Out) => void;
+    reject: (error: unknown) => void;
+  };
   const queue: Waiting[] = [];
   let inFlight = 0;
   let scheduled = false;
 
   const sendBatch = async (batch: readonly Waiting[]) => {
     try {
-      const outs = await send(batch.map(({ item }) => item));
+      const items = batch.map(({ item }) => item);
+      const outs = await (isTracing() ? inSpans(spansOf(batch), () => send(items)) : send(items));
       if (outs.length !== batch.length) throw new Error(`${outs.length} answers to a batch of ${batch.length}`);
       for (const [index, { resolve }] of batch.entries()) resolve(outs[index] as Out);
     } catch (error) {
@@ -61,12 +69,19 @@ export function coalesce<In, Out>(
       if (queue.length >= maxWaiting) {
         return reject(overloaded(`${queue.length} calls are waiting already`));
       }
-      queue.push({ item, sinceMs: performance.now(), resolve, reject });
+      queue.push({ item, sinceMs: performance.now(), spans: activeSpans(), resolve, reject });
       if (!scheduled && inFlight < maxInFlight) {
         scheduled = true;
         setImmediate(pump);
       }
     });
+}
+
+/** Of all calls, each once: several calls may be made for one request. */
+function spansOf(batch: readonly { spans: readonly Span[] }[]): readonly Span[] {
+  const [first] = batch;
+  if (first && batch.length === 1) return first.spans;
+  return [...new Set(batch.flatMap(({ spans }) => spans))];
 }
 
 function overloaded(reason: string): RmsError {

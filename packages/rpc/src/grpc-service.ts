@@ -9,9 +9,9 @@ import {
   starting,
   stopping as stoppingState,
   superviseWorkers,
-  traceIdOf,
   type Worker,
 } from '@rms/service';
+import { traceIdOf } from '@rms/tracing';
 import { countServerCalls, type EndedCall } from './call-metrics.ts';
 import type { Callers } from './callers.ts';
 import type { RpcSecurity } from './security.ts';
@@ -91,7 +91,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
     count(call);
     if (!log.isLevelEnabled('debug')) return;
     const { method, code, durationMs } = call;
-    const traceId = traceIdOf(traceparent);
+    const traceId = traceIdOf(traceparent) || undefined;
     log.debug(
       { request_id: requestId, trace_id: traceId, method, code, duration_ms: rounded(durationMs), peer },
       'call',

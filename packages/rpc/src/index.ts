@@ -1,3 +1,4 @@
+export { callForAll } from './batch-call.ts';
 export type { CallContext, Environment, Principal, Scope } from './call-context.ts';
 export { countClientCalls, type EndedCall } from './call-metrics.ts';
 export type { Callers } from './callers.ts';
@@ -9,4 +10,5 @@ export { HealthState } from './health.ts';
 export { createRpcSecurity, loopbackOnly, type RpcSecurity } from './security.ts';
 export { type RpcServer, type ServeOptions, serve } from './serve.ts';
 export { type Handlers, type RpcContext, rpcService } from './server-adapter.ts';
+export { serveItem } from './server-span.ts';
 export { showCertificate } from './service-gauges.ts';

@@ -14,6 +14,7 @@ import { RmsError } from '@rms/errors';
 import { type CallContext, contextFromMetadata, type Principal } from './call-context.ts';
 import type { CallerCheck } from './callers.ts';
 import { toGrpcStatus } from './error-mapping.ts';
+import { serveInTrace } from './server-span.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
 /** What a handler knows of its call besides the request. */
@@ -99,7 +100,7 @@ function toGrpcHandler(
       const context = new CallRpcContext(call, name, stopping);
       try {
         checkCaller?.(name, call);
-        respond(null, await (handler(requestOf(call), context) as Promise<unknown>));
+        respond(null, await serveInTrace(context, () => handler(requestOf(call), context) as Promise<unknown>));
         onEnd(context, undefined, startedAtMs);
       } catch (error) {
         onError(error, context);

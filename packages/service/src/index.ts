@@ -14,7 +14,7 @@ export {
   serveMetrics,
 } from './metrics.ts';
 export { type ReadState, type ServiceState, starting, stopping } from './probes.ts';
-export { runMain, startFailure } from './run-main.ts';
+export { type MainOptions, runMain, startFailure } from './run-main.ts';
 export type { Service } from './service.ts';
 export {
   describeSettings,
@@ -27,5 +27,4 @@ export {
   settingNames,
 } from './settings.ts';
 export { clientTls, readCaFile, readTlsFiles, type TlsFiles } from './tls-files.ts';
-export { traceIdOf } from './trace-id.ts';
 export { type Supervisor, superviseWorkers, type Worker, type WorkerHealth } from './worker.ts';

@@ -6,6 +6,19 @@ const drainLimitMs = 25_000;
 /** npm passes on a Ctrl-C that the terminal has sent here as well: one that follows so closely is the same one. */
 const sameSignalMs = 1_000;
 
+export interface MainOptions {
+  /** Default: on stdout. */
+  readonly log?: Logger;
+  /** Begins to trace before anything of the service is made; see startTracing of packages/tracing. */
+  readonly tracing?: (log: Logger) => Promise<MainTracing | undefined>;
+}
+
+/** What is told of the end of the process. */
+interface MainTracing {
+  ending(): void;
+  stop(): Promise<void>;
+}
+
 /**
  * Runs one service in this process: starts it, stops it on SIGTERM, SIGINT or an uncaught error, and exits.
  * A wrong setting, a port in use and the like end in one clear line and exit code 1. A second signal forces the end.
@@ -16,9 +29,10 @@ const sameSignalMs = 1_000;
  */
 export async function runMain(
   create: () => Promise<Service> | Service,
-  log: Logger = createLogger({ name: 'main' }),
+  { log = createLogger({ name: 'main' }), tracing: startTracing }: MainOptions = {},
 ): Promise<void> {
   let service: Service | undefined;
+  let tracing: MainTracing | undefined;
   let starting: Promise<void> | undefined;
   let endingSinceMs: number | undefined;
 
@@ -28,9 +42,11 @@ export async function runMain(
       log.error({ limit_ms: drainLimitMs }, 'did not drain in time');
       process.exit(1);
     }, drainLimitMs).unref();
+    tracing?.ending();
     try {
       await starting?.catch(() => {});
       await service?.stop();
+      await tracing?.stop();
     } catch (err) {
       log.error({ err }, 'did not stop cleanly');
       process.exit(1);
@@ -57,6 +73,7 @@ export async function runMain(
   });
 
   try {
+    tracing = await startTracing?.(log);
     service = await create();
     void service.failed?.then((error) => {
       if (endingSinceMs !== undefined) return;

@@ -102,6 +102,11 @@ export const settingsTable = {
   ),
   MAX_CONNECTIONS: setting('connections that each HTTP listener holds at once', '10000', integer(1, 1e6)),
   TRUSTED_PROXIES: setting('CIDRs whose X-Forwarded-For is believed; empty: none', '', list),
+  TRUST_TRACEPARENT: setting(
+    "continue the trace of a client's traceparent; false: begin one of our own, with a link to it",
+    'false',
+    flag,
+  ),
   WEBHOOK_ALLOW_HTTP: setting('let webhook URLs be http:// (development)', 'false', flag),
   WEBHOOK_ALLOW_CIDRS: setting('private networks that webhooks may call, as CIDRs', '', list),
   WEBHOOK_ALLOW_PORTS: setting(
@@ -142,6 +147,12 @@ export const settingsTable = {
     integer(0, 100_000),
   ),
   LOG_RETENTION_DAYS: setting('days for which events and deliveries are kept', '30', integer(8, 3_650)),
+  REQUEST_LOG: setting(
+    'requests that `rms trace` finds: all, writes (and what fails), or none',
+    'all',
+    oneOf('all', 'writes', 'none'),
+  ),
+  REQUEST_LOG_DAYS: setting('days for which requests are kept', '7', integer(1, 3_650)),
   ERASE_ON_DELETE: setting('erase delivered event bodies of a deleted resource', 'false', flag),
   ENCRYPTION_KEY: setting('32 bytes in base64 that encrypt secrets at rest (npm start makes one)', '', text, true),
   ENCRYPTION_KEY_PREVIOUS: setting(
@@ -150,11 +161,27 @@ export const settingsTable = {
     list,
     true,
   ),
+  SMTP_URL: setting(
+    'mail server, "smtp://user:password@host:587" or smtps://; empty: mails go into files (npm start) or wait',
+    '',
+    secretUrl('smtp', 'smtps'),
+    true,
+  ),
+  SMTP_CA_FILE: setting('CA that signs the certificate of the mail server; empty: the public ones', '', text),
+  MAIL_FROM: setting('who mails come from, "Name <address>"; needed with SMTP_URL', '', text),
+  MAIL_DIR: setting('folder for mails where SMTP_URL is empty (npm start: DATA_DIR/mail)', '', text),
   METRICS_ADDRESS: setting(
     'where this service shows its Prometheus metrics, "host:port"; empty: nowhere',
     '',
     hostPort,
   ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    "where traces go, like OpenTelemetry's other variables, which all count; empty: nothing is traced",
+    '',
+    text,
+  ),
+  OTEL_TRACES_SAMPLER: setting('which traces are taken; what fails always is', 'parentbased_always_on', text),
+  OTEL_TRACES_SAMPLER_ARG: setting('the part that traceidratio takes, 0 to 1', '1', text),
   LOG_LEVEL: setting(
     'fatal, error, warn, info, debug or trace',
     'info',

@@ -3,6 +3,8 @@ export { chromiumPath, describeWith, type Need, type TestServer, testServer } fr
 export { freePort } from './free-port.ts';
 export type { Behaviour, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behaviour.ts';
 export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';
+export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
+export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
 export { type PostgresServer, startPostgres, startPostgresAt } from './servers/postgres.ts';
@@ -12,5 +14,7 @@ export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
 export { isServing } from './shapes/readiness.ts';
 export { type Standalone, startStandalone } from './shapes/standalone.ts';
+export type { ReceivedMail, SmtpPlan } from './smtp/plan.ts';
+export { type SmtpReceiver, startSmtpReceiver } from './smtp/smtp-receiver.ts';
 export { type TestDatabase, testDatabase } from './test-database.ts';
 export { waitUntil } from './wait-until.ts';

@@ -13,6 +13,8 @@ export interface AuthConfig {
   readonly challengeKeys: Keys;
   /** Hide whose attempts are counted. */
   readonly throttleKeys: Keys;
+  /** For how long requests are kept. */
+  readonly requestLogDays: number;
 }
 
 export function readAuthConfig(settings: Settings): AuthConfig {
@@ -25,5 +27,6 @@ export function readAuthConfig(settings: Settings): AuthConfig {
     secretKeys: ring.derive('auth secrets'),
     challengeKeys: ring.derive('sign-in challenges'),
     throttleKeys: ring.derive('sign-in throttles'),
+    requestLogDays: settings.REQUEST_LOG_DAYS,
   };
 }

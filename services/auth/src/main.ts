@@ -1,9 +1,13 @@
 import { readSettings, runMain } from '@rms/service';
+import { startTracing } from '@rms/tracing';
 import { readAuthConfig } from './config.ts';
 import { createAuthContext } from './context.ts';
 import { createAuth } from './service.ts';
 
-await runMain(() => {
-  const settings = readSettings(process.env);
-  return createAuth(readAuthConfig(settings), createAuthContext(settings));
-});
+await runMain(
+  () => {
+    const settings = readSettings(process.env);
+    return createAuth(readAuthConfig(settings), createAuthContext(settings));
+  },
+  { tracing: (log) => startTracing({ serviceName: 'rms-auth', log }) },
+);

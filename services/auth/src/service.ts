@@ -3,6 +3,7 @@ import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
@@ -17,6 +18,7 @@ import { createPasswordHasher } from './password/hasher.ts';
 import { peopleServices } from './people-services.ts';
 import { batchFindKeys } from './rpc/batch-find-keys.ts';
 import { batchReportKeyUses } from './rpc/batch-report-key-uses.ts';
+import { batchReportRequests } from './rpc/batch-report-requests.ts';
 import { batchRevokeKeys } from './rpc/batch-revoke-keys.ts';
 import { batchVerifyKeys } from './rpc/batch-verify-keys.ts';
 import { bootstrapWorkspace } from './rpc/bootstrap-workspace.ts';
@@ -26,6 +28,7 @@ import type { HandlerParts } from './rpc/handler.ts';
 import { listAuditEntries } from './rpc/list-audit-entries.ts';
 import { listKeys } from './rpc/list-keys.ts';
 import { listPlans } from './rpc/list-plans.ts';
+import { listRequests } from './rpc/list-requests.ts';
 import { listWorkspaces } from './rpc/list-workspaces.ts';
 import { revokeKey } from './rpc/revoke-key.ts';
 import { rollKey } from './rpc/roll-key.ts';
@@ -73,6 +76,10 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         batchVerifyKeys: batchVerifyKeys(parts),
       }),
       rpcService(KeyUsesService, { batchReportKeyUses: batchReportKeyUses(parts) }),
+      rpcService(RequestsService, {
+        batchReportRequests: batchReportRequests(parts),
+        listRequests: listRequests(parts),
+      }),
       rpcService(WorkspacesService, {
         createWorkspace: createWorkspace(parts),
         listWorkspaces: listWorkspaces(parts),
@@ -83,7 +90,15 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
       ...peopleServices(parts),
     ],
-    workers: [marks.worker, createHousekeeping({ pool, onSuccess: showHousekeeping(context.metrics) })],
+    workers: [
+      marks.worker,
+      createHousekeeping({
+        pool,
+        log,
+        requestLogDays: config.requestLogDays,
+        onSuccess: showHousekeeping(context.metrics),
+      }),
+    ],
     checks: {
       async database() {
         await pool.query('select 1');

@@ -6,6 +6,7 @@ import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
@@ -76,6 +77,7 @@ export async function startAuth(
   const workspaces = createClient(WorkspacesService, target);
   const plans = createClient(PlansService, target);
   const keyUses = createClient(KeyUsesService, target);
+  const requests = createClient(RequestsService, target);
   const audit = createClient(AuditService, target);
   const newWorkspace = async () => {
     const { workspace } = await workspaces.createWorkspace({ name: 'Test' });
@@ -88,6 +90,7 @@ export async function startAuth(
     workspaces,
     plans,
     keyUses,
+    requests,
     audit,
     limiter,
     /** The ids of the keys that were marked. */
@@ -112,7 +115,7 @@ export async function startAuth(
       return results[0];
     },
     async stop() {
-      for (const client of [keys, workspaces, plans, keyUses, audit]) client.close();
+      for (const client of [keys, workspaces, plans, keyUses, requests, audit]) client.close();
       await service.stop();
       if (!options.database) await database.drop();
     },

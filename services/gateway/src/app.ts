@@ -13,6 +13,7 @@ import {
   setSecurityHeaders,
 } from '@rms/http';
 import type { Logger } from '@rms/service';
+import { inSpans } from '@rms/tracing';
 import express, { type Request } from 'express';
 import type { Backend } from './backend/backend.ts';
 import type { Admit } from './checks/admission.ts';
@@ -21,8 +22,11 @@ import type { GatewayConfig } from './config.ts';
 import { logAccess } from './http/access-log.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
 import type { CountRequest } from './http/request-metrics.ts';
+import { traceRequest } from './http/request-span.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';
+import { noteRequest } from './requests/note-request.ts';
+import type { RequestLog } from './requests/request-log.ts';
 import type { Endpoint } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
@@ -33,14 +37,16 @@ export interface AppParts {
   readonly admit: Admit;
   readonly backend: Backend;
   readonly probes: Probes;
+  readonly requests: RequestLog;
   readonly countRequest: CountRequest;
   readonly log: Logger;
 }
 
 /** The REST API of one environment: its listener decides which. */
 export function createApp(parts: AppParts): RequestListener {
-  const { environment, config, admit, backend, probes, countRequest, log } = parts;
-  const { trustedProxies } = config;
+  const { environment, config, admit, backend, probes, requests, countRequest, log } = parts;
+  const { trustedProxies, trustTraceparent } = config;
+  const tracing = { environment, trustTraceparent, trustedProxies };
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
 
   /** What every request to an endpoint passes, in this order. */
@@ -53,8 +59,10 @@ export function createApp(parts: AppParts): RequestListener {
       principal,
       environment,
       requestId: response.locals.requestId,
+      traceparent: response.locals.traceparent,
       context: () => ({
         requestId: response.locals.requestId,
+        traceparent: response.locals.traceparent,
         principal,
         clientAddress: response.locals.client().address,
       }),
@@ -66,6 +74,7 @@ export function createApp(parts: AppParts): RequestListener {
       backend,
       signal: () => abortOnClose(response),
     });
+    response.locals.steps.handledAtMs = performance.now();
     sendAnswer(response, answer);
   }
 
@@ -84,10 +93,13 @@ export function createApp(parts: AppParts): RequestListener {
     response.setHeader('X-Request-ID', response.locals.requestId);
     setSecurityHeaders(request, response, trustedProxies);
     if (probes.draining) response.setHeader('Connection', 'close');
+    traceRequest(request, response, tracing);
+    noteRequest(request, response, { environment, requests });
     logAccess(request, response, log);
     countRequest(request, response);
     const fail = (thrown: unknown) => {
       const error = toRmsError(thrown);
+      response.locals.errorCode = error.code;
       const { requestId } = response.locals;
       // The client has gone, and with it the calls that were made for its answer.
       if (response.destroyed && error.code !== 'internal_error') return;
@@ -97,7 +109,10 @@ export function createApp(parts: AppParts): RequestListener {
     };
     try {
       checkHead(request);
-      app(request, response, (thrown?: unknown) => fail(thrown ?? new RmsError('not_found')));
+      const serveIt = () => app(request, response, (thrown?: unknown) => fail(thrown ?? new RmsError('not_found')));
+      const { span } = response.locals;
+      if (span) inSpans([span], serveIt);
+      else serveIt();
     } catch (error) {
       fail(error);
     }

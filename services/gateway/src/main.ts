@@ -1,9 +1,13 @@
 import { readSettings, runMain } from '@rms/service';
+import { startTracing } from '@rms/tracing';
 import { readGatewayConfig } from './config.ts';
 import { createGatewayContext } from './context.ts';
 import { createGateway } from './service.ts';
 
-await runMain(() => {
-  const settings = readSettings(process.env);
-  return createGateway(readGatewayConfig(settings), createGatewayContext(settings));
-});
+await runMain(
+  () => {
+    const settings = readSettings(process.env);
+    return createGateway(readGatewayConfig(settings), createGatewayContext(settings));
+  },
+  { tracing: (log) => startTracing({ serviceName: 'rms-gateway', log }) },
+);

@@ -6,6 +6,7 @@ export interface GatewayMetrics {
   /** A check of limits that took so long. */
   countLimitCheck(decision: LimitDecision, durationMs: number): void;
   countRefusedAuthentication(code: string): void;
+  countLostRequestRecords(records: number): void;
 }
 
 export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
@@ -28,7 +29,13 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     labelNames: ['code'],
     registers,
   });
+  const lost = new Counter({
+    name: 'rms_request_records_lost_total',
+    help: 'Requests that the record of requests does not know: auth was away for long, or too many came without a key.',
+    registers,
+  });
   return {
+    countLostRequestRecords: (records) => lost.inc(records),
     countLimitCheck({ outcome, standing }, durationMs) {
       checks.inc({ outcome, standing });
       durations.observe(durationMs / 1000);

@@ -6,12 +6,14 @@ import { createAdmission } from './checks/admission.ts';
 import { FailedAuthentications } from './checks/failed-authentications.ts';
 import { KeyUses } from './checks/key-uses.ts';
 import { Principals } from './checks/principals.ts';
+import { RequestUsage } from './checks/request-usage.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import { createGatewayMetrics } from './metrics.ts';
 import { showReadiness } from './probe-gauges.ts';
 import { createProbes, readState } from './probes.ts';
+import { RequestLog } from './requests/request-log.ts';
 import { endpoints } from './routes/endpoints.ts';
 
 export interface GatewayService extends Service {
@@ -40,8 +42,15 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   };
   const failures = new FailedAuthentications(limiter);
   const keyUses = new KeyUses(context.keyUses, log);
+  const usage = new RequestUsage(context.usage, log);
   const counts = createGatewayMetrics(metrics);
-  const requests = createRequestMetrics(metrics);
+  const requests = new RequestLog({
+    auth: context.requests,
+    scope: config.requestLog,
+    dropped: counts.countLostRequestRecords,
+    log,
+  });
+  const requestMetrics = createRequestMetrics(metrics);
   showReadiness(metrics, probes);
   let metricsServer: MetricsServer | undefined;
   const ports = { live: config.livePort, sandbox: config.sandboxPort };
@@ -60,10 +69,20 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   const stop = async () => {
     probes.draining = true;
     await Promise.all([listeners.live?.stop(graceMs), listeners.sandbox?.stop(graceMs)]);
-    await keyUses.stop();
+    await Promise.all([keyUses.stop(), usage.stop(), requests.stop()]);
     await metricsServer?.stop();
     unsubscribe();
-    for (const client of [auth, context.keyUses, resources, webhooks, events, ...Object.values(health)]) client.close();
+    for (const client of [
+      auth,
+      context.keyUses,
+      context.usage,
+      context.requests,
+      resources,
+      webhooks,
+      events,
+      ...Object.values(health),
+    ])
+      client.close();
     await limiter.stop();
   };
   return {
@@ -78,6 +97,8 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
         );
       await limiter.start();
       keyUses.start();
+      usage.start();
+      requests.start();
       for (const environment of ['live', 'sandbox'] as const) {
         const admit = createAdmission({
           environment,
@@ -85,21 +106,22 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           limiter,
           failures,
           keyUses,
+          usage,
           metrics: counts,
           log,
         });
-        const countRequest = requests.countRequests(environment, paths);
-        const app = createApp({ environment, config, admit, backend, probes, countRequest, log });
+        const countRequest = requestMetrics.countRequests(environment, paths);
+        const app = createApp({ environment, config, admit, backend, probes, requests, countRequest, log });
         const listener = await listen({
           host: config.host,
           port: ports[environment],
           handle: app,
           maxConnections: config.maxConnections,
           log,
-          onRefused: (reason) => requests.refused(environment, reason),
+          onRefused: (reason) => requestMetrics.refused(environment, reason),
         });
         listeners[environment] = listener;
-        requests.showConnections(environment, listener.connections);
+        requestMetrics.showConnections(environment, listener.connections);
         log.info({ environment, address: addressOf(environment) }, 'serving');
       }
     },

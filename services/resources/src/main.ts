@@ -1,9 +1,13 @@
 import { readSettings, runMain } from '@rms/service';
+import { startTracing } from '@rms/tracing';
 import { readResourcesConfig } from './config.ts';
 import { createResourcesContext } from './context.ts';
 import { createResources } from './service.ts';
 
-await runMain(() => {
-  const settings = readSettings(process.env);
-  return createResources(readResourcesConfig(settings), createResourcesContext(settings));
-});
+await runMain(
+  () => {
+    const settings = readSettings(process.env);
+    return createResources(readResourcesConfig(settings), createResourcesContext(settings));
+  },
+  { tracing: (log) => startTracing({ serviceName: 'rms-resources', log }) },
+);

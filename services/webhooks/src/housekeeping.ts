@@ -2,7 +2,7 @@ import type { Pool } from '@rms/db';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import { failAbandoned } from './delivery/end-queries.ts';
 import { eraseDeleted } from './log/erase-queries.ts';
-import { dropPartitions, makePartitions } from './log/partition-queries.ts';
+import { logPartitions } from './log/partitions.ts';
 import { deleteExpiredKeys } from './subscription/idempotency-queries.ts';
 
 const everyMs = 60_000;
@@ -28,8 +28,8 @@ export function createHousekeeping(parts: {
       let nextAtMs = 0;
       while (!signal.aborted) {
         if (Date.now() >= nextAtMs) {
-          await makePartitions(pool);
-          const dropped = await dropPartitions(pool, retentionDays);
+          await logPartitions.make(pool);
+          const dropped = await logPartitions.drop(pool, retentionDays);
           if (dropped > 0) log.info({ dropped, retention_days: retentionDays }, 'old days of the log are dropped');
           await deleteExpiredKeys(pool);
           while (!signal.aborted && (await failAbandoned(pool)) > 0);

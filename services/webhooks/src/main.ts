@@ -1,9 +1,13 @@
 import { readSettings, runMain } from '@rms/service';
+import { startTracing } from '@rms/tracing';
 import { readWebhooksConfig } from './config.ts';
 import { createWebhooksContext } from './context.ts';
 import { createWebhooks } from './service.ts';
 
-await runMain(() => {
-  const settings = readSettings(process.env);
-  return createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings));
-});
+await runMain(
+  () => {
+    const settings = readSettings(process.env);
+    return createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings));
+  },
+  { tracing: (log) => startTracing({ serviceName: 'rms-webhooks', log }) },
+);

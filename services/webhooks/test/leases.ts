@@ -7,10 +7,16 @@ import { type LeaseOptions, leaseDue, leaseThese } from '../src/delivery/lease-q
 import type { Recording } from '../src/delivery/record-queries.ts';
 import { defaultRetryPolicy } from '../src/delivery/retry-policy.ts';
 import { settle } from '../src/delivery/settle.ts';
+import type { Arrival } from '../src/fan-out/arrival.ts';
 import { fanOut } from '../src/fan-out/fan-out-queries.ts';
 import { readDeliveries } from '../src/log/log-queries.ts';
 import { insertWebhook } from '../src/subscription/webhook-queries.ts';
 import type { newEvent, Tenant } from './support.ts';
+
+/** As it comes by the bus. */
+function arrivalOf(event: ReturnType<typeof newEvent>): Arrival {
+  return { event, record: { partition: 0, offset: '0', key: event.resourceId, headers: {} } };
+}
 
 /** What an instance does to the tables, one step at a time. */
 export function stepsOn(pool: Pool) {
@@ -22,7 +28,7 @@ export function stepsOn(pool: Pool) {
       return leased;
     });
   const stored = (events: readonly ReturnType<typeof newEvent>[], openings: Openings) =>
-    inTransaction(pool, (tx) => fanOut(tx, events, openings));
+    inTransaction(pool, (tx) => fanOut(tx, events.map(arrivalOf), openings));
   return {
     scopeOf,
     async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {

@@ -1,7 +1,7 @@
 import { createPool, migrate, type Pool, roleName } from '@rms/db';
 import { newId } from '@rms/ids';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
-import { dropPartitions, hasPartition, makePartitions } from '../src/log/partition-queries.ts';
+import { logPartitions } from '../src/log/partitions.ts';
 import { migrations } from '../src/migrations.ts';
 import { stepsOn } from './leases.ts';
 import { newEvent, newTenant, startWebhooks } from './support.ts';
@@ -44,19 +44,19 @@ describe('partitions', () => {
   });
 
   test('are made for the events that may come, and dropped by the day, by a role that owns no table', async () => {
-    await makePartitions(pool);
+    await logPartitions.make(pool);
     expect((await daysOf(pool)).slice(0, 9)).toEqual([-8, -7, -6, -5, -4, -3, -2, -1, 0].map(dayOf));
     expect(await daysOf(pool)).toContain(dayOf(7));
-    expect(await makePartitions(pool)).toBe(0);
+    expect(await logPartitions.make(pool)).toBe(0);
     await expect(pool.query('drop table webhooks.events')).rejects.toMatchObject({ code: '42501' });
 
     await database.pool.query(`select webhooks.make_partitions(${today} - 40, ${today} - 9)`);
-    expect(await dropPartitions(pool, 30)).toBe(20);
+    expect(await logPartitions.drop(pool, 30)).toBe(20);
     expect((await daysOf(pool))[0]).toBe(dayOf(-30));
     // Never those that an event on the bus could go into.
-    await dropPartitions(pool, 1);
+    await logPartitions.drop(pool, 1);
     expect((await daysOf(pool))[0]).toBe(dayOf(-8));
-    expect(await dropPartitions(pool, 1)).toBe(0);
+    expect(await logPartitions.drop(pool, 1)).toBe(0);
   });
 
   test('take what the role stores, at the borders of the days too', async () => {
@@ -84,7 +84,7 @@ describe('partitions', () => {
       [6.9, true],
       [7.1, false],
     ] as const) {
-      expect([days, hasPartition(now + days * dayMs, now)]).toEqual([days, there]);
+      expect([days, logPartitions.has(now + days * dayMs, now)]).toEqual([days, there]);
     }
   });
 

@@ -164,7 +164,8 @@ export function authenticationSuite(target: () => Target): void {
     });
 
     test('a request from an address inside the allowlist of the key is let in', async () => {
-      const { key } = await account.newKey('live', 'read', '--allow-ip', '192.0.2.7', '--allow-ip', '127.0.0.0/8');
+      const { clientNetwork = '127.0.0.0/8' } = target().shape;
+      const { key } = await account.newKey('live', 'read', '--allow-ip', '192.0.2.7', '--allow-ip', clientNetwork);
       expect((await live.get('/v1/resources', { key })).status).toBe(200);
     });
   });

@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import type { Contract } from './openapi-contract.ts';
 
 export interface Answer<T> {
@@ -30,10 +30,18 @@ export interface ApiClient {
   delete<T = undefined>(path: string, options?: RequestOptions): Promise<Answer<T>>;
 }
 
-const dispatcher = new Agent({ keepAliveTimeout: 1_000 });
+const direct = new Agent({ keepAliveTimeout: 1_000 });
 
-/** A client of the REST API that holds every answer to the OpenAPI document, if a contract is given. */
-export function createApiClient(baseUrl: string, key: string, contract?: Contract): ApiClient {
+/**
+ * A client of the REST API that holds every answer to the OpenAPI document, if a contract is given. `dispatcher` makes
+ * its connections, if the names of URLs cannot be looked up.
+ */
+export function createApiClient(
+  baseUrl: string,
+  key: string,
+  contract?: Contract,
+  dispatcher: Dispatcher = direct,
+): ApiClient {
   const send = async <T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> => {
     const bearer = options.key === undefined ? key : options.key;
     const body = options.raw ?? (options.json === undefined ? undefined : JSON.stringify(options.json));

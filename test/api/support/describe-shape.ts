@@ -16,7 +16,7 @@ export function describeShape(
     let target: Target | undefined;
     beforeAll(async () => {
       shape = await start();
-      target = { shape, contract: await readContract(shape.liveUrl) };
+      target = { shape, contract: await readContract(shape.liveUrl, shape.dispatcher) };
     }, 120_000);
     afterAll(async () => {
       await shape?.stop();

@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { type Dispatcher, request } from 'undici';
 
 interface OpenApiDocument {
   paths: Record<string, Record<string, { responses?: Record<string, ResponseObject> }>>;
@@ -59,10 +60,11 @@ const errorSchema = {
 };
 
 /** Reads the document at `/openapi.json` of a running service. */
-export async function readContract(baseUrl: string): Promise<Contract> {
-  const response = await fetch(`${baseUrl}/openapi.json`);
-  if (response.status !== 200) throw new Error(`GET /openapi.json answered ${response.status}`);
-  return createContract((await response.json()) as OpenApiDocument);
+export async function readContract(baseUrl: string, dispatcher?: Dispatcher): Promise<Contract> {
+  const { statusCode, body } = await request(`${baseUrl}/openapi.json`, dispatcher && { dispatcher });
+  const text = await body.text();
+  if (statusCode !== 200) throw new Error(`GET /openapi.json answered ${statusCode}`);
+  return createContract(JSON.parse(text) as OpenApiDocument);
 }
 
 export function createContract(document: OpenApiDocument): Contract {

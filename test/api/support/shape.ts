@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import { type ApiClient, createApiClient } from './api-client.ts';
 import type { Environment, NewKey, Scope } from './api-types.ts';
 import type { Contract } from './openapi-contract.ts';
@@ -6,6 +7,10 @@ import type { Contract } from './openapi-contract.ts';
 export interface Shape {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
+  /** Makes the connections to both, where their names cannot be looked up. */
+  readonly dispatcher?: Dispatcher;
+  /** The CIDR that requests of these tests come from, as the service sees it; default: loopback. */
+  readonly clientNetwork?: string;
   /** Runs the `rms` command with `--json` and parses what it prints. */
   rms<T>(...args: string[]): Promise<T>;
 }
@@ -41,7 +46,7 @@ export async function newAccount({ shape, contract }: Target): Promise<Account> 
         ...options,
       ),
     clientWith: (environment, key) =>
-      createApiClient(environment === 'live' ? shape.liveUrl : shape.sandboxUrl, key, contract),
+      createApiClient(environment === 'live' ? shape.liveUrl : shape.sandboxUrl, key, contract, shape.dispatcher),
     client(environment, scope) {
       const name = `${environment} ${scope}`;
       let client = clients.get(name);

@@ -2,6 +2,7 @@ import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import type { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { type KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type Entries, notFoundItem } from './entry.ts';
@@ -79,6 +80,21 @@ export const keyUsesEntries: Entries<typeof KeyUsesService> = {
           }),
         {},
       ],
+    ],
+  },
+};
+
+export const requestsEntries: Entries<typeof RequestsService> = {
+  batchReportRequests: {
+    keyedBy: 'installation',
+    why: 'gateways tell what requests of all workspaces came to',
+  },
+  listRequests: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    emptyWorkspace: 'requests without a valid key, which are of no workspace',
+    attempts: ({ requests }, as, { requestId }) => [
+      [() => requests.listRequests({ ...as, requestId }), { requests: [] }],
     ],
   },
 };

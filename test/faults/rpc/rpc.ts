@@ -1,7 +1,10 @@
+import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
@@ -18,12 +21,16 @@ export function connectAll({ env }: Network) {
   const timeoutMs = 20_000;
   const auth = { target: env.AUTH_ADDRESS ?? '', timeoutMs };
   const webhooks = { target: env.WEBHOOKS_ADDRESS ?? '', timeoutMs };
+  const alerts = { target: env.ALERTS_ADDRESS ?? '', timeoutMs };
   const resources = { target: env.RESOURCES_ADDRESS ?? '', timeoutMs };
   const clients = {
+    alerts: createClient(AlertsService, alerts),
+    usage: createClient(UsageService, alerts),
     audit: createClient(AuditService, auth),
     keyUses: createClient(KeyUsesService, auth),
     keys: createClient(KeysService, auth),
     plans: createClient(PlansService, auth),
+    requests: createClient(RequestsService, auth),
     workspaces: createClient(WorkspacesService, auth),
     resources: createClient(ResourcesService, resources),
     deliveries: createClient(DeliveriesService, webhooks),

@@ -119,6 +119,11 @@ export const eventsEntries: Entries<typeof EventsService> = {
       [() => events.listEvents({ ...as, pageSize: 1_000, after: newestPosition }), 'invalid_request'],
     ],
   },
+  listEventsOfRequest: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ events }, as, { requestId }) => [[() => events.listEventsOfRequest({ ...as, requestId }), {}]],
+  },
   watchEvents: {
     keyedBy: 'tenant',
     unspecified: 'refused',

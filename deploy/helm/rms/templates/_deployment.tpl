@@ -106,7 +106,7 @@ command: [{{ .name }}]
 {{- define "rms.containerEnvironment" -}}
 {{- $component := index .root.Values .name -}}
 {{- $headers := .root.Values.observability.otlp.headers -}}
-{{- $hasHeaders := or $headers.value $headers.existingSecretKey -}}
+{{- $hasHeaders := and (ne .name "cli") (or $headers.value $headers.existingSecretKey) -}}
 envFrom:
   - configMapRef: { name: {{ include "rms.fullname" .root }}-{{ .name }} }
   {{- with $component.extraEnvFrom }}

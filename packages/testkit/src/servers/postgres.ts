@@ -18,22 +18,29 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
+/** Who may connect; by default every login from loopback, by its password. */
+export interface PostgresAccess {
+  /** Lines of pg_hba.conf, in place of those. */
+  readonly accessRules: string;
+}
+
 /** Makes a server offer TLS. */
-export interface PostgresTls {
+export interface PostgresTls extends PostgresAccess {
   readonly certFile: string;
   readonly keyFile: string;
   /** Signs the certificates of clients. */
   readonly clientCaFile: string;
-  /** Lines of pg_hba.conf, in place of those that let every login in by its password. */
-  readonly accessRules: string;
 }
 
 type PostgresSettings = Readonly<Record<string, string>>;
 
 /** Starts the PostgreSQL that npm has brought; `settings` are of postgresql.conf. */
-export function startPostgres(settings: PostgresSettings = {}, tls?: PostgresTls): Promise<PostgresServer> {
-  const all = tls ? { ...settings, ssl: 'on', ssl_ca_file: 'root.crt' } : settings;
-  return inTemporaryFolder('postgres', (folder) => startIn(folder, all, tls));
+export function startPostgres(
+  settings: PostgresSettings = {},
+  access?: PostgresAccess | PostgresTls,
+): Promise<PostgresServer> {
+  const all = isTls(access) ? { ...settings, ssl: 'on', ssl_ca_file: 'root.crt' } : settings;
+  return inTemporaryFolder('postgres', (folder) => startIn(folder, all, access));
 }
 
 /** The same, with its data in a folder that is there, and stays. */
@@ -44,14 +51,14 @@ export function startPostgresAt(path: string, settings: PostgresSettings = {}): 
 async function startIn(
   folder: TemporaryFolder,
   settings: PostgresSettings,
-  tls: PostgresTls | undefined,
+  access: PostgresAccess | PostgresTls | undefined,
 ): Promise<PostgresServer> {
   const { url, launch } = await preparePostgres({
     dataDir: folder.path,
     password: 'test',
     settings: { max_connections: '300', ...settings },
   });
-  if (tls) putIntoDataFolder(join(folder.path, 'postgres'), tls);
+  if (access) putIntoDataFolder(join(folder.path, 'postgres'), access);
   let server: ChildProcess = await launch();
   return {
     url,
@@ -76,17 +83,20 @@ async function startIn(
   };
 }
 
+function isTls(access: PostgresAccess | PostgresTls | undefined): access is PostgresTls {
+  return access !== undefined && 'certFile' in access;
+}
+
 /** Under the names that PostgreSQL looks for, and owned by its user: it takes no key that others may read. */
-function putIntoDataFolder(data: string, { certFile, keyFile, clientCaFile, accessRules }: PostgresTls): void {
+function putIntoDataFolder(data: string, access: PostgresAccess | PostgresTls): void {
   const { uid, gid } = statSync(data);
-  for (const [name, from] of Object.entries({
-    'server.crt': certFile,
-    'server.key': keyFile,
-    'root.crt': clientCaFile,
-  })) {
+  const files = isTls(access)
+    ? { 'server.crt': access.certFile, 'server.key': access.keyFile, 'root.crt': access.clientCaFile }
+    : {};
+  for (const [name, from] of Object.entries(files)) {
     copyFileSync(from, join(data, name));
     chmodSync(join(data, name), 0o600);
     chownSync(join(data, name), uid, gid);
   }
-  writeFileSync(join(data, 'pg_hba.conf'), accessRules);
+  writeFileSync(join(data, 'pg_hba.conf'), access.accessRules);
 }

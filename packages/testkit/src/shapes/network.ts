@@ -13,7 +13,7 @@ import { programEnv, root } from './program-env.ts';
 import { isReady, isServing } from './readiness.ts';
 import { type RmsCommand, rmsCommand } from './rms-command.ts';
 
-const names = ['auth', 'webhooks', 'resources', 'gateway'] as const;
+const names = ['auth', 'alerts', 'webhooks', 'resources', 'gateway'] as const;
 
 export type NetworkServiceName = (typeof names)[number];
 
@@ -53,6 +53,8 @@ export interface NetworkOptions {
   readonly serviceEnv?: Readonly<Partial<Record<NetworkServiceName, Readonly<Record<string, string>>>>>;
   /** A PostgreSQL on which a database is made; default: that of the test run. */
   readonly databaseUrl?: string;
+  /** A database that is there, with data, and stays; in place of a new one. */
+  readonly existingDatabaseUrl?: string;
   readonly redisUrl?: string;
   readonly kafkaBrokers?: string;
   /** How many gateways; default: one. */
@@ -69,6 +71,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   const {
     env: further = {},
     databaseUrl,
+    existingDatabaseUrl,
     redisUrl = further.REDIS_URL,
     kafkaBrokers = further.KAFKA_BROKERS,
     gateways: gatewayCount = 1,
@@ -76,7 +79,8 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     mutualTls = false,
   } = options;
   const folder = temporaryFolder('network');
-  const [authPort, webhooksPort, resourcesPort, authMetricsPort] = [
+  const [authPort, alertsPort, webhooksPort, resourcesPort, authMetricsPort] = [
+    await freePort(),
     await freePort(),
     await freePort(),
     await freePort(),
@@ -87,7 +91,9 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   const [first] = gateways as [(typeof gateways)[number]];
   const identity = mutualTls ? identities(join(folder.path, 'certificates')) : () => ({});
   const security = createRpcSecurity(readSettings(identity('rms')), silent);
-  const database = await testDatabase([], databaseUrl);
+  const database = existingDatabaseUrl
+    ? { url: existingDatabaseUrl, async drop() {} }
+    : await testDatabase([], databaseUrl);
   const programs: Partial<Record<NetworkServiceName, Program>> = {};
   const furtherGateways: Program[] = [];
   const furtherWebhooks: Program[] = [];
@@ -112,6 +118,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       PORT: first.settings.PORT,
       SANDBOX_PORT: first.settings.SANDBOX_PORT,
       AUTH_ADDRESS: `127.0.0.1:${authPort}`,
+      ALERTS_ADDRESS: `127.0.0.1:${alertsPort}`,
       WEBHOOKS_ADDRESS: `127.0.0.1:${webhooksPort}`,
       RESOURCES_ADDRESS: `127.0.0.1:${resourcesPort}`,
       DATA_DIR: folder.path,
@@ -137,6 +144,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     };
     const started = await Promise.allSettled([
       startGrpc('auth', authPort, { METRICS_ADDRESS: `127.0.0.1:${authMetricsPort}` }),
+      startGrpc('alerts', alertsPort),
       startGrpc('webhooks', webhooksPort),
       startGrpc('resources', resourcesPort),
       ...gateways.map(async ({ liveUrl, settings }, i) => {

@@ -1,16 +1,16 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { DescMethod, MessageInitShape } from '@bufbuild/protobuf';
 import type { Status } from '@rms/proto/google/rpc/status_pb';
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
-import type {
-  CreateResourceRequestSchema,
-  DeleteResourceRequestSchema,
-  GetResourceRequestSchema,
+import {
+  type CreateResourceRequestSchema,
+  type DeleteResourceRequestSchema,
+  type GetResourceRequestSchema,
   ResourcesService,
-  UpdateResourceRequestSchema,
+  type UpdateResourceRequestSchema,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { coalesce, fromStatusMessage, type RpcClient } from '@rms/rpc';
+import { callForAll, coalesce, fromStatusMessage, type RpcClient } from '@rms/rpc';
 
 type CreateRequest = MessageInitShape<typeof CreateResourceRequestSchema>;
 type GetRequest = MessageInitShape<typeof GetResourceRequestSchema>;
@@ -33,26 +33,28 @@ export interface Backend extends Pick<RpcClient<typeof ResourcesService>, 'listR
  */
 const gather = { maxInFlight: 2, maxWaitMs: 2_000 };
 
+const { method } = ResourcesService;
+
 export function createBackend(
   resources: RpcClient<typeof ResourcesService>,
   webhooks: RpcClient<typeof WebhooksService>,
   events: Backend['events'],
 ): Backend {
-  const create = coalesce(
+  const create = inOneCall(
+    method.batchCreateResources,
     async (requests: CreateRequest[]) => (await resources.batchCreateResources({ requests })).results,
-    gather,
   );
-  const get = coalesce(
+  const get = inOneCall(
+    method.batchGetResources,
     async (requests: GetRequest[]) => (await resources.batchGetResources({ requests })).results,
-    gather,
   );
-  const update = coalesce(
+  const update = inOneCall(
+    method.batchUpdateResources,
     async (requests: UpdateRequest[]) => (await resources.batchUpdateResources({ requests })).results,
-    gather,
   );
-  const remove = coalesce(
+  const remove = inOneCall(
+    method.batchDeleteResources,
     async (requests: DeleteRequest[]) => (await resources.batchDeleteResources({ requests })).results,
-    gather,
   );
   return {
     async createResource(request) {
@@ -75,6 +77,25 @@ type ItemResult =
   | { case: 'resource'; value: Resource }
   | { case: 'error'; value: Status }
   | { case: undefined; value?: undefined };
+
+/** Requests of one moment ride one call, each in its own trace. */
+function inOneCall<Request extends Parameters<typeof callForAll>[1][number], Answer extends ItemAnswer>(
+  rpc: DescMethod,
+  send: (requests: Request[]) => Promise<Answer[]>,
+): (request: Request) => Promise<Answer> {
+  return coalesce((requests: Request[]) => callForAll(rpc, requests, send, errorOf), gather);
+}
+
+interface ItemAnswer {
+  readonly result?: ItemResult;
+  readonly error?: Status | undefined;
+}
+
+/** The error of one request of a batch; undefined: it has done what was asked. */
+function errorOf({ result, error }: ItemAnswer) {
+  const status = result?.case === 'error' ? result.value : error;
+  return status && fromStatusMessage(status);
+}
 
 function unwrap(result: ItemResult): Resource {
   if (result.case === 'resource') return result.value;

@@ -1,4 +1,5 @@
 import type { Logger } from '@rms/service';
+import { traceIdOf } from '@rms/tracing';
 import type { Request } from 'express';
 import type { ApiResponse } from './locals.ts';
 
@@ -6,10 +7,11 @@ import type { ApiResponse } from './locals.ts';
 export function logAccess(request: Request, response: ApiResponse, log: Logger): void {
   if (!log.isLevelEnabled('info')) return;
   response.once('close', () => {
-    const { requestId, keyId, startedAtMs } = response.locals;
+    const { requestId, traceparent, keyId, startedAtMs } = response.locals;
     log.info(
       {
         request_id: requestId,
+        ...(traceparent ? { trace_id: traceIdOf(traceparent) } : {}),
         method: request.method,
         // The pattern, not the path: paths of those who guess may hold anything.
         route: request.route?.path,

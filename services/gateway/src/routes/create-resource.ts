@@ -15,9 +15,9 @@ export const createResource = defineEndpoint({
   idempotent: true,
   body: createResourceBody,
   success: { status: 201, description: 'The new resource.', schema: oneResource },
-  async handle({ body, principal, requestId, idempotencyKey, backend }) {
+  async handle({ body, principal, requestId, traceparent, idempotencyKey, backend }) {
     const { resource, replayed } = await backend.createResource({
-      context: { requestId, principal },
+      context: { requestId, traceparent, principal },
       name: body.name,
       inputType: body.type ? inputTypeMessages[body.type] : InputType.UNSPECIFIED,
       metadataJson: body.metadata ? JSON.stringify(body.metadata) : '',

@@ -10,9 +10,9 @@ export const deleteResource = defineEndpoint({
   tag: 'Resources',
   scope: 'write',
   success: { status: 204, description: 'The resource is gone.' },
-  async handle({ id, principal, requestId, backend }) {
+  async handle({ id, principal, requestId, traceparent, backend }) {
     checkId('res', id);
-    await backend.deleteResource({ context: { requestId, principal }, id });
+    await backend.deleteResource({ context: { requestId, traceparent, principal }, id });
     return { status: 204 };
   },
 });

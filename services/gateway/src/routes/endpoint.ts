@@ -13,6 +13,8 @@ export interface Call<Query, Body> {
   readonly principal: Principal;
   readonly environment: KeyEnvironment;
   readonly requestId: string;
+  /** Empty: nothing is traced. */
+  readonly traceparent: string;
   /** Who calls and for which request, for a call that serves this request alone. */
   context(): CallContext;
   /** The `{id}` of the path; empty if it has none. */

@@ -12,9 +12,9 @@ export const getResource = defineEndpoint({
   tag: 'Resources',
   scope: 'read',
   success: { status: 200, description: 'The resource.', schema: oneResource },
-  async handle({ id, principal, requestId, backend }) {
+  async handle({ id, principal, requestId, traceparent, backend }) {
     checkId('res', id);
-    const resource = await backend.getResource({ context: { requestId, principal }, id });
+    const resource = await backend.getResource({ context: { requestId, traceparent, principal }, id });
     return { status: 200, json: oneJson(resourceJson(resource)) };
   },
 });

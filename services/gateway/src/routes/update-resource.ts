@@ -16,11 +16,11 @@ export const updateResource = defineEndpoint({
   scope: 'write',
   body: updateResourceBody,
   success: { status: 200, description: 'The resource after the change.', schema: oneResource },
-  async handle({ id, body, principal, requestId, backend }) {
+  async handle({ id, body, principal, requestId, traceparent, backend }) {
     checkId('res', id);
     const { name, status, metadata } = body;
     const resource = await backend.updateResource({
-      context: { requestId, principal },
+      context: { requestId, traceparent, principal },
       id,
       ...(name === undefined ? {} : { name }),
       ...(status === undefined ? {} : { status: statusMessages[status] }),

@@ -5,6 +5,7 @@ import { RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import { KeyUsesService, type ReportedKeyUse } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService, KeyVerdict, type LimitsSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { type Request as ReportedRequest, RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { rpcService } from '@rms/rpc';
 
@@ -57,6 +58,17 @@ export class FakeAuth {
       this.uses.push(...uses);
       return {};
     },
+  });
+
+  /** What was reported of requests. */
+  readonly requests: ReportedRequest[] = [];
+
+  readonly requestsService = rpcService(RequestsService, {
+    batchReportRequests: async ({ requests }) => {
+      this.requests.push(...requests);
+      return {};
+    },
+    listRequests: notForGateways,
   });
 
   readonly service = rpcService(KeysService, {

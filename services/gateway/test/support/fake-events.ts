@@ -46,8 +46,11 @@ export class FakeEvents {
         newestPosition: newest,
       };
     },
-    watchEvents: () => {
-      throw new RmsError('internal_error', { cause: new Error('the gateway does not call this') });
-    },
+    watchEvents: () => notForGateways(),
+    listEventsOfRequest: async () => notForGateways(),
   });
+}
+
+function notForGateways(): never {
+  throw new RmsError('internal_error', { cause: new Error('the gateway does not call this') });
 }

@@ -13,7 +13,7 @@ import { type Creation, createResources } from '../resource/create-queries.ts';
 import { makeEvent } from '../resource/event.ts';
 import { checkMetadata, checkName, makeResource, refuse } from '../resource/resource.ts';
 import { fromInputTypeMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
-import { checkBatch, toItemError, type WriteParts } from './parts.ts';
+import { serveAll, toItemError, type WriteParts } from './parts.ts';
 
 type Result = MessageInitShape<typeof CreateResourceResultSchema>;
 
@@ -36,10 +36,7 @@ export function batchCreateResources(parts: WriteParts): Handlers<typeof Resourc
       return { result: { case: 'error', value: toItemError(error) } };
     }
   };
-  return async ({ requests }) => {
-    checkBatch(requests);
-    return { results: await Promise.all(requests.map(createOne)) };
-  };
+  return async ({ requests }, call) => ({ results: await serveAll(call, requests, createOne) });
 }
 
 /** Checks one request; nothing that passes can make the statement of the others fail. */

@@ -9,7 +9,7 @@ import type { Handlers } from '@rms/rpc';
 import type { Change } from '../resource/change.ts';
 import type { Resource } from '../resource/resource.ts';
 import { tenantOf } from '../resource/resource-message.ts';
-import { checkBatch, toItemError } from './parts.ts';
+import { serveAll, toItemError } from './parts.ts';
 
 type Result = MessageInitShape<typeof DeleteResourceResultSchema>;
 
@@ -27,8 +27,5 @@ export function batchDeleteResources(
       return { error: toItemError(error) };
     }
   };
-  return async ({ requests }) => {
-    checkBatch(requests);
-    return { results: await Promise.all(requests.map(deleteOne)) };
-  };
+  return async ({ requests }, call) => ({ results: await serveAll(call, requests, deleteOne) });
 }

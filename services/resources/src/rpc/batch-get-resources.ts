@@ -10,7 +10,7 @@ import { coalesce, type Handlers } from '@rms/rpc';
 import type { Resource } from '../resource/resource.ts';
 import { tenantOf, toResourceMessage } from '../resource/resource-message.ts';
 import { type ResourceRef, readResources, refKey } from '../resource/resource-queries.ts';
-import { checkBatch, toItemError } from './parts.ts';
+import { serveAll, toItemError } from './parts.ts';
 
 type Result = MessageInitShape<typeof GetResourceResultSchema>;
 
@@ -35,8 +35,5 @@ export function batchGetResources({ pool }: { pool: Pool }): Handlers<typeof Res
       return { result: { case: 'error', value: toItemError(error) } };
     }
   };
-  return async ({ requests }) => {
-    checkBatch(requests);
-    return { results: await Promise.all(requests.map(getOne)) };
-  };
+  return async ({ requests }, call) => ({ results: await serveAll(call, requests, getOne) });
 }

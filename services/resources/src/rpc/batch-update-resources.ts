@@ -9,7 +9,7 @@ import type { Handlers } from '@rms/rpc';
 import type { Change } from '../resource/change.ts';
 import { checkMetadata, checkName, type Resource, refuse } from '../resource/resource.ts';
 import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
-import { checkBatch, toItemError } from './parts.ts';
+import { serveAll, toItemError } from './parts.ts';
 
 type Result = MessageInitShape<typeof UpdateResourceResultSchema>;
 
@@ -25,10 +25,7 @@ export function batchUpdateResources(
       return { result: { case: 'error', value: toItemError(error) } };
     }
   };
-  return async ({ requests }) => {
-    checkBatch(requests);
-    return { results: await Promise.all(requests.map(updateOne)) };
-  };
+  return async ({ requests }, call) => ({ results: await serveAll(call, requests, updateOne) });
 }
 
 function toChange({ context, id, name, status, metadataJson }: UpdateResourceRequest): Change {

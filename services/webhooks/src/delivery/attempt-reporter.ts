@@ -1,5 +1,6 @@
 import { idTime } from '@rms/ids';
-import { Counter, Histogram, type Logger, type Metrics, traceIdOf } from '@rms/service';
+import { Counter, Histogram, type Logger, type Metrics } from '@rms/service';
+import { traceIdOf } from '@rms/tracing';
 import type { AttemptResult, DeliveryJob } from './job.ts';
 import type { Settlement } from './settle.ts';
 
@@ -98,7 +99,7 @@ export function createAttemptReporter(metrics: Metrics, log: Logger): AttemptRep
 function named({ requestId, traceparent, eventId, id, webhookId, workspaceId, environment }: DeliveryJob) {
   return {
     request_id: requestId,
-    trace_id: traceIdOf(traceparent),
+    trace_id: traceIdOf(traceparent) || undefined,
     workspace_id: workspaceId,
     environment,
     event_id: eventId,

@@ -12,7 +12,7 @@ const knownForMs = 60_000;
 
 /** Remembers since when endpoints fail, and disables those that are gone or have failed for long. */
 export interface EndpointHealth {
-  /** After an attempt of a job was recorded. */
+  /** After an attempt of a job was recorded. Never rejects: what is not noted now is noted after the next one. */
   note(job: DeliveryJob, settlement: Settlement): Promise<void>;
 }
 
@@ -46,16 +46,23 @@ export function createEndpointHealth({ pool, log, disableAfterHours, now }: Endp
       log.warn({ ...fields, reason }, 'a webhook is disabled');
     }
   };
+  const noteAttempt = async (job: DeliveryJob, { status, gone }: Settlement) => {
+    const fails = status !== 'delivered';
+    if (failing.get(job.webhookId) !== fails) {
+      await note({ ref: job, failing: fails });
+      failing.set(job.webhookId, fails);
+    }
+    if (gone) await disable(job, 'gone');
+    // Asked when a delivery has failed for good, so that one that gets no events is not judged by its last one.
+    else if (status === 'failed' && disableAfterHours > 0) await disable(job, 'failing');
+  };
   return {
-    async note(job, { status, gone }) {
-      const fails = status !== 'delivered';
-      if (failing.get(job.webhookId) !== fails) {
-        await note({ ref: job, failing: fails });
-        failing.set(job.webhookId, fails);
-      }
-      if (gone) await disable(job, 'gone');
-      // Asked when a delivery has failed for good, so that one that gets no events is not judged by its last one.
-      else if (status === 'failed' && disableAfterHours > 0) await disable(job, 'failing');
-    },
+    note: (job, settlement) =>
+      noteAttempt(job, settlement).catch((err: unknown) => {
+        log.warn(
+          { err, webhook_id: job.webhookId, request_id: job.requestId },
+          'the health of an endpoint was not noted',
+        );
+      }),
   };
 }

@@ -2,6 +2,8 @@ import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import type { AttemptReporter } from './attempt-reporter.ts';
+import { traceAttempt } from './attempt-span.ts';
+import type { DeliveryUsage } from './delivery-usage.ts';
 import { failDeliveries } from './end-queries.ts';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
@@ -15,7 +17,7 @@ import { createPace } from './pace.ts';
 import { createRecorder } from './recorder.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
-import { healthOf, type Settlement, settle } from './settle.ts';
+import { healthOf, settle } from './settle.ts';
 import { createSigners } from './unsignable.ts';
 import { createWakeableSleep } from './wakeable-sleep.ts';
 
@@ -26,6 +28,7 @@ export interface DeliveryParts {
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
+  readonly usage: Pick<DeliveryUsage, 'count'>;
   readonly report: AttemptReporter;
   readonly log: Logger;
   readonly releaseLeases: boolean;
@@ -62,13 +65,13 @@ const timeForLanes = 1 / 20;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, keyedPool, agents, secrets, health, report, log } = parts;
+  const { pool, keyedPool, agents, secrets, health, usage, report, log } = parts;
   const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
   const paceOfFailing = createPace(failingPace.together, failingPace.restMs);
   const sleeper = createWakeableSleep();
-  const recorder = createRecorder({ pool: keyedPool, log, onFreed: (freed) => track(deliverFreed(freed)) });
+  const recorder = createRecorder({ pool: keyedPool, log, usage, onFreed: (freed) => track(deliverFreed(freed)) });
   let stopping = false;
 
   const release = (jobs: readonly DeliveryJob[]) =>
@@ -99,11 +102,14 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         await releaseTogether(job);
         return notAttempted;
       }
-      const result = await send(agents.of(webhookId, endpoint), signer, { ...job, url: endpoint.url });
+      const agent = agents.of(webhookId, endpoint);
+      const result = await traceAttempt(job, (traceparent) =>
+        send(agent, signer, { ...job, url: endpoint.url, traceparent }),
+      );
       const settlement = settle(job, result);
       report.attempted(job, result, settlement, wasFailing);
       await recorder.record({ job, result, settlement });
-      await noteHealth(job, settlement);
+      await health.note(job, settlement);
       if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
       return { durationMs: result.durationMs, health: healthOf(result) };
     } catch (err) {
@@ -111,12 +117,6 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       return notAttempted;
     }
   };
-
-  /** Not worth an attempt: what is not noted now is noted after the next one. */
-  const noteHealth = (job: DeliveryJob, settlement: Settlement) =>
-    health.note(job, settlement).catch((err: unknown) => {
-      log.warn({ err, webhook_id: job.webhookId, request_id: job.requestId }, "an endpoint's health was not noted");
-    });
 
   const track = (work: Promise<void>) => {
     const done = work.finally(() => underWay.delete(done));

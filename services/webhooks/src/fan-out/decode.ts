@@ -3,7 +3,7 @@ import type { ConsumedRecord } from '@rms/bus';
 import { idTime, isId } from '@rms/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
-import { hasPartition } from '../log/partition-queries.ts';
+import { logPartitions } from '../log/partitions.ts';
 
 /**
  * Why a record cannot become an event, now or later: its bytes are no event, they lack what every event has, its time has
@@ -28,7 +28,7 @@ export function decode(record: ConsumedRecord): ResourceEvent | DeadLetter {
   }
   const missing = missingOf(event);
   if (missing) return { record, reason: 'incomplete', detail: `it has no ${missing}` };
-  if (!hasPartition(idTime(event.id), Date.now())) {
+  if (!logPartitions.has(idTime(event.id), Date.now())) {
     return { record, reason: 'out_of_time', detail: 'it is too old, or of the future' };
   }
   return event;

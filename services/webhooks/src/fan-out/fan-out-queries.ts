@@ -1,12 +1,12 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Queryable } from '@rms/db';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { endpointColumns, type JobRow } from '../delivery/endpoint-queries.ts';
 import type { Openings } from '../delivery/endpoint-queue.ts';
 import { type DeliveryJob, leaseMs } from '../delivery/job.ts';
 import { type JobEvent, toJob } from '../delivery/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
+import { type Arrival, environmentOf } from './arrival.ts';
 
 /**
  * Stores events, each once, with its place in the feed of its tenant, in the order given, which is that of the bus for
@@ -17,9 +17,10 @@ import { firstEventFrom } from '../feed/event-by-id.ts';
  */
 export async function fanOut(
   tx: Queryable,
-  events: readonly ResourceEvent[],
+  arrivals: readonly Arrival[],
   { room, ofWebhooks, ofOthers }: Openings,
 ): Promise<{ jobs: DeliveryJob[]; due: string[] }> {
+  const events = arrivals.map(({ event }) => event);
   await lockFeeds(tx, events);
   const leasedAtMs = performance.now();
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
@@ -31,9 +32,9 @@ export async function fanOut(
         select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.place)
                       as position
           from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
-                      $9::bytea[], $10::timestamptz[]) with ordinality
+                      $9::bytea[], $10::timestamptz[], $17::integer[], $18::bigint[]) with ordinality
             as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
-                  place)
+                  bus_partition, bus_offset, place)
           join webhooks.feeds as f using (workspace_id, environment)
           left join ${firstEventFrom('e', 'workspace_id, environment, id', '$13', '$14')} as known on true
          where (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
@@ -43,9 +44,9 @@ export async function fanOut(
          where f.workspace_id = last.workspace_id and f.environment = last.environment
       ), stored as (
         insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
-                                     traceparent, body, created_at)
+                                     traceparent, body, created_at, bus_partition, bus_offset, stored_at)
         select workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent, body,
-               created_at
+               created_at, bus_partition, bus_offset, now()
           from incoming
       ), matched as (
         select 'dlv_' || substr(i.id, 5, 10) || substr(md5(i.id || '/' || w.id), 1, 16) as id,
@@ -103,6 +104,8 @@ export async function fanOut(
       ids.at(-1),
       JSON.stringify(ofWebhooks),
       ofOthers,
+      arrivals.map(({ record }) => record.partition),
+      arrivals.map(({ record }) => record.offset),
     ],
   });
   const jobs = rows.flatMap((row) => {
@@ -127,10 +130,6 @@ async function lockFeeds(tx: Queryable, events: readonly ResourceEvent[]): Promi
           on conflict (workspace_id, environment) do update set last_position = f.last_position`,
     values: [tenants.map((tenant) => tenant.split(' ')[0]), tenants.map((tenant) => tenant.split(' ')[1])],
   });
-}
-
-function environmentOf({ environment }: ResourceEvent): 'live' | 'sandbox' {
-  return environment === Environment.LIVE ? 'live' : 'sandbox';
 }
 
 function toJobEvent({ traceparent, body }: ResourceEvent): JobEvent {

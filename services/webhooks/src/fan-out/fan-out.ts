@@ -1,12 +1,14 @@
 import type { ConsumedRecord, EventBus } from '@rms/bus';
 import { inTransaction, isRefusal, isTimeout, type Pool } from '@rms/db';
 import { idTime } from '@rms/ids';
-import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
+import { endSpans, inSpans, outsideSpans } from '@rms/tracing';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { FeedWatchers } from '../feed/feed-watchers.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
+import type { Arrival } from './arrival.ts';
+import { startConsumerSpans } from './consumer-spans.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { type DeadLetter, decode, isDead } from './decode.ts';
 import { fanOut } from './fan-out-queries.ts';
@@ -43,39 +45,42 @@ export function createFanOut(parts: FanOutParts): Worker {
   /** Halved when a statement runs into its deadline, so that each try has less to do. */
   let atOnce = eventsAtOnce;
 
-  const storeAll = async (events: readonly ResourceEvent[]): Promise<void> => {
+  const storeAll = async (arrivals: readonly Arrival[]): Promise<void> => {
     const openings = engine.openings();
-    const { jobs, due } = await inTransaction(pool, (tx) => fanOut(tx, events, openings));
-    engine.deliver(jobs);
-    watchers.wake(events);
+    const { jobs, due } = await inTransaction(pool, (tx) => fanOut(tx, arrivals, openings));
     const nowMs = Date.now();
-    for (const { id } of events) metrics.fannedOut(nowMs - idTime(id));
-    if (due.length > 0) engine.wakeFor(due);
+    for (const { event } of arrivals) metrics.fannedOut(nowMs - idTime(event.id));
+    // What follows has traces of its own to go by: each delivery that of its event.
+    outsideSpans(() => {
+      engine.deliver(jobs);
+      watchers.wake(arrivals.map(({ event }) => event));
+      if (due.length > 0) engine.wakeFor(due);
+    });
   };
 
   /** Stores what PostgreSQL takes; halves what it refuses, until what is refused is one event. */
-  const storeSome = async (events: readonly ResourceEvent[], refused: Map<string, Error>): Promise<void> => {
+  const storeSome = async (arrivals: readonly Arrival[], refused: Map<string, Error>): Promise<void> => {
     try {
-      await storeAll(events);
+      await storeAll(arrivals);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      const [first] = events;
-      if (events.length === 1 && first) {
-        refused.set(first.id, error as Error);
+      const [first] = arrivals;
+      if (arrivals.length === 1 && first) {
+        refused.set(first.event.id, error as Error);
         return;
       }
-      const half = Math.ceil(events.length / 2);
-      await storeSome(events.slice(0, half), refused);
-      await storeSome(events.slice(half), refused);
+      const half = Math.ceil(arrivals.length / 2);
+      await storeSome(arrivals.slice(0, half), refused);
+      await storeSome(arrivals.slice(half), refused);
     }
   };
 
   const storeTogether = coalesce(
-    async (batches: ResourceEvent[][]): Promise<Refusals[]> => {
-      const events = unique(batches.flat());
+    async (batches: Arrival[][]): Promise<Refusals[]> => {
+      const arrivals = unique(batches.flat());
       const refused = new Map<string, Error>();
-      for (let i = 0; i < events.length; ) {
-        const some = events.slice(i, i + atOnce);
+      for (let i = 0; i < arrivals.length; ) {
+        const some = arrivals.slice(i, i + atOnce);
         try {
           await storeSome(some, refused);
         } catch (error) {
@@ -90,10 +95,22 @@ export function createFanOut(parts: FanOutParts): Worker {
     { maxInFlight: 1, maxBatch: 32 },
   );
 
+  const storeTraced = async (arrivals: Arrival[]): Promise<Refusals> => {
+    const spans = startConsumerSpans(topic, group, arrivals);
+    try {
+      const refused = await inSpans(spans, () => storeTogether(arrivals));
+      endSpans(spans);
+      return refused;
+    } catch (error) {
+      endSpans(spans, error);
+      throw error;
+    }
+  };
+
   const handle = async (records: readonly ConsumedRecord[], signal: AbortSignal) => {
     const decoded = records.map((record) => ({ record, event: decode(record) }));
-    const events = decoded.flatMap(({ event }) => (isDead(event) ? [] : event));
-    const refused: Refusals = events.length > 0 ? await storeTogether(events) : new Map();
+    const arrivals = decoded.flatMap(({ record, event }) => (isDead(event) ? [] : { record, event }));
+    const refused: Refusals = arrivals.length > 0 ? await storeTraced(arrivals) : new Map();
     const dead = decoded.flatMap(({ record, event }): DeadLetter | [] => {
       if (isDead(event)) return event;
       const refusal = refused.get(event.id);
@@ -131,6 +148,6 @@ export function createFanOut(parts: FanOutParts): Worker {
 }
 
 /** A statement can't meet the same event twice. */
-function unique(events: readonly ResourceEvent[]): ResourceEvent[] {
-  return [...new Map(events.map((event) => [event.id, event])).values()];
+function unique(arrivals: readonly Arrival[]): Arrival[] {
+  return [...new Map(arrivals.map((arrival) => [arrival.event.id, arrival])).values()];
 }

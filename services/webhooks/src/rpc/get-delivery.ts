@@ -1,5 +1,6 @@
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { traceIdOf } from '@rms/tracing';
 import { readEvent } from '../feed/feed-queries.ts';
 import { toDeliveryMessage } from '../log/delivery-message.ts';
 import { readDeliveries } from '../log/log-queries.ts';
@@ -15,8 +16,7 @@ export function getDelivery({ pool }: HandlerParts): Handlers<typeof DeliveriesS
       return {
         delivery: toDeliveryMessage(delivery),
         requestBody: event?.body ?? Buffer.alloc(0),
-        // version "-" trace-id "-" parent-id "-" flags
-        traceId: event?.traceparent.split('-')[1] ?? '',
+        traceId: traceIdOf(event?.traceparent ?? ''),
       };
     });
 }

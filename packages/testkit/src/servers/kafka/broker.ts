@@ -9,6 +9,8 @@ import { type SecureListeners, scramArguments, secureProperties } from './secure
 export interface BrokerOptions {
   /** 1, 2, 3 … */
   readonly id: number;
+  /** Address of this machine that it listens on, and tells its clients. */
+  readonly host: string;
   readonly port: number;
   /** Of every broker's controller, in the order of their ids. */
   readonly controllerPorts: readonly number[];
@@ -65,7 +67,7 @@ function newArchiveOf(jars: string): string {
   return join(jars, `kafka.${process.pid}.jsa`);
 }
 
-function brokerProperties({ id, port, controllerPorts, folder, secure }: BrokerOptions): string {
+function brokerProperties({ id, host, port, controllerPorts, folder, secure }: BrokerOptions): string {
   const brokers = controllerPorts.length;
   const replication = Math.min(3, brokers);
   const inSync = Math.max(1, replication - 1);
@@ -76,8 +78,8 @@ function brokerProperties({ id, port, controllerPorts, folder, secure }: BrokerO
     'process.roles': 'broker,controller',
     'node.id': id,
     'controller.quorum.voters': controllerPorts.map((voter, i) => `${i + 1}@127.0.0.1:${voter}`).join(','),
-    listeners: `BROKER://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPorts[id - 1]}${beside(more?.listeners)}`,
-    'advertised.listeners': `BROKER://127.0.0.1:${port}${beside(more?.listeners)}`,
+    listeners: `BROKER://${host}:${port},CONTROLLER://127.0.0.1:${controllerPorts[id - 1]}${beside(more?.listeners)}`,
+    'advertised.listeners': `BROKER://${host}:${port}${beside(more?.listeners)}`,
     'listener.security.protocol.map': `BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT${beside(more?.protocols)}`,
     'inter.broker.listener.name': 'BROKER',
     'controller.listener.names': 'CONTROLLER',

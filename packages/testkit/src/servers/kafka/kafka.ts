@@ -25,6 +25,8 @@ export interface Kafka {
 export interface KafkaOptions {
   /** One, or three that replicate and acknowledge a write when two have it. */
   readonly brokers: 1 | 3;
+  /** Address of this machine where clients reach them; default: loopback. */
+  readonly host?: string;
   /** The first broker listens by TLS as well. */
   readonly secure?: KafkaSecurity;
 }
@@ -36,7 +38,7 @@ export async function startKafka(options: KafkaOptions): Promise<Kafka> {
 }
 
 async function startIn(folder: TemporaryFolder, jars: string, options: KafkaOptions): Promise<Kafka> {
-  const { brokers: count } = options;
+  const { brokers: count, host = '127.0.0.1' } = options;
   const secure = options.secure && {
     ...options.secure,
     saslPort: await freePort(),
@@ -48,6 +50,7 @@ async function startIn(folder: TemporaryFolder, jars: string, options: KafkaOpti
     ports.map((port, i) =>
       startBroker({
         id: i + 1,
+        host,
         port,
         controllerPorts,
         folder: folder.path,
@@ -68,7 +71,7 @@ async function startIn(folder: TemporaryFolder, jars: string, options: KafkaOpti
     return program;
   };
   return {
-    brokers: ports.map((port) => `127.0.0.1:${port}`).join(','),
+    brokers: ports.map((port) => `${host}:${port}`).join(','),
     saslBroker: secure && `127.0.0.1:${secure.saslPort}`,
     mutualBroker: secure && `127.0.0.1:${secure.mutualPort}`,
     get pids() {

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file rms/webhooks/v1/events_service.proto.
@@ -168,6 +169,121 @@ export declare type WatchEventsResponse = Message<"rms.webhooks.v1.WatchEventsRe
 export declare const WatchEventsResponseSchema: GenMessage<WatchEventsResponse>;
 
 /**
+ * An event without its body, and how it has come.
+ *
+ * @generated from message rms.webhooks.v1.EventPassage
+ */
+export declare type EventPassage = Message<"rms.webhooks.v1.EventPassage"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string type = 3;
+   */
+  type: string;
+
+  /**
+   * @generated from field: string resource_id = 4;
+   */
+  resourceId: string;
+
+  /**
+   * In the feed of its workspace and environment.
+   *
+   * @generated from field: int64 position = 5;
+   */
+  position: bigint;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp create_time = 6;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * When it was read from the bus and stored; unset: before that was noted.
+   *
+   * @generated from field: google.protobuf.Timestamp store_time = 7;
+   */
+  storeTime?: Timestamp | undefined;
+
+  /**
+   * Where on the bus it was; unset: before that was noted.
+   *
+   * @generated from field: optional int32 bus_partition = 8;
+   */
+  busPartition?: number | undefined;
+
+  /**
+   * @generated from field: optional int64 bus_offset = 9;
+   */
+  busOffset?: bigint | undefined;
+
+  /**
+   * Empty: its request was not traced.
+   *
+   * @generated from field: string trace_id = 10;
+   */
+  traceId: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.EventPassage.
+ * Use `create(EventPassageSchema)` to create a new message.
+ */
+export declare const EventPassageSchema: GenMessage<EventPassage>;
+
+/**
+ * @generated from message rms.webhooks.v1.ListEventsOfRequestRequest
+ */
+export declare type ListEventsOfRequestRequest = Message<"rms.webhooks.v1.ListEventsOfRequestRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Unspecified: both.
+   *
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.ListEventsOfRequestRequest.
+ * Use `create(ListEventsOfRequestRequestSchema)` to create a new message.
+ */
+export declare const ListEventsOfRequestRequestSchema: GenMessage<ListEventsOfRequestRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.ListEventsOfRequestResponse
+ */
+export declare type ListEventsOfRequestResponse = Message<"rms.webhooks.v1.ListEventsOfRequestResponse"> & {
+  /**
+   * @generated from field: repeated rms.webhooks.v1.EventPassage events = 1;
+   */
+  events: EventPassage[];
+};
+
+/**
+ * Describes the message rms.webhooks.v1.ListEventsOfRequestResponse.
+ * Use `create(ListEventsOfRequestResponseSchema)` to create a new message.
+ */
+export declare const ListEventsOfRequestResponseSchema: GenMessage<ListEventsOfRequestResponse>;
+
+/**
  * The feed of a workspace and environment: every event, in an order without gaps, whether or not a webhook wants it.
  *
  * @generated from service rms.webhooks.v1.EventsService
@@ -191,6 +307,16 @@ export declare const EventsService: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchEventsRequestSchema;
     output: typeof WatchEventsResponseSchema;
+  },
+  /**
+   * What a request has caused: its events, in their order, at most 1,000, and the way that each has come.
+   *
+   * @generated from rpc rms.webhooks.v1.EventsService.ListEventsOfRequest
+   */
+  listEventsOfRequest: {
+    methodKind: "unary";
+    input: typeof ListEventsOfRequestRequestSchema;
+    output: typeof ListEventsOfRequestResponseSchema;
   },
 }>;
 

@@ -1,0 +1,260 @@
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { makeCertificates } from '@rms/testkit';
+import { type RenewOptions, renewCertificates } from '../src/certificates/renew.ts';
+import {
+  type ApiServer,
+  apiServerOfPod,
+  createSecretStore,
+  type Secret,
+  type SecretStore,
+  WrittenMeanwhile,
+} from '../src/certificates/secrets.ts';
+
+const dayMs = 24 * 60 * 60_000;
+const days = 90;
+const start = new Date();
+const after = (count: number) => new Date(start.getTime() + count * dayMs);
+
+const options: RenewOptions = {
+  authority: 'tls-authority',
+  certificates: [
+    { secret: 'tls-gateway', names: ['gateway', 'rms-gateway'] },
+    { secret: 'tls-auth', names: ['auth', 'rms-auth', 'rms-auth.rms.svc'] },
+  ],
+  days,
+  labels: { app: 'rms' },
+};
+
+/** Secrets in memory; refuses what was read before another wrote it. */
+function memoryStore() {
+  const secrets = new Map<string, { data: Secret['data']; version: number }>();
+  const writes: string[] = [];
+  const store: SecretStore = {
+    async read(name) {
+      const found = secrets.get(name);
+      return found && { name, data: found.data, version: String(found.version) };
+    },
+    async write({ name, data, version }) {
+      const found = secrets.get(name);
+      if ((found ? String(found.version) : undefined) !== version) throw new WrittenMeanwhile(name);
+      secrets.set(name, { data, version: (found?.version ?? 0) + 1 });
+      writes.push(name);
+    },
+    async remove(name) {
+      return secrets.delete(name);
+    },
+  };
+  const at = (name: string) => secrets.get(name)?.data ?? {};
+  const cert = (name: string) => new X509Certificate(at(name)['tls.crt'] ?? '');
+  return { store, secrets, writes, at, cert };
+}
+
+/** A server and a client with certificates of two Secrets: who each takes the other for. Rejects if one refuses. */
+async function meet(serverData: Secret['data'], clientData: Secret['data'], servername: string) {
+  const files = (data: Secret['data']) => ({ cert: data['tls.crt'], key: data['tls.key'], ca: data['ca.crt'] });
+  const server = createTlsServer({ ...files(serverData), requestCert: true, rejectUnauthorized: true });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const accepted = once(server, 'secureConnection') as Promise<[TLSSocket]>;
+  const client = connect({ ...files(clientData), host: '127.0.0.1', port, servername, minVersion: 'TLSv1.3' });
+  try {
+    await once(client, 'secureConnect');
+    const [socket] = await accepted;
+    return { caller: socket.getPeerCertificate().subjectaltname, callee: client.getPeerCertificate().subjectaltname };
+  } finally {
+    client.destroy();
+    server.close();
+  }
+}
+
+describe('Certificates between services', () => {
+  test('are made with an authority of their own, and let services meet by their names', async () => {
+    const { store, at, cert } = memoryStore();
+    const renewed = await renewCertificates(store, { ...options, now: start });
+    expect(renewed.map(({ secret, reason }) => [secret, reason])).toEqual([
+      ['tls-gateway', 'missing'],
+      ['tls-auth', 'missing'],
+    ]);
+    expect(await meet(at('tls-auth'), at('tls-gateway'), 'rms-auth.rms.svc')).toEqual({
+      caller: 'DNS:gateway, DNS:rms-gateway',
+      callee: 'DNS:auth, DNS:rms-auth, DNS:rms-auth.rms.svc',
+    });
+    await expect(meet(at('tls-auth'), at('tls-gateway'), 'rms-webhooks')).rejects.toThrow('altnames');
+    expect(Object.keys(at('tls-gateway')).sort()).toEqual(['ca.crt', 'tls.crt', 'tls.key']);
+    expect(cert('tls-authority').ca).toBe(true);
+    expect(cert('tls-gateway').ca).toBe(false);
+  });
+
+  test('another installation is not believed', async () => {
+    const [one, other] = [memoryStore(), memoryStore()];
+    await renewCertificates(one.store, { ...options, now: start });
+    await renewCertificates(other.store, { ...options, now: start });
+    await expect(meet(one.at('tls-auth'), other.at('tls-gateway'), 'rms-auth')).rejects.toThrow();
+  });
+
+  test('stay as they are for two thirds of their life, then are issued anew by the same authority', async () => {
+    const { store, at, cert, writes } = memoryStore();
+    await renewCertificates(store, { ...options, now: start });
+    const [authority, before] = [at('tls-authority'), cert('tls-gateway').serialNumber];
+    writes.length = 0;
+    await renewCertificates(store, { ...options, now: after(59) });
+    expect(writes).toEqual([]);
+    const renewed = await renewCertificates(store, { ...options, now: after(61) });
+    expect(renewed.map(({ reason }) => reason)).toEqual(['ends soon', 'ends soon']);
+    expect(writes.sort()).toEqual(['tls-auth', 'tls-gateway']);
+    expect(cert('tls-gateway').serialNumber).not.toBe(before);
+    expect(at('tls-authority')).toEqual(authority);
+    expect(renewed[0]?.validTo.getTime()).toBeCloseTo(after(61 + days).getTime(), -4);
+  });
+
+  test('are issued anew for other names, and in place of ones that cannot be read', async () => {
+    const { store, secrets, cert } = memoryStore();
+    await renewCertificates(store, { ...options, now: start });
+    secrets.set('tls-auth', { data: { 'tls.crt': 'not a certificate', 'tls.key': 'not a key' }, version: 7 });
+    const renamed = { secret: 'tls-gateway', names: ['gateway', 'other-gateway'] };
+    const certificates = [renamed, ...options.certificates.slice(1)];
+    const renewed = await renewCertificates(store, { ...options, certificates, now: after(1) });
+    expect(renewed.map(({ reason }) => reason)).toEqual(['other names', 'not usable']);
+    expect(cert('tls-gateway').subjectAltName).toBe('DNS:gateway, DNS:other-gateway');
+  });
+
+  test('the authority is replaced in steps: all trust the next one before it signs, and the former until it ends', async () => {
+    const { store, at, cert } = memoryStore();
+    const authorities = (name: string) => at(name)['ca.crt']?.match(/BEGIN/g)?.length;
+    await renewCertificates(store, { ...options, now: start });
+    const first = cert('tls-authority').fingerprint256;
+    const near = 3_650 - 2 * days + 1;
+    // Those in use by now are of the first authority, and do not end soon.
+    await renewCertificates(store, { ...options, now: after(near - 10) });
+    const old = at('tls-gateway');
+
+    await renewCertificates(store, { ...options, now: after(near) });
+    expect([cert('tls-authority').fingerprint256, authorities('tls-gateway')]).toEqual([first, 2]);
+    expect(at('tls-gateway')['tls.crt']).toBe(old['tls.crt']);
+    await renewCertificates(store, { ...options, now: after(near + 0.5) });
+    expect(cert('tls-authority').fingerprint256).toBe(first);
+    const trusting = at('tls-gateway');
+
+    const renewed = await renewCertificates(store, { ...options, now: after(near + 1) });
+    expect(renewed.map(({ reason }) => reason)).toEqual(['of another authority', 'of another authority']);
+    expect(cert('tls-authority').fingerprint256).not.toBe(first);
+    expect(authorities('tls-auth')).toBe(2);
+    expect(Object.keys(at('tls-authority'))).not.toContain('next.crt');
+
+    await renewCertificates(store, { ...options, now: after(3_651) });
+    expect(authorities('tls-auth')).toBe(1);
+    // What still holds its former certificate has trusted the next authority for a day.
+    expect(new X509Certificate(trusting['ca.crt'] ?? '').fingerprint256).toBe(first);
+    expect(trusting['ca.crt']).toContain(at('tls-authority')['ca.crt']?.trim());
+  });
+
+  test('two that renew at once agree on one authority', async () => {
+    const { store, at } = memoryStore();
+    await Promise.all([1, 2, 3].map(() => renewCertificates(store, { ...options, now: start })));
+    const issuedBy = new X509Certificate(at('tls-authority')['tls.crt'] ?? '');
+    for (const name of ['tls-gateway', 'tls-auth']) {
+      expect(new X509Certificate(at(name)['tls.crt'] ?? '').verify(issuedBy.publicKey)).toBe(true);
+    }
+  });
+});
+
+describe('Secrets of Kubernetes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rms-secrets-'));
+  const received: { method: string; url: string; token: string; body: unknown }[] = [];
+  let answer: { status: number; body: object } = { status: 200, body: {} };
+  let server: ReturnType<typeof createServer>;
+  let api: ApiServer;
+  let store: SecretStore;
+
+  beforeAll(async () => {
+    const { caFile, issue } = makeCertificates(folder);
+    const { certFile, keyFile } = issue('kubernetes');
+    server = createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, async (request, response) => {
+      const { method = '', url = '', headers } = request;
+      const text = await textOf(request);
+      received.push({
+        method,
+        url,
+        token: headers.authorization ?? '',
+        body: text === '' ? undefined : JSON.parse(text),
+      });
+      response.writeHead(answer.status).end(JSON.stringify(answer.body));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const account = join(folder, 'account');
+    mkdirSync(account);
+    writeFileSync(join(account, 'ca.crt'), readFileSync(caFile));
+    writeFileSync(join(account, 'token'), 'the-token\n');
+    writeFileSync(join(account, 'namespace'), 'rms');
+    const { port } = server.address() as AddressInfo;
+    api = apiServerOfPod({ KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: String(port) }, account);
+    store = createSecretStore(api);
+  });
+  afterAll(() => {
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    received.length = 0;
+  });
+
+  test('are read, decoded, with their version; what is missing is undefined', async () => {
+    answer = { status: 200, body: { metadata: { resourceVersion: '12' }, data: { 'tls.crt': btoa('pem') } } };
+    expect(await store.read('a')).toEqual({ name: 'a', data: { 'tls.crt': 'pem' }, version: '12' });
+    answer = { status: 404, body: { message: 'secrets "a" not found' } };
+    expect(await store.read('a')).toBeUndefined();
+    expect(received[0]).toEqual({
+      ...{ method: 'GET', url: '/api/v1/namespaces/rms/secrets/a', token: 'Bearer the-token', body: undefined },
+    });
+  });
+
+  test('are made, or written over the version that was read', async () => {
+    answer = { status: 201, body: {} };
+    await store.write({ name: 'a', data: { x: '1' } }, { app: 'rms' });
+    await store.write({ name: 'a', data: { x: '2' }, version: '12' }, { app: 'rms' });
+    expect(received.map(({ method, url }) => [method, url])).toEqual([
+      ['POST', '/api/v1/namespaces/rms/secrets'],
+      ['PUT', '/api/v1/namespaces/rms/secrets/a'],
+    ]);
+    expect(received[1]?.body).toEqual({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'a', labels: { app: 'rms' }, resourceVersion: '12' },
+      type: 'Opaque',
+      stringData: { x: '2' },
+    });
+    answer = { status: 409, body: { message: 'the object has been modified' } };
+    await expect(store.write({ name: 'a', data: {}, version: '12' }, {})).rejects.toBeInstanceOf(WrittenMeanwhile);
+  });
+
+  test('are removed; a refusal says what the API has said, and nothing of the secret', async () => {
+    answer = { status: 200, body: {} };
+    expect(await store.remove('a')).toBe(true);
+    answer = { status: 404, body: {} };
+    expect(await store.remove('a')).toBe(false);
+    answer = { status: 403, body: { message: 'secrets "a" is forbidden' } };
+    const refused = store.write({ name: 'a', data: { 'tls.key': 'PRIVATE' } }, {});
+    await expect(refused).rejects.toThrow(/^secret a cannot be written: 403 secrets "a" is forbidden$/);
+  });
+
+  test('outside of a pod there is nobody to ask', () => {
+    expect(() => apiServerOfPod({}, folder)).toThrow('this runs in a pod of Kubernetes only');
+    const env = { KUBERNETES_SERVICE_HOST: 'x', KUBERNETES_SERVICE_PORT: '1' };
+    expect(() => apiServerOfPod(env, '/nowhere')).toThrow('no service account token (ENOENT)');
+  });
+});
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) text += chunk;
+  return text;
+}

@@ -1,0 +1,40 @@
+{{/* A store: one pod and its Service; dict root, name, port, user, folder (of its data), container (YAML). */}}
+{{- define "stores.store" }}
+---
+apiVersion: v1
+kind: Service
+metadata: { name: rms-{{ .name }}, namespace: {{ .root.Release.Namespace }}, labels: { app: rms-{{ .name }} } }
+spec:
+  selector: { app: rms-{{ .name }} }
+  ports: [{ name: {{ .name }}, port: {{ .port }}, targetPort: {{ .name }} }]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: rms-{{ .name }}, namespace: {{ .root.Release.Namespace }}, labels: { app: rms-{{ .name }} } }
+spec:
+  replicas: 1
+  # Never two on one address.
+  strategy: { type: Recreate }
+  selector: { matchLabels: { app: rms-{{ .name }} } }
+  template:
+    metadata: { labels: { app: rms-{{ .name }} } }
+    spec:
+      automountServiceAccountToken: false
+      # A Service called rms-kafka would set KAFKA_PORT and the like.
+      enableServiceLinks: false
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: {{ .user }}
+        fsGroup: {{ .user }}
+        seccompProfile: { type: RuntimeDefault }
+      containers:
+        - name: {{ .name }}
+          image: {{ index .root.Values.images .name }}
+          imagePullPolicy: {{ .root.Values.imagePullPolicy }}
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }
+          ports: [{ name: {{ .name }}, containerPort: {{ .port }} }]
+          resources: {{- toYaml (index .root.Values.resources .name) | nindent 12 }}
+          volumeMounts: [{ name: data, mountPath: {{ .folder }} }]
+          {{- .container | trim | nindent 10 }}
+      volumes: [{ name: data, emptyDir: {} }]
+{{- end }}

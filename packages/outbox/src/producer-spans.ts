@@ -1,0 +1,63 @@
+import {
+  attribute,
+  endSpans,
+  isTracing,
+  parseTraceparent,
+  type Span,
+  spanKind,
+  startSpan,
+  traceparentOf,
+} from '@rms/tracing';
+import type { PendingEvent } from './relay-queries.ts';
+
+/** Spans of events that are being published, each in the trace of the request that it is due to. */
+export interface ProducerSpans {
+  /** What the record of an event carries on; empty: it is not traced. */
+  traceparentOf(event: PendingEvent): string;
+  /** The first call counts. */
+  end(error?: unknown): void;
+}
+
+const untraced: ProducerSpans = { traceparentOf: ({ traceparent }) => traceparent, end() {} };
+
+export function startProducerSpans(topic: string, events: readonly PendingEvent[]): ProducerSpans {
+  if (!isTracing()) return untraced;
+  const spans = new Map<PendingEvent, Span>();
+  for (const event of events) {
+    const parent = parseTraceparent(event.traceparent);
+    const span =
+      parent && startSpan({ ...stepOf(topic), attributes: attributesOf(topic, event, events.length) }, parent);
+    if (span) spans.set(event, span);
+  }
+  return {
+    traceparentOf(event) {
+      const span = spans.get(event);
+      return span ? traceparentOf(span.spanContext()) : event.traceparent;
+    },
+    end(error) {
+      endSpans([...spans.values()], error);
+      spans.clear();
+    },
+  };
+}
+
+function stepOf(topic: string) {
+  return { name: `send ${topic}`, kind: spanKind.producer };
+}
+
+function attributesOf(topic: string, event: PendingEvent, batchSize: number) {
+  return {
+    [attribute.messagingSystem]: 'kafka',
+    [attribute.messagingOperation]: 'send',
+    [attribute.messagingOperationType]: 'send',
+    [attribute.messagingDestination]: topic,
+    [attribute.messagingPartition]: `${event.partition}`,
+    [attribute.messagingKey]: event.record_key,
+    [attribute.batchSize]: batchSize,
+    [attribute.requestId]: event.request_id,
+    [attribute.workspaceId]: event.workspace_id,
+    [attribute.environment]: event.environment,
+    [attribute.eventId]: event.event_id,
+    [attribute.eventType]: event.event_type,
+  };
+}

@@ -1,0 +1,67 @@
+import type { DescMethod } from '@bufbuild/protobuf';
+import {
+  attribute,
+  endSpan,
+  endSpans,
+  isTracing,
+  outsideSpans,
+  parseTraceparent,
+  rpcAttributes,
+  type Span,
+  spanKind,
+  startSpan,
+  traceparentOf,
+} from '@rms/tracing';
+
+/** A request of a batch, as far as its trace goes. */
+interface Item {
+  readonly context?: { readonly traceparent?: string } | undefined;
+}
+
+/**
+ * Makes one call for many requests. Each that is traced has a span of the call in its own trace, below the span that its
+ * context names; the context that is sent names that span instead.
+ * @param errorOf the error that a result holds
+ */
+export async function callForAll<Request extends Item, Result>(
+  method: DescMethod,
+  requests: Request[],
+  send: (requests: Request[]) => Promise<Result[]>,
+  errorOf: (result: NoInfer<Result>) => unknown,
+): Promise<Result[]> {
+  if (!isTracing()) return send(requests);
+  const spans = spansOf(`${method.parent.typeName}/${method.name}`, requests);
+  const carried = requests.map((request, i) => withSpan(request, spans[i]));
+  try {
+    // Its items carry the traces: the call itself has none.
+    const results = await outsideSpans(() => send(carried));
+    for (const [i, span] of spans.entries()) endSpan(span, results[i] && errorOf(results[i]));
+    return results;
+  } catch (error) {
+    endSpans(
+      spans.flatMap((span) => span ?? []),
+      error,
+    );
+    throw error;
+  }
+}
+
+function spansOf(name: string, requests: readonly Item[]): (Span | undefined)[] {
+  const shared = requests.length > 1 ? { [attribute.batchSize]: requests.length } : {};
+  const step = { name, kind: spanKind.client, attributes: { ...rpcAttributes(name), ...shared } };
+  let first: Span | undefined;
+  return requests.map(({ context }) => {
+    const parent = parseTraceparent(context?.traceparent);
+    if (!parent) return undefined;
+    // The span is one of this process.
+    const links = first ? [{ context: first.spanContext() }] : [];
+    const span = startSpan(step, { ...parent, isRemote: false }, links);
+    first ??= span;
+    return span;
+  });
+}
+
+function withSpan<Request extends Item>(request: Request, span: Span | undefined): Request {
+  if (!span) return request;
+  return { ...request, context: { ...request.context, traceparent: traceparentOf(span.spanContext()) } };
+}

@@ -1,0 +1,54 @@
+// An OpenTelemetry collector that keeps the traces it is sent, in a process of its own: OTLP by gRPC, and by HTTP in
+// protobuf. GET /spans answers with all of them. Its settings are its argument, in JSON.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { fromBinary } from '@bufbuild/protobuf';
+import {
+  ExportTraceServiceRequestSchema,
+  TraceService,
+} from '@rms/proto/opentelemetry/proto/collector/trace/v1/trace_service_pb';
+import { rpcService, serve } from '@rms/rpc';
+import { type ReceivedSpan, receivedSpans } from './received-span.ts';
+
+const { httpPort, grpcPort, keep } = JSON.parse(process.argv[2] ?? '') as {
+  httpPort: number;
+  grpcPort: number;
+  /** False: they are counted only. */
+  keep: boolean;
+};
+const spans: ReceivedSpan[] = [];
+let count = 0;
+
+function take(received: readonly ReceivedSpan[]): void {
+  count += received.length;
+  if (keep) spans.push(...received);
+}
+
+const log = { error: console.error, warn: console.error };
+const traces = rpcService(TraceService, {
+  export: async (request) => {
+    take(receivedSpans(request));
+    return {};
+  },
+});
+await serve({ host: '127.0.0.1', port: grpcPort, services: [traces], log });
+
+const http = createServer(async (request, response) => {
+  if (request.method === 'GET' && request.url === '/spans') {
+    response.end(JSON.stringify({ count, spans }));
+    return;
+  }
+  if (request.method !== 'POST' || request.url !== '/v1/traces') {
+    response.writeHead(404).end();
+    return;
+  }
+  const body = await buffer(request);
+  const bytes = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
+  take(receivedSpans(fromBinary(ExportTraceServiceRequestSchema, bytes)));
+  response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+});
+http.listen(httpPort, '127.0.0.1');
+await once(http, 'listening');
+console.log('listening');

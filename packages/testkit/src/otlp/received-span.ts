@@ -1,0 +1,68 @@
+import type { ExportTraceServiceRequest } from '@rms/proto/opentelemetry/proto/collector/trace/v1/trace_service_pb';
+import type { KeyValue } from '@rms/proto/opentelemetry/proto/common/v1/common_pb';
+import { type Span, Span_SpanKind } from '@rms/proto/opentelemetry/proto/trace/v1/trace_pb';
+
+/** A span as the collector has got it; ids in hexadecimal. */
+export interface ReceivedSpan {
+  /** `service.name` of the process that sent it. */
+  readonly service: string;
+  readonly resource: Readonly<Record<string, AttributeValue>>;
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Empty: it begins its trace. */
+  readonly parentSpanId: string;
+  readonly name: string;
+  readonly kind: 'UNSPECIFIED' | 'INTERNAL' | 'SERVER' | 'CLIENT' | 'PRODUCER' | 'CONSUMER';
+  /** Milliseconds since 1970. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
+  /** OTLP's code: 2 is an error. */
+  readonly statusCode: number;
+  readonly statusMessage: string;
+}
+
+/** Lists are not among those that we send. */
+export type AttributeValue = string | number | boolean;
+
+/** All spans of a request of OTLP. */
+export function receivedSpans({ resourceSpans }: ExportTraceServiceRequest): ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const about = attributesOf(resource?.attributes ?? []);
+    return scopeSpans.flatMap(({ spans }) => spans.map((span) => toReceivedSpan(span, about)));
+  });
+}
+
+function toReceivedSpan(span: Span, resource: ReceivedSpan['resource']): ReceivedSpan {
+  return {
+    service: String(resource['service.name'] ?? ''),
+    resource,
+    traceId: hex(span.traceId),
+    spanId: hex(span.spanId),
+    parentSpanId: hex(span.parentSpanId),
+    name: span.name,
+    kind: (Span_SpanKind[span.kind] ?? 'UNSPECIFIED') as ReceivedSpan['kind'],
+    startMs: Number(span.startTimeUnixNano) / 1e6,
+    endMs: Number(span.endTimeUnixNano) / 1e6,
+    attributes: attributesOf(span.attributes),
+    links: span.links.map(({ traceId, spanId }) => ({ traceId: hex(traceId), spanId: hex(spanId) })),
+    statusCode: span.status?.code ?? 0,
+    statusMessage: span.status?.message ?? '',
+  };
+}
+
+function attributesOf(pairs: readonly KeyValue[]): Record<string, AttributeValue> {
+  return Object.fromEntries(pairs.map(({ key, value }) => [key, readValue(value)]));
+}
+
+function readValue(given: KeyValue['value']): AttributeValue {
+  const value = given?.value;
+  if (value?.case === 'intValue') return Number(value.value);
+  if (value?.case === 'stringValue' || value?.case === 'doubleValue' || value?.case === 'boolValue') return value.value;
+  return `[${value?.case ?? 'nothing'}]`;
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}

@@ -1,0 +1,50 @@
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  ParentBasedSampler,
+  type Sampler,
+  SamplingDecision,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-base';
+
+const parentBased = 'parentbased_';
+
+/**
+ * The sampler that OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG name; default: parentbased_always_on. Throws an error
+ * that names the variable that is wrong.
+ */
+export function samplerOf(env: NodeJS.ProcessEnv): Sampler {
+  const name = env.OTEL_TRACES_SAMPLER?.trim() || 'parentbased_always_on';
+  if (name.startsWith(parentBased)) {
+    return new ParentBasedSampler({ root: rootSampler(name, name.slice(parentBased.length), env) });
+  }
+  return rootSampler(name, name, env);
+}
+
+function rootSampler(name: string, root: string, env: NodeJS.ProcessEnv): Sampler {
+  if (root === 'always_on') return new AlwaysOnSampler();
+  if (root === 'always_off') return new AlwaysOffSampler();
+  if (root === 'traceidratio') return new TraceIdRatioBasedSampler(ratioOf(env));
+  throw new Error(
+    `OTEL_TRACES_SAMPLER: "${name}" is not always_on, always_off, traceidratio, or one of these after parentbased_`,
+  );
+}
+
+function ratioOf({ OTEL_TRACES_SAMPLER_ARG: text = '' }: NodeJS.ProcessEnv): number {
+  const ratio = text.trim() === '' ? 1 : Number(text);
+  if (ratio >= 0 && ratio <= 1) return ratio;
+  throw new Error(`OTEL_TRACES_SAMPLER_ARG: "${text}" is not a number from 0 to 1`);
+}
+
+/** Records what is not sampled as well: whether it fails is known at its end. */
+export function recordAll(sampler: Sampler): Sampler {
+  return {
+    shouldSample(...given) {
+      const result = sampler.shouldSample(...given);
+      return result.decision === SamplingDecision.NOT_RECORD
+        ? { ...result, decision: SamplingDecision.RECORD }
+        : result;
+    },
+    toString: () => `RecordAll{${sampler.toString()}}`,
+  };
+}

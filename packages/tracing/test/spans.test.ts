@@ -1,0 +1,177 @@
+import { RmsError } from '@rms/errors';
+import {
+  activeSpans,
+  activeTraceparent,
+  endSpan,
+  inSpans,
+  installTracer,
+  outsideSpans,
+  parseTraceparent,
+  type Span,
+  spanKind,
+  startSpan,
+  traced,
+} from '../src/index.ts';
+import { traceInto } from './support.ts';
+
+const step = (name: string) => ({ name, kind: spanKind.internal });
+const begin = (name: string, parent?: Span) => startSpan(step(name), parent?.spanContext()) as Span;
+const down = new Error('ECONNREFUSED 10.1.2.3');
+
+afterEach(() => installTracer(undefined));
+
+describe('a process that is not traced', () => {
+  test('makes no spans, and runs what it is given', async () => {
+    expect(startSpan(step('none'), undefined)).toBeUndefined();
+    expect(
+      await traced(
+        () => step('none'),
+        async () => activeSpans().length,
+      ),
+    ).toBe(0);
+    expect(inSpans([], activeTraceparent)).toBe('');
+  });
+});
+
+describe('a step', () => {
+  test('is a child of the active span, and active while it runs', async () => {
+    const { spans } = traceInto('always_on');
+    const root = begin('request');
+    const carried = await inSpans([root], () =>
+      traced(
+        () => step('work'),
+        async () => activeTraceparent(),
+      ),
+    );
+    endSpan(root);
+    const [work] = spans();
+    expect(work).toMatchObject({ name: 'work', parentSpanContext: { spanId: root.spanContext().spanId } });
+    expect(parseTraceparent(carried)?.spanId).toBe(work?.spanContext().spanId);
+  });
+
+  test('that serves several requests has a span in the trace of each, linked to the first', async () => {
+    const { spans } = traceInto('always_on');
+    const roots = ['a', 'b', 'c'].map((name) => begin(name));
+    await inSpans(roots, () =>
+      traced(
+        () => step('shared'),
+        async () => {},
+      ),
+    );
+    const [first, ...others] = spans();
+    expect(spans().map((span) => span.spanContext().traceId)).toEqual(roots.map((root) => root.spanContext().traceId));
+    expect(first?.links).toEqual([]);
+    for (const other of others) expect(other.links).toMatchObject([{ context: first?.spanContext() }]);
+    for (const span of spans()) expect(span.attributes).toEqual({ 'rms.batch.size': 3 });
+  });
+
+  test('begun outside is part of nothing', async () => {
+    const { spans } = traceInto('always_on');
+    await inSpans([begin('request')], () =>
+      outsideSpans(() =>
+        traced(
+          () => step('alone'),
+          async () => {},
+        ),
+      ),
+    );
+    expect(spans()).toEqual([]);
+  });
+
+  test.each([
+    ['a failure of ours', down, 2, 'internal_error'],
+    ['a coded failure', Object.assign(new Error('x'), { code: '57P01' }), 2, '57P01'],
+    ['a dependency that is away', new RmsError('service_unavailable'), 2, 'service_unavailable'],
+    ['a mistake of the caller', new RmsError('not_found'), 0, 'not_found'],
+  ])('that ends by %s says so, and nothing of the text', async (_, error, code, type) => {
+    const { spans } = traceInto('always_on');
+    const run = inSpans([begin('request')], () =>
+      traced(
+        () => step('work'),
+        () => Promise.reject(error),
+      ),
+    );
+    await expect(run).rejects.toBe(error);
+    expect(spans()).toMatchObject([{ status: { code }, attributes: { 'error.type': type } }]);
+    expect(JSON.stringify(spans().map(({ status, attributes, events }) => [status, attributes, events]))).not.toContain(
+      '10.1.2.3',
+    );
+  });
+});
+
+describe('what is not sampled', () => {
+  test('is forgotten when it ends well', async () => {
+    const { names } = traceInto('always_off');
+    const root = begin('request');
+    await inSpans([root], () =>
+      traced(
+        () => step('work'),
+        async () => {},
+      ),
+    );
+    endSpan(root);
+    expect(names()).toEqual([]);
+  });
+
+  test('is exported whole if a part of it fails, as sampled', async () => {
+    const { names, spans } = traceInto('always_off');
+    const root = begin('request');
+    await inSpans([root], async () => {
+      await traced(
+        () => step('good'),
+        async () => {},
+      );
+      await traced(
+        () => step('bad'),
+        () => Promise.reject(down),
+      ).catch(() => {});
+    });
+    expect(names()).toEqual([]);
+    endSpan(root);
+    expect(names()).toEqual(['good', 'bad', 'request']);
+    expect(spans().map((span) => span.spanContext().traceFlags)).toEqual([1, 1, 1]);
+  });
+
+  test('ends late of a part that has failed, and is exported', () => {
+    const { names } = traceInto('always_off');
+    const root = begin('request');
+    const late = begin('late', root);
+    endSpan(root, down);
+    expect(names()).toEqual(['request']);
+    endSpan(late);
+    expect(names()).toEqual(['request', 'late']);
+  });
+
+  test('of a step that is shared, has a span only if that fails', async () => {
+    const { names, spans } = traceInto('always_off');
+    const roots = [begin('a'), begin('b')];
+    await inSpans(roots, async () => {
+      await traced(
+        () => step('good'),
+        async () => {},
+      );
+      await traced(
+        () => step('bad'),
+        () => Promise.reject(down),
+      ).catch(() => {});
+    });
+    for (const root of roots) endSpan(root);
+    expect(names()).toEqual(['bad', 'a', 'bad', 'b']);
+    const traces = roots.map((root) => root.spanContext().traceId);
+    expect(spans().map((span) => span.spanContext().traceId)).toEqual([traces[0], traces[0], traces[1], traces[1]]);
+  });
+
+  test('beyond what is kept of one part, is forgotten', async () => {
+    const { names } = traceInto('always_off');
+    const root = begin('request');
+    await inSpans([root], async () => {
+      for (let i = 0; i < 200; i += 1)
+        await traced(
+          () => step('work'),
+          async () => {},
+        );
+    });
+    endSpan(root, down);
+    expect(names()).toHaveLength(64);
+  });
+});

@@ -1,0 +1,108 @@
+import { startOtlpCollector, waitUntil } from '@rms/testkit';
+import { endSpan, isTracing, spanKind, startSpan, startTracing } from '../src/index.ts';
+
+const lines: string[] = [];
+
+const start = (env: NodeJS.ProcessEnv) =>
+  startTracing({ serviceName: 'rms-test', log: { info: note, warn: note }, env });
+
+function note(_: object, text: string): void {
+  lines.push(text);
+}
+
+/** The SDK reads process.env itself. */
+const before = { ...process.env };
+afterEach(() => {
+  for (const name of Object.keys(process.env)) if (name.startsWith('OTEL_')) delete process.env[name];
+  Object.assign(process.env, before);
+  lines.length = 0;
+});
+
+describe('startTracing', () => {
+  test.each([
+    [{}],
+    [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
+    [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
+    [{ OTEL_TRACES_SAMPLER: 'always_on', OTEL_SERVICE_NAME: 'x' }],
+  ])('with %j traces nothing', async (env) => {
+    expect(await start(env)).toBeUndefined();
+    expect(isTracing()).toBe(false);
+  });
+
+  test.each([
+    [{ OTEL_TRACES_EXPORTER: 'zipkin' }, /^OTEL_TRACES_EXPORTER: "zipkin" is not/],
+    [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'udp' }, /^OTEL_EXPORTER_OTLP_PROTOCOL: "udp"/],
+    [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: 'some' }, /^OTEL_TRACES_SAMPLER: "some"/],
+    [
+      { OTEL_TRACES_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' },
+      /^OTEL_TRACES_SAMPLER_ARG: "2"/,
+    ],
+  ])('with %j ends in one line that names the variable', async (env, message) => {
+    await expect(start(env)).rejects.toThrow(message);
+    expect(isTracing()).toBe(false);
+  });
+
+  test.each(['http', 'grpc'] as const)(
+    'sends what ends to a collector by %s, and the last of it at the end',
+    async (way) => {
+      const collector = await startOtlpCollector();
+      try {
+        const env = {
+          ...collector.env[way],
+          OTEL_BSP_SCHEDULE_DELAY: '60000',
+          OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=trial',
+        };
+        Object.assign(process.env, env);
+        const tracing = await start(env);
+        const step = { name: 'work', kind: spanKind.internal, attributes: { 'rms.request_id': 'req-1' } };
+        endSpan(startSpan(step, undefined));
+        tracing?.ending();
+        await tracing?.stop();
+        expect(await collector.spans()).toMatchObject([
+          {
+            service: 'rms-test',
+            name: 'work',
+            kind: 'INTERNAL',
+            parentSpanId: '',
+            resource: { 'service.namespace': 'rms', 'deployment.environment.name': 'trial' },
+            attributes: { 'rms.request_id': 'req-1' },
+          },
+        ]);
+        expect(isTracing()).toBe(false);
+        expect(lines).toEqual([]);
+      } finally {
+        await collector.stop();
+      }
+    },
+  );
+
+  test('without a collector says so once, and ends without it', async () => {
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '200',
+      OTEL_BSP_SCHEDULE_DELAY: '10',
+    };
+    Object.assign(process.env, env);
+    const tracing = await start(env);
+    endSpan(startSpan({ name: 'first', kind: spanKind.internal }, undefined));
+    await waitUntil(() => lines.length > 0, { what: 'a word about the collector' });
+    endSpan(startSpan({ name: 'second', kind: spanKind.internal }, undefined));
+    tracing?.ending();
+    await tracing?.stop();
+    expect(lines).toEqual(['traces cannot be exported; they are lost']);
+  });
+
+  test('where nobody listens, the end waits for no export', async () => {
+    // An export would be tried again for two seconds, and then be told of.
+    const env = {
+      OTEL_EXPORTER_OTLP_TIMEOUT: '2000',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_BSP_SCHEDULE_DELAY: '60000',
+    };
+    Object.assign(process.env, env);
+    const tracing = await start(env);
+    endSpan(startSpan({ name: 'work', kind: spanKind.internal }, undefined));
+    await tracing?.stop();
+    expect(lines).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { RequestSchema, RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import type { RpcClient } from '@rms/rpc';
+import type { Logger } from '@rms/service';
+import { outsideSpans } from '@rms/tracing';
+
+/** A request as auth is told of it. */
+export type RequestRecord = MessageInitShape<typeof RequestSchema>;
+
+/** Which requests are told of: `writes` are all that change something, and whatever fails. */
+export type RequestLogScope = 'all' | 'writes' | 'none';
+
+export interface RequestLogParts {
+  readonly auth: Pick<RpcClient<typeof RequestsService>, 'batchReportRequests'>;
+  readonly scope: RequestLogScope;
+  /** Told of records that are lost. */
+  readonly dropped: (records: number) => void;
+  readonly log: Logger;
+}
+
+const flushEveryMs = 1_000;
+/** So many are reported at once, and as soon as there are as many. */
+const batchSize = 2_000;
+/** While auth is away; further ones are lost. */
+const keptAtMost = 20_000;
+/** Of requests without a valid key, between two reports: whoever sends them could fill the table. */
+const unknownAtMost = 500;
+
+/** Remembers what requests came to, and reports it to auth in batches: no request waits for that, and a kill loses the last second. */
+export class RequestLog {
+  readonly #parts: RequestLogParts;
+  #records: RequestRecord[] = [];
+  #unknown = 0;
+  #flushing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #away = false;
+
+  constructor(parts: RequestLogParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether a request is to be noted. */
+  wants(method: string, status: number): boolean {
+    const { scope } = this.#parts;
+    if (scope === 'all') return true;
+    return scope === 'writes' && ((method !== 'GET' && method !== 'HEAD') || status >= 400);
+  }
+
+  note(record: RequestRecord): void {
+    if (!record.workspaceId) this.#unknown += 1;
+    if ((!record.workspaceId && this.#unknown > unknownAtMost) || this.#records.length >= keptAtMost) {
+      this.#parts.dropped(1);
+      return;
+    }
+    this.#records.push(record);
+    if (this.#records.length >= batchSize && !this.#away) void this.flush();
+  }
+
+  start(): void {
+    if (this.#parts.scope === 'none') return;
+    this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
+  }
+
+  /** Reports what is left. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  /** Reports what was noted; what cannot be reported is tried again with the next report. */
+  async flush(): Promise<void> {
+    this.#flushing ??= this.#report().finally(() => {
+      this.#flushing = undefined;
+    });
+    await this.#flushing;
+  }
+
+  async #report(): Promise<void> {
+    this.#unknown = 0;
+    while (this.#records.length > 0) {
+      const batch = this.#records.splice(0, batchSize);
+      try {
+        // It may be a request that is traced which begins it.
+        await outsideSpans(() => this.#parts.auth.batchReportRequests({ requests: batch }));
+        this.#away = false;
+      } catch (err) {
+        if (!this.#away) this.#parts.log.warn({ err }, 'requests could not be reported; they come with a later report');
+        this.#away = true;
+        const room = Math.max(0, keptAtMost - this.#records.length);
+        if (batch.length > room) this.#parts.dropped(batch.length - room);
+        this.#records.unshift(...batch.slice(0, room));
+        return;
+      }
+    }
+  }
+}

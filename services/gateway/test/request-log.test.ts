@@ -1,0 +1,140 @@
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { waitUntil } from '@rms/testkit';
+import { RequestLog, type RequestRecord } from '../src/requests/request-log.ts';
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+
+const silent = { warn() {} } as never;
+const record = (requestId: string, workspaceId = 'ws_1'): RequestRecord => ({ requestId, workspaceId });
+
+describe('What auth is told of requests', () => {
+  let world: TestGateway;
+  beforeAll(async () => {
+    world = await startGateway();
+  });
+  afterAll(() => world.stop());
+
+  const reported = (requestId: string) =>
+    waitUntil(() => world.auth.requests.find((one) => one.requestId === requestId), {
+      what: `a report of ${requestId}`,
+    });
+
+  test('is how each was answered, by whom it was sent, and when each step had ended', async () => {
+    const key = world.auth.newKey('write');
+    const beforeMs = Date.now();
+    const answer = await world.send('POST', '/v1/resources', {
+      key: key.value,
+      json: { name: 'x' },
+    });
+    expect(answer.status).toBe(201);
+    const told = await reported(String(answer.headers['x-request-id']));
+    expect(told).toMatchObject({
+      workspaceId: key.workspaceId,
+      environment: Environment.LIVE,
+      method: 'POST',
+      route: '/v1/resources',
+      status: 201,
+      errorCode: '',
+      keyId: key.keyId,
+      traceId: '',
+    });
+    const { authenticatedMs = 0, limitedMs = 0, handledMs = 0, durationMs } = told;
+    const steps = [0, authenticatedMs, limitedMs, handledMs, durationMs];
+    expect(steps).toEqual([...steps].sort((a, b) => a - b));
+    expect(Number(told.startTime?.seconds) * 1_000).toBeGreaterThanOrEqual(Math.floor(beforeMs / 1_000) * 1_000);
+  });
+
+  test('of a refused one is its code, and of a guessed path nothing', async () => {
+    const key = world.auth.newKey('read');
+    const wrong = await world.send('GET', '/v1/resources?colour=red', { key: key.value });
+    expect(await reported(String(wrong.headers['x-request-id']))).toMatchObject({
+      status: 400,
+      errorCode: 'invalid_request',
+    });
+    const unknown = await world.send('GET', '/v1/s3cr3t', { key: 's3cr3t' });
+    const told = await reported(String(unknown.headers['x-request-id']));
+    expect(told).toMatchObject({ workspaceId: '', keyId: '', status: 401, errorCode: 'invalid_api_key' });
+    expect(JSON.stringify(told, (_, value) => (typeof value === 'bigint' ? `${value}` : value))).not.toContain(
+      's3cr3t',
+    );
+  });
+});
+
+describe('The record of requests', () => {
+  const logTo = (
+    batchReportRequests: (request: { requests?: unknown[] }) => Promise<never>,
+    dropped = (_: number) => {},
+  ) => new RequestLog({ auth: { batchReportRequests } as never, scope: 'all', dropped, log: silent });
+
+  test('is reported in batches, and again when auth was away', async () => {
+    const batches: unknown[][] = [];
+    let away = true;
+    const log = logTo(async ({ requests = [] }) => {
+      if (away) throw new Error('away');
+      batches.push(requests);
+      return {} as never;
+    });
+    for (let i = 0; i < 1_500; i += 1) log.note(record(`r${i}`));
+    await log.flush();
+    expect(batches).toEqual([]);
+    away = false;
+    for (let i = 1_500; i < 2_500; i += 1) log.note(record(`r${i}`));
+    await log.flush();
+    expect(batches.map(({ length }) => length)).toEqual([2_000, 500]);
+    expect(batches.flat().map((one) => (one as RequestRecord).requestId)).toEqual(
+      Array.from({ length: 2_500 }, (_, i) => `r${i}`),
+    );
+  });
+
+  test('is bounded while auth is away, and counts what it loses', async () => {
+    let lost = 0;
+    const log = logTo(
+      async () => {
+        throw new Error('away');
+      },
+      (records) => {
+        lost += records;
+      },
+    );
+    for (let i = 0; i < 30_000; i += 1) {
+      log.note(record(`r${i}`));
+      if (i % 5_000 === 0) await log.flush();
+    }
+    expect(lost).toBeGreaterThanOrEqual(8_000);
+    expect(lost).toBeLessThanOrEqual(10_000);
+  });
+
+  test('takes few of nobody between two reports', async () => {
+    let lost = 0;
+    const batches: unknown[][] = [];
+    const log = logTo(
+      async ({ requests = [] }) => {
+        batches.push(requests);
+        return {} as never;
+      },
+      (records) => {
+        lost += records;
+      },
+    );
+    for (let i = 0; i < 600; i += 1) log.note(record(`n${i}`, ''));
+    log.note(record('known'));
+    await log.flush();
+    expect(lost).toBe(100);
+    expect(batches[0]).toHaveLength(501);
+  });
+
+  test.each([
+    ['all', ['GET 200', 'POST 201', 'GET 404']],
+    ['writes', ['POST 201', 'GET 404']],
+    ['none', []],
+  ] as const)('with REQUEST_LOG=%s takes %j', (scope, wanted) => {
+    const log = new RequestLog({ auth: {} as never, scope, dropped() {}, log: silent });
+    const asked = [
+      ['GET', 200],
+      ['POST', 201],
+      ['GET', 404],
+    ] as const;
+    expect(asked.flatMap(([method, status]) => (log.wants(method, status) ? `${method} ${status}` : []))).toEqual(
+      wanted,
+    );
+  });
+});

@@ -1,0 +1,41 @@
+import { attribute, isTracing, parseTraceparent, type Span, spanKind, startSpan, traceparentOf } from '@rms/tracing';
+import { type Arrival, environmentOf } from './arrival.ts';
+
+/**
+ * Begins a span for each record that is traced, in the trace of the request that its event is due to, with a link to the
+ * span that has sent it. From then on the event names that span: its deliveries follow from it.
+ */
+export function startConsumerSpans(topic: string, group: string, arrivals: readonly Arrival[]): Span[] {
+  if (!isTracing()) return [];
+  return arrivals.flatMap(({ record, event }) => {
+    const sender = parseTraceparent(record.headers.traceparent ?? event.traceparent);
+    if (!sender) return [];
+    const attributes = {
+      ...messageAttributes(topic, group, record),
+      [attribute.batchSize]: arrivals.length,
+      [attribute.requestId]: event.requestId,
+      [attribute.workspaceId]: event.workspaceId,
+      [attribute.environment]: environmentOf(event),
+      [attribute.eventId]: event.id,
+      [attribute.eventType]: event.type,
+    };
+    const step = { name: `process ${topic}`, kind: spanKind.consumer, attributes };
+    const span = startSpan(step, sender, [{ context: sender }]);
+    if (!span) return [];
+    event.traceparent = traceparentOf(span.spanContext());
+    return [span];
+  });
+}
+
+function messageAttributes(topic: string, group: string, { partition, offset, key }: Arrival['record']) {
+  return {
+    [attribute.messagingSystem]: 'kafka',
+    [attribute.messagingOperation]: 'process',
+    [attribute.messagingOperationType]: 'process',
+    [attribute.messagingDestination]: topic,
+    [attribute.messagingGroup]: group,
+    [attribute.messagingPartition]: `${partition}`,
+    [attribute.messagingOffset]: Number(offset),
+    [attribute.messagingKey]: key,
+  };
+}

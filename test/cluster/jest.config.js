@@ -1,0 +1,10 @@
+import root from '../../jest.config.js';
+
+const [project] = root.projects;
+
+/** Apart from the other suites: it needs a cluster. Run by `npm run test:cluster`. @type {import('jest').Config} */
+export default {
+  ...root,
+  rootDir: root.projects[0].rootDir,
+  projects: [{ ...project, displayName: 'cluster', roots: ['<rootDir>/test/cluster'] }],
+};

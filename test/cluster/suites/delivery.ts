@@ -1,0 +1,18 @@
+import type { Stage } from '../support/stage.ts';
+import { prepareLoad } from '../support/watched-load.ts';
+
+const requests = 200;
+
+export function deliverySuite(stage: () => Stage): void {
+  describe('Webhooks', () => {
+    test('are received in a pod, from both environments, and their signatures are right', async () => {
+      const load = await prepareLoad(stage(), 'received');
+      const traffic = load.start({ keptConnections: 2, newConnections: 1, retries: false });
+      await traffic.waitForAnswered(requests);
+      await traffic.stop();
+      expect(traffic.failures).toEqual([]);
+      await load.expectNothingLost(traffic.created);
+      await load.close();
+    });
+  });
+}

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+export interface RunOptions {
+  /** Goes to its standard input. */
+  readonly input?: string;
+  readonly timeoutMs?: number;
+}
+
+const maxOutputBytes = 64 * 1024 * 1024;
+
+/** Runs a program and gives its standard output; fails with what it has said on standard error. */
+export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+  const { input, timeoutMs = 120_000 } = options;
+  const done = promisify(execFile)(command, args, { timeout: timeoutMs, maxBuffer: maxOutputBytes });
+  if (input !== undefined) done.child.stdin?.end(input);
+  try {
+    return (await done).stdout;
+  } catch (error) {
+    const {
+      stderr = '',
+      stdout = '',
+      killed,
+    } = error as Error & { stderr?: string; stdout?: string; killed?: boolean };
+    const reason = killed ? `has not ended after ${timeoutMs} ms` : (error as Error).message.split('\n')[0];
+    const said = `${stdout.trim()}\n${stderr.trim()}`.trim();
+    throw new CommandError(`${command} ${args.slice(0, 6).join(' ')}: ${reason}\n${said}`, stderr, { cause: error });
+  }
+}
+
+export class CommandError extends Error {
+  readonly stderr: string;
+
+  constructor(message: string, stderr: string, options: ErrorOptions) {
+    super(message, options);
+    this.stderr = stderr;
+  }
+}

@@ -1,0 +1,58 @@
+import {
+  describeWith,
+  type Network,
+  type OtlpCollector,
+  type Receiver,
+  startNetwork,
+  startOtlpCollector,
+  startReceiver,
+} from '@rms/testkit';
+import { recordWith } from './support/kafka-record.ts';
+import { requestIdSuite } from './support/request-id-suite.ts';
+import { traceSuite } from './support/trace-suite.ts';
+import { createFor, openSettings, subscribeTraced, type TracedShape, traceOf } from './support/traced-request.ts';
+
+describeWith(['redis', 'kafka'], 'traces of separate services', () => {
+  let collector: OtlpCollector;
+  let network: Network;
+  let receiver: Receiver;
+  let target: TracedShape;
+  beforeAll(async () => {
+    collector = await startOtlpCollector();
+    network = await startNetwork({ env: { ...openSettings, ...collector.env.grpc } });
+    receiver = await startReceiver();
+    target = await subscribeTraced({ shape: network, collector, receiver });
+  }, 120_000);
+  afterAll(async () => {
+    await network?.stop();
+    await receiver?.close();
+    await collector?.stop();
+  });
+
+  traceSuite(() => target);
+  requestIdSuite(() => ({ ...target, logs: () => Object.values(network.services).map((service) => service.output()) }));
+
+  test('each service sends its own spans, Redis among them', async () => {
+    const requestId = `trace-${Date.now()}-services`;
+    await createFor(target, requestId);
+    const { trace } = await traceOf(target, requestId, 'POST');
+    expect([...new Set(trace.map(({ service }) => service))].sort()).toEqual([
+      'rms-gateway',
+      'rms-resources',
+      'rms-webhooks',
+    ]);
+    expect(trace.filter(({ attributes }) => attributes['db.system.name'] === 'redis')).toMatchObject([
+      { service: 'rms-gateway', kind: 'CLIENT', name: 'EVALSHA limits' },
+    ]);
+  });
+
+  test('the record on Kafka carries the request id, and the trace of the span that has sent it', async () => {
+    const requestId = `trace-${Date.now()}-record`;
+    await createFor(target, requestId);
+    const { root, trace } = await traceOf(target, requestId, 'POST');
+    const { headers } = await recordWith(network.env, requestId);
+    const producer = trace.find(({ kind }) => kind === 'PRODUCER');
+    expect(headers['x-request-id']).toBe(requestId);
+    expect(headers.traceparent).toBe(`00-${root.traceId}-${producer?.spanId}-01`);
+  });
+});

@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { Kafka, logLevel } from 'kafkajs';
+
+/** The first record of the topic of events with the X-Request-ID of a request. */
+export async function recordWith(
+  env: Readonly<Record<string, string>>,
+  requestId: string,
+): Promise<{
+  readonly partition: number;
+  readonly offset: string;
+  readonly headers: Readonly<Record<string, string>>;
+}> {
+  const kafka = new Kafka({ brokers: (env.KAFKA_BROKERS ?? '').split(','), logLevel: logLevel.NOTHING });
+  const consumer = kafka.consumer({ groupId: `test-${randomUUID()}` });
+  await consumer.connect();
+  try {
+    await consumer.subscribe({ topic: `${env.KAFKA_PREFIX}.resource-events.v1`, fromBeginning: true });
+    return await new Promise((resolve, reject) => {
+      consumer
+        .run({
+          eachMessage: async ({ partition, message }) => {
+            const headers = Object.fromEntries(
+              Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)]),
+            );
+            if (headers['x-request-id'] === requestId) resolve({ partition, offset: message.offset, headers });
+          },
+        })
+        .catch(reject);
+    });
+  } finally {
+    await consumer.disconnect();
+  }
+}
