@@ -4,14 +4,17 @@ import { Environment, openWorld, type Person, Role, signIn, type World } from '.
 
 const script = '<img src=x onerror=alert(1)><script>alert(2)</script>';
 
+/** The whole service and a browser start meanwhile, beside another suite that does so. */
+const startMs = 180_000;
+
 describeWith('chromium', 'The dashboard in a browser', () => {
   let world: World;
   let owner: Person;
   beforeAll(async () => {
     world = await openWorld();
     owner = await world.person('owner', Role.OWNER);
-  });
-  afterAll(() => world.stop());
+  }, startMs);
+  afterAll(() => world?.stop());
   afterEach(() => expect(world.troubles.splice(0)).toEqual([]));
 
   const callApi = (key: string, path = '/v1/resources', init: RequestInit = {}) =>
@@ -127,6 +130,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       await page.getByRole('button', { name: 'Copy as curl' }).click();
       expect(await copied(page)).toContain(`curl -i '${receiver.url}'`);
       await page.getByRole('link', { name: requestId }).click();
+      await page.getByText(/answered 201 after/).waitFor();
       await page.getByText(/attempt 1 to wh_\w+: 500 in/).waitFor();
 
       receiver.respondWith(200);

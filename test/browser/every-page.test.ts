@@ -23,10 +23,14 @@ const pages = {
   delivery: '/deliveries/{delivery}',
   requests: '/requests?id={request}',
   keys: '/settings/keys',
+  alerts: '/settings/alerts',
   team: '/settings/team',
   limits: '/settings/limits',
   audit: '/settings/audit',
 } as const;
+
+/** The whole service and a browser start meanwhile, beside another suite that does so. */
+const startMs = 180_000;
 
 describeWith('chromium', 'Every page', () => {
   let world: World;
@@ -56,12 +60,12 @@ describeWith('chromium', 'Every page', () => {
     const link = page.getByRole('link', { name: 'resource.created' });
     const delivery = (await link.getAttribute('href'))?.split('/').at(-1) ?? '';
     made = { webhook: webhook.id, resource: resource.id, request: resource.request, delivery };
-  });
+  }, startMs);
   afterAll(async () => {
-    await receiver.close();
-    await world.stop();
+    await receiver?.close();
+    await world?.stop();
   });
-  afterEach(() => expect(world.troubles.splice(0)).toEqual([]));
+  afterEach(() => expect(world?.troubles.splice(0)).toEqual([]));
 
   const open = async (path: string) => {
     await page.goto(path);

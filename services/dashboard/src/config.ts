@@ -1,5 +1,5 @@
 import { type CidrList, readTrustedProxies } from '@rms/http';
-import { type MetricsAddress, requireSettings, type Settings } from '@rms/service';
+import { type MetricsAddress, requireSettings, type Settings, SettingsError } from '@rms/service';
 
 export interface OidcConfig {
   readonly issuer: string;
@@ -24,6 +24,8 @@ export interface DashboardConfig {
   };
   /** The OpenID Connect provider; undefined: people sign in by password only. */
   readonly oidc: OidcConfig | undefined;
+  /** Where a trace can be looked at, with "{trace_id}" in it; undefined: nowhere. */
+  readonly traceUrl: string | undefined;
   readonly trustedProxies: CidrList;
   readonly maxConnections: number;
   /** Undefined: metrics are not shown. */
@@ -45,6 +47,7 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
     },
+    traceUrl: readTraceUrl(settings.TRACE_URL),
     oidc: readOidcConfig(settings),
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     maxConnections: settings.MAX_CONNECTIONS,
@@ -58,4 +61,11 @@ function readOidcConfig(settings: Settings): OidcConfig | undefined {
   // The provider knows where it may send people back to.
   requireSettings(settings, 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'DASHBOARD_URL');
   return { issuer, clientId, clientSecret, name };
+}
+
+function readTraceUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (!/^https?:\/\//.test(text) || !text.includes('{trace_id}'))
+    throw new SettingsError(`TRACE_URL: "${text}" is not an http(s) URL with {trace_id} in it`);
+  return text;
 }

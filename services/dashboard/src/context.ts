@@ -6,6 +6,7 @@ import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
@@ -30,6 +31,7 @@ export interface Backend {
   readonly keys: RpcClient<typeof KeysService>;
   readonly workspaces: RpcClient<typeof WorkspacesService>;
   readonly plans: RpcClient<typeof PlansService>;
+  readonly requests: RpcClient<typeof RequestsService>;
   readonly audit: RpcClient<typeof AuditService>;
   readonly alerts: RpcClient<typeof AlertsService>;
   readonly usage: RpcClient<typeof UsageService>;
@@ -55,7 +57,13 @@ export function createDashboardContext(
   overrides: Partial<DashboardContext> = {},
 ): DashboardContext {
   const log =
-    overrides.log ?? createLogger({ name: 'dashboard', level: settings.LOG_LEVEL, destination: gatheringStdout() });
+    overrides.log ??
+    createLogger({
+      name: 'dashboard',
+      level: settings.LOG_LEVEL,
+      levelFile: settings.LOG_LEVEL_FILE,
+      destination: gatheringStdout(),
+    });
   const metrics = overrides.metrics ?? createMetrics('dashboard');
   return {
     log,
@@ -83,6 +91,7 @@ function createBackend(settings: Settings, { log, metrics }: Pick<DashboardConte
     keys: createClient(KeysService, auth),
     workspaces: createClient(WorkspacesService, auth),
     plans: createClient(PlansService, auth),
+    requests: createClient(RequestsService, auth),
     audit: createClient(AuditService, auth),
     alerts: createClient(AlertsService, alerts),
     usage: createClient(UsageService, alerts),

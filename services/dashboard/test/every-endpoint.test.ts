@@ -47,11 +47,15 @@ const isChange = ({ method }: Endpoint) => method !== 'get';
 const isOpen = ({ access }: Endpoint) => access === 'open';
 const isTenant = ({ access }: Endpoint) => access !== 'open' && access !== 'account';
 
+/** What has to be asked for. */
+const queries: Readonly<Record<string, string>> = { 'GET /requests': '?id=req_1' };
+
 function urlOf(endpoint: Endpoint, workspace = ownWorkspace, environment = 'live'): string {
-  return pathOf(endpoint)
+  const path = pathOf(endpoint)
     .replace('{workspace}', workspace)
     .replace('{environment}', environment)
     .replace('{id}', endpoint.path.startsWith('/alerts') ? 'quota' : 'key_own');
+  return path + (queries[nameOf(endpoint)] ?? '');
 }
 
 let dashboard: TestDashboard;

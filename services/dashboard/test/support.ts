@@ -110,6 +110,7 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
     'invitations',
     'keys',
     'workspaces',
+    'requests',
     'alerts',
     'usage',
     'plans',

@@ -10,6 +10,7 @@ import { getAccount } from './get-account.ts';
 import { getDelivery } from './get-delivery.ts';
 import { getKey } from './get-key.ts';
 import { getLimits } from './get-limits.ts';
+import { getRequest } from './get-request.ts';
 import { getResource } from './get-resource.ts';
 import { getUsage } from './get-usage.ts';
 import { getWebhook } from './get-webhook.ts';
@@ -112,6 +113,7 @@ export const endpoints: readonly Endpoint[] = [
   revokeInvitation,
   listAuditEntries,
   getLimits,
+  getRequest,
   getUsage,
   listRules,
   updateRule,
