@@ -160,6 +160,11 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await dialog.getByLabel('Metadata').fill('{"team": "blue"}');
     await dialog.getByRole('button', { name: 'Create resource' }).click();
     await page.getByRole('heading', { name: 'Grüße' }).waitFor();
+    await goTo(page, '/resources', 'sandbox');
+    await page.getByLabel('Name begins with').fill('Gr');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/name=Gr/);
+    await page.getByRole('link', { name: 'Grüße' }).click();
     await page.getByRole('button', { name: 'Edit' }).click();
     await dialog.getByLabel('Name').fill('Liebe Grüße');
     await dialog.getByRole('button', { name: 'Save' }).click();

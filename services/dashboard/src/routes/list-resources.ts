@@ -12,6 +12,8 @@ export const listResources = tenantEndpoint({
   query: z.strictObject({
     status: z.enum(resourceStatusNames).optional(),
     sort: z.enum(sorts).optional(),
+    /** Those whose name begins so, in the order of names. */
+    name: z.string().max(255).optional(),
     cursor: z.string().max(2_000).optional(),
   }),
   async handle({ backend, query, context, signal }) {
@@ -19,7 +21,8 @@ export const listResources = tenantEndpoint({
       {
         context,
         status: query.status ? toResourceStatus(query.status) : ResourceStatus.UNSPECIFIED,
-        orderBy: query.sort ?? '-created_at',
+        orderBy: orderOf(query),
+        namePrefix: query.name ?? '',
         pageSize: 50,
         pageToken: query.cursor ?? '',
       },
@@ -27,9 +30,15 @@ export const listResources = tenantEndpoint({
     );
     return {
       data: page.resources.map(resourceDocument),
-      total: Number(page.totalSize),
+      // Under a beginning of names they are not counted.
+      total: query.name ? null : Number(page.totalSize),
       next: page.nextPageToken || null,
       previous: page.previousPageToken || null,
     };
   },
 });
+
+function orderOf({ sort, name }: { sort?: string | undefined; name?: string | undefined }): string {
+  if (name) return sort === '-name' ? '-name' : 'name';
+  return sort ?? '-created_at';
+}

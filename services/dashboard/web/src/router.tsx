@@ -144,7 +144,7 @@ const delivery = createRoute({
 const resources = createRoute({
   getParentRoute: () => tenant,
   path: '/resources',
-  validateSearch: textSearch('status', 'sort', 'cursor', 'id'),
+  validateSearch: textSearch('status', 'sort', 'name', 'cursor'),
   component: lazyRouteComponent(() => import('./pages/resources.tsx'), 'ResourcesPage'),
 });
 

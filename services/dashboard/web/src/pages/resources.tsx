@@ -14,7 +14,7 @@ import { ResourceStateBadge, statusOptions } from './resource-state.tsx';
 
 interface Page {
   readonly data: readonly ResourceDocument[];
-  readonly total: number;
+  readonly total: number | null;
   readonly next: string | null;
   readonly previous: string | null;
 }
@@ -31,12 +31,12 @@ const sorts: readonly (readonly [string, string])[] = [
 
 export function ResourcesPage() {
   const tenant = useTenant();
-  const { status, sort, cursor } = useSearch({ from });
+  const { status, sort, name, cursor } = useSearch({ from });
   const navigate = useNavigate({ from });
   const mayWrite = useMay('resources.write');
-  const { data, error } = useTenantQuery<Page>('/resources', { search: { status, sort, cursor } });
+  const { data, error } = useTenantQuery<Page>('/resources', { search: { status, sort, name, cursor } });
   const [making, setMaking] = useState(false);
-  const set = (changes: { status?: string; sort?: string }) =>
+  const set = (changes: { status?: string; sort?: string; name?: string }) =>
     void navigate({
       search: (before) => {
         const { cursor: _, ...kept } = { ...before, ...changes };
@@ -62,10 +62,26 @@ export function ResourcesPage() {
           />
           <SelectField
             label="Order"
-            value={sort ?? '-created_at'}
-            options={sorts}
+            value={name ? (sort === '-name' ? '-name' : 'name') : (sort ?? '-created_at')}
+            options={name ? sorts.slice(-2) : sorts}
             onChange={(event) => set({ sort: event.target.value })}
           />
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              set({ name: String(new FormData(event.currentTarget).get('name')) });
+            }}
+          >
+            <TextField
+              key={name}
+              label="Name begins with"
+              name="name"
+              defaultValue={name}
+              maxLength={255}
+              type="search"
+              onBlur={(event) => event.target.value !== (name ?? '') && set({ name: event.target.value })}
+            />
+          </form>
           <form
             onSubmit={(event) => {
               event.preventDefault();
@@ -81,9 +97,9 @@ export function ResourcesPage() {
         <ErrorNote error={error} />
         {data ? null : error ? null : <Loading what="resources" />}
         {data?.data.length === 0 ? (
-          <Empty icon="resources" title={status ? 'No resource has this status' : 'No resources yet'} action={create}>
-            {status
-              ? 'Choose another status, or any.'
+          <Empty icon="resources" title={status || name ? 'No resource matches' : 'No resources yet'} action={create}>
+            {status || name
+              ? 'Change the filters.'
               : 'Create one here, or by POST /v1/resources with a key that may write.'}
           </Empty>
         ) : null}
@@ -112,7 +128,7 @@ export function ResourcesPage() {
             ]}
           />
         ) : null}
-        {data ? <Pager total={data.total} next={data.next} previous={data.previous} /> : null}
+        {data ? <Pager total={data.total ?? undefined} next={data.next} previous={data.previous} /> : null}
       </Card>
       {making ? (
         <ResourceDialog

@@ -7,7 +7,7 @@ export function Pager({
   next,
   previous,
 }: {
-  readonly total?: number;
+  readonly total?: number | undefined;
   readonly next: string | null;
   /** Undefined: lists that go forwards only have the browser's way back. */
   readonly previous?: string | null;
