@@ -48,7 +48,11 @@ export interface SendOptions {
 
 export const ownWorkspace = 'ws_own';
 
-export async function startDashboard(env: Record<string, string> = {}): Promise<TestDashboard> {
+/** @param further answers of services by the name of the method, in place of those here */
+export async function startDashboard(
+  env: Record<string, string> = {},
+  further: Readonly<Record<string, (request: never) => unknown>> = {},
+): Promise<TestDashboard> {
   const recorded: Recorded[] = [];
   const lines: string[] = [];
   const person: TestDashboard['person'] = {
@@ -97,7 +101,7 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
       {
         get: (_, method: string) => async (request: never, options: unknown) => {
           recorded.push({ service, method, request, options });
-          return answers[method]?.(request) ?? {};
+          return (further[method] ?? answers[method])?.(request) ?? {};
         },
       },
     );
