@@ -1,54 +1,16 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
-import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
-import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
-import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
-import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
-import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
-import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
-import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
-import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
-import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
-import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import pg from 'pg';
-import { alertsEntries, usageEntries } from './rpc/alerts-entries.ts';
-import {
-  auditEntries,
-  keysEntries,
-  keyUsesEntries,
-  plansEntries,
-  requestsEntries,
-  workspacesEntries,
-} from './rpc/auth-entries.ts';
 import type { Attempt, Caller, Entry } from './rpc/entry.ts';
 import { mixedBatches } from './rpc/mixed-batches.ts';
 import { answersTo, makeOwned, type Owned } from './rpc/owned.ts';
-import { resourcesEntries } from './rpc/resources-entries.ts';
 import { allRows, rowsOf } from './rpc/rows.ts';
 import { connectAll, type Rpc } from './rpc/rpc.ts';
-import { deliveriesEntries, eventsEntries, secretsEntries, webhooksEntries } from './rpc/webhooks-entries.ts';
+import { tables } from './rpc/tables.ts';
 
-const tables: [DescService, Readonly<Record<string, Entry>>][] = [
-  [AlertsService, alertsEntries],
-  [UsageService, usageEntries],
-  [AuditService, auditEntries],
-  [KeyUsesService, keyUsesEntries],
-  [RequestsService, requestsEntries],
-  [KeysService, keysEntries],
-  [PlansService, plansEntries],
-  [WorkspacesService, workspacesEntries],
-  [ResourcesService, resourcesEntries],
-  [DeliveriesService, deliveriesEntries],
-  [SecretsService, secretsEntries],
-  [WebhooksService, webhooksEntries],
-  [EventsService, eventsEntries],
-];
 const methods = tables.flatMap(([service, entries]) =>
   service.methods.flatMap((method): [string, Entry][] => {
     const entry = entries[method.localName];

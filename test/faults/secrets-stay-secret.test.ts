@@ -16,6 +16,7 @@ import pg from 'pg';
 import type { NewKey, One, Resource, Webhook } from '../api/support/api-types.ts';
 import { sendLeaky } from './secrets/leaky-requests.ts';
 import { foundIn, type Needle, needleOf } from './secrets/needles.ts';
+import { makePeopleSecrets } from './secrets/people-secrets.ts';
 import { type Place, placesInDatabase, placesInKafka, placesInRedis } from './secrets/places.ts';
 import { sendToServices } from './secrets/send-to-services.ts';
 import { sayWrongSettings } from './secrets/wrong-settings.ts';
@@ -153,6 +154,9 @@ describeWith(['kafka', 'redis-server'], 'Secrets', () => {
     for (const secret of [key, second.key, rolled.key, sandbox.key, rotated.secret]) {
       errors.push(...(await sendLeaky({ url: network.liveUrl, key, secret })));
     }
+    const ofPeople = await makePeopleSecrets(network);
+    expect(new Set(ofPeople.map(({ name }) => name)).size).toBe(7);
+    needles.push(...ofPeople);
     await sendToServices(network, rotated.secret);
     await sendToServices(network, key);
 

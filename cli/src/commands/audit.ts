@@ -25,7 +25,9 @@ export function auditCommand(): Command {
     .option('--target <id>', 'changes of one key, webhook, workspace or plan')
     .option('--action <action>', 'one kind of change ("key.created"), or all that begin so ("key.")')
     .option('--since <time>', 'an ISO 8601 time, or how long ago ("24h")', pointInTime)
-    .addOption(new Option('--installation', 'changes that concern no workspace (plans)').conflicts('workspace'))
+    .addOption(
+      new Option('--installation', 'what concerns no workspace (plans, sign-ins of nobody)').conflicts('workspace'),
+    )
     .option('--limit <n>', 'how many at most', positiveNumber, 100)
     .addOption(workspaceOption())
     .action((options: Options) =>

@@ -30,7 +30,6 @@ const leastRole = {
   /** Invite, change and remove members; owners are for owners, see {@link mayChangeRole}. */
   'members.write': 'admin',
 
-  'workspace.write': 'owner',
   /** Make further workspaces. */
   'workspaces.create': 'owner',
 } as const satisfies Record<string, Role>;

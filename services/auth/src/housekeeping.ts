@@ -11,7 +11,7 @@ import { trimThrottles } from './sign-in/throttle-queries.ts';
 const everyMs = 10 * 60_000;
 const trims = [trimUses, trimThrottles, trimNetworks, trimResets, trimInvitations, trimMails];
 
-/** Keeps what is known of keys' clients small, forgets what has run out, makes the days of requests to come, and drops those that have had their time. */
+/** Keeps what is known of keys' clients small, makes the days of requests to come, and drops what has had its time. */
 export function createHousekeeping(parts: {
   pool: Pool;
   log: Logger;

@@ -8,7 +8,11 @@ export interface AuthMetrics {
   readonly marksConfirmed: Gauge;
   /** A key was judged. */
   countVerdict(environment: KeyEnvironment, verdict: 'valid' | 'expired' | 'revoked' | 'unknown'): void;
+  /** A step of a person's sign-in has come to an end. */
+  countSignIn(outcome: SignInCount): void;
 }
+
+export type SignInCount = 'signed_in' | 'refused' | 'second_factor_required' | 'throttled';
 
 export function createAuthMetrics(metrics: Metrics): AuthMetrics {
   const registers = [metrics];
@@ -18,7 +22,14 @@ export function createAuthMetrics(metrics: Metrics): AuthMetrics {
     labelNames: ['environment', 'verdict'],
     registers,
   });
+  const signIns = new Counter({
+    name: 'rms_sign_ins_total',
+    help: 'Steps of sign-ins of people by outcome; "throttled": too many failures of the account or from the address.',
+    labelNames: ['outcome'],
+    registers,
+  });
   return {
+    countSignIn: (outcome) => signIns.inc({ outcome }),
     countVerdict: (environment, verdict) => verdicts.inc({ environment, verdict }),
     revocationSeconds: new Histogram({
       name: 'rms_key_revocation_seconds',

@@ -1,5 +1,6 @@
 import { SecurityMail_Change as Change } from '@rms/proto/rms/auth/v1/mail_requests_service_pb';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { TOTP } from 'otpauth';
 import { as, from, newAddress, newEmail, startPeople, type TestPeople } from './people-support.ts';
 
@@ -102,6 +103,42 @@ describe('Signing in by an identity', () => {
       method: 'identity',
       second_factor: 'authenticator',
     });
+  });
+
+  test('an invitation is accepted by an identity: a user without a password, who sets one by a link', async () => {
+    const [owner, email, subject] = [await people.person(), newEmail(), newSubject()];
+    const linkTo = async (to: string) => {
+      await people.invitations.createInvitation({ workspaceId: owner.workspaceId, email: to, role: Role.VIEWER });
+      const content = (await people.takeMails()).at(-1)?.content;
+      return content?.case === 'invitation' ? content.value.token : '';
+    };
+    const accept = (token: string, subject: string) =>
+      people.invitations.acceptInvitation(
+        { token, as: { case: 'newIdentity', value: { issuer, subject, name: 'Ann' } } },
+        from(newAddress()),
+      );
+    const { result } = await accept(await linkTo(email), subject);
+    expect(result).toMatchObject({ outcome: SIGNED_IN, user: { email, name: 'Ann', hasPassword: false } });
+    const ann = { id: result?.user?.id ?? '' };
+    expect(await verify({ subject })).toMatchObject({ outcome: SIGNED_IN, user: ann });
+    expect(await people.tryPassword(email, '')).toMatchObject({ outcome: REFUSED });
+    const password = 'a quiet lake in autumn';
+    await expect(
+      people.passwords.changePassword({ userId: ann.id, currentPassword: '', password }, as(ann)),
+    ).rejects.toMatchObject({ code: 'conflict' });
+    await people.passwords.requestPasswordReset({ email }, from(newAddress()));
+    const content = (await people.takeMails()).at(-1)?.content;
+    const token = content?.case === 'passwordReset' ? content.value.token : '';
+    await people.passwords.resetPassword({ token, password }, from(newAddress()));
+    expect(await people.tryPassword(email, password)).toMatchObject({ outcome: SIGNED_IN, user: ann });
+    // Neither a known identity nor a known address is taken over.
+    const other = await linkTo(newEmail());
+    await expect(accept(other, subject)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(accept(other, '')).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(accept(await linkTo((await people.person()).email), newSubject())).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    await accept(other, newSubject());
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, waitUntil } from '@rms/testkit';
@@ -27,6 +28,12 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
   await rpc.keyUses.batchReportKeyUses({
     uses: [{ ...owner, keyId, address: '192.0.2.1', userAgent: 'owner', requests: 3n }],
   });
+
+  const userEmail = 'owner@example.com';
+  const invitedEmail = 'invited@example.com';
+  const { user } = await rpc.users.createUser({ email: userEmail, workspaceId, role: Role.OWNER });
+  const { invitation } = await rpc.invitations.createInvitation({ workspaceId, email: invitedEmail, role: Role.ADMIN });
+  const [userId, invitationId] = [user?.id ?? '', invitation?.id ?? ''];
 
   const url = `${receiver.url}/owner`;
   const hook = { ...owner, url, events: ['*'] };
@@ -70,6 +77,9 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     owner,
     keyId,
     keyHash,
+    userId,
+    userEmail,
+    invitationId,
     webhookId,
     failingId,
     url,
@@ -84,6 +94,7 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     marks: [
       ...resourceIds,
       ...[keyId, key.keyValue, key.key?.hint ?? '', webhookId, failingId],
+      ...[userId, userEmail, invitationId, invitedEmail],
       ...made.map(({ secret }) => secret),
       ...deliveries.flatMap(({ id, eventId }) => [id, eventId]),
     ],
@@ -95,6 +106,8 @@ export async function answersTo(rpc: Rpc, caller: Caller) {
   const { workspaceId } = caller;
   return {
     keys: await rpc.keys.listKeys(caller),
+    members: await rpc.members.listMembers({ workspaceId }),
+    invitations: await rpc.invitations.listInvitations({ workspaceId }),
     resources: await rpc.resources.listResources({ context: contextOf(caller), pageSize: 100 }),
     webhooks: await rpc.webhooks.listWebhooks({ ...caller, pageSize: 100 }),
     deliveries: await rpc.deliveries.listDeliveries({ ...caller, pageSize: 1_000 }),

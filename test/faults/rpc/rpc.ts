@@ -1,10 +1,18 @@
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { MailRequestsService } from '@rms/proto/rms/auth/v1/mail_requests_service_pb';
+import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
+import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
+import { SecretsService as AuthSecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
+import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
@@ -27,6 +35,14 @@ export function connectAll({ env }: Network) {
     alerts: createClient(AlertsService, alerts),
     usage: createClient(UsageService, alerts),
     audit: createClient(AuditService, auth),
+    authSecrets: createClient(AuthSecretsService, auth),
+    invitations: createClient(InvitationsService, auth),
+    mailRequests: createClient(MailRequestsService, auth),
+    members: createClient(MembersService, auth),
+    passwords: createClient(PasswordsService, auth),
+    secondFactors: createClient(SecondFactorsService, auth),
+    signIn: createClient(SignInService, auth),
+    users: createClient(UsersService, auth),
     keyUses: createClient(KeyUsesService, auth),
     keys: createClient(KeysService, auth),
     plans: createClient(PlansService, auth),

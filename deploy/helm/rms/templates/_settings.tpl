@@ -6,9 +6,9 @@ What each component is told: secrets as files, the rest as environment variables
 {{- define "rms.secretTable" -}}
 DATABASE_URL: { source: {{ toJson .Values.database.url }}, key: database-url, readers: [auth, resources, webhooks] }
 REDIS_URL: { source: {{ toJson .Values.redis.url }}, key: redis-url, readers: [gateway, auth] }
-ENCRYPTION_KEY: { source: {{ toJson .Values.encryption.key }}, key: encryption-key, readers: [resources, webhooks] }
+ENCRYPTION_KEY: { source: {{ toJson .Values.encryption.key }}, key: encryption-key, readers: [auth, resources, webhooks] }
 {{- if or .Values.encryption.previousKeys.value .Values.encryption.previousKeys.existingSecretKey }}
-ENCRYPTION_KEY_PREVIOUS: { source: {{ toJson .Values.encryption.previousKeys }}, key: encryption-key-previous, readers: [resources, webhooks] }
+ENCRYPTION_KEY_PREVIOUS: { source: {{ toJson .Values.encryption.previousKeys }}, key: encryption-key-previous, readers: [auth, resources, webhooks] }
 {{- end }}
 {{- if ne .Values.kafka.sasl.mechanism "none" }}
 KAFKA_SASL_PASSWORD: { source: {{ toJson .Values.kafka.sasl.password }}, key: kafka-password, readers: [resources, webhooks] }

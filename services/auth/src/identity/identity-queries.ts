@@ -1,12 +1,7 @@
 import type { Queryable } from '@rms/db';
 import type { User } from '../user/user.ts';
 import { toUser, type UserRow, userColumns } from '../user/user-queries.ts';
-
-/** An account at an OpenID Connect provider. */
-export interface Identity {
-  readonly issuer: string;
-  readonly subject: string;
-}
+import type { Identity } from './identity.ts';
 
 /** Whose it is. */
 export async function findUserByIdentity(db: Queryable, { issuer, subject }: Identity): Promise<User | undefined> {

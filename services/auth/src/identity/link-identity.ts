@@ -6,7 +6,8 @@ import type { HandlerParts } from '../rpc/handler.ts';
 import type { User } from '../user/user.ts';
 import { bySelf, userChanges } from '../user/user-audit.ts';
 import { findUserByEmail, lockUser } from '../user/user-queries.ts';
-import { hasIdentityAt, type Identity, insertIdentity } from './identity-queries.ts';
+import type { Identity } from './identity.ts';
+import { hasIdentityAt, insertIdentity } from './identity-queries.ts';
 
 /**
  * Links an identity to the user of an e-mail address that its provider has verified; undefined if there is no such user.

@@ -20,6 +20,10 @@ export function changePassword(parts: HandlerParts): Handlers<typeof PasswordsSe
     translated(async () => {
       selfOnly(context, userId);
       const before = found(await findUser(pool, userId), 'user', userId);
+      if (before.passwordHash === undefined) {
+        // An unattended session must not get a password of its own.
+        throw new RmsError('conflict', { message: 'There is no password yet: a link by e-mail sets one.' });
+      }
       checkNewPassword(password, before);
       const { clientAddress } = context;
       await provePassword(parts, before, currentPassword, { field: 'current_password', clientAddress });

@@ -31,6 +31,7 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
       const address = checkEmail(email);
       const role = fromRoleMessage(roleMessage);
       requireRoleChange(acting, undefined, role);
+      const workspace = found(await findWorkspace(pool, workspaceId), 'workspace', workspaceId);
       await throttle.take(pool, [
         { kind: 'mail', of: `${workspaceId} ${address.emailKey}` },
         { kind: 'invitations', of: workspaceId },
@@ -38,7 +39,6 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
       const { token, tokenHash } = makeToken();
       const made = makeInvitation({ ...address, workspaceId, role, tokenHash, invitedBy: actorOf(context) });
       await inTransaction(pool, async (tx) => {
-        const workspace = found(await findWorkspace(tx, workspaceId), 'workspace', workspaceId);
         const user = await findUserByEmail(tx, address.emailKey);
         if (user && (await roleOf(tx, workspaceId, user.id))) {
           throw new RmsError('conflict', { message: `${user.email} is a member already.` });

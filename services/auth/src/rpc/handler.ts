@@ -11,7 +11,7 @@ import type { Throttle } from '../sign-in/throttle.ts';
 export interface HandlerParts {
   readonly pool: Pool;
   readonly marks: Pick<Marks, 'hold'>;
-  readonly metrics: Pick<AuthMetrics, 'countVerdict'>;
+  readonly metrics: Pick<AuthMetrics, 'countVerdict' | 'countSignIn'>;
   readonly passwords: PasswordHasher;
   readonly throttle: Throttle;
   /** Seals secrets of second factors, and the tokens of mails. */

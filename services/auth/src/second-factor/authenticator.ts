@@ -34,11 +34,6 @@ export function stepOfCode(secret: Buffer, code: string, afterStep: number, nowM
   return step > afterStep ? step : undefined;
 }
 
-/** The code of a moment. */
-export function codeAt(secret: Buffer, nowMs: number): string {
-  return totpOf(secret, '').generate({ timestamp: nowMs });
-}
-
 /** Ten codes of 80 random bits, each for one use: "abcd-efgh-jkmn-pqrs". What is stored are their hashes. */
 export function makeRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
   const plain = Array.from({ length: recoveryCodes }, () =>

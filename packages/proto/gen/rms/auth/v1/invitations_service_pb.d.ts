@@ -242,6 +242,12 @@ export declare type AcceptInvitationRequest = Message<"rms.auth.v1.AcceptInvitat
      */
     value: string;
     case: "userId";
+  } | {
+    /**
+     * @generated from field: rms.auth.v1.AcceptInvitationRequest.NewIdentity new_identity = 4;
+     */
+    value: AcceptInvitationRequest_NewIdentity;
+    case: "newIdentity";
   } | { case: undefined; value?: undefined };
 };
 
@@ -277,6 +283,39 @@ export declare type AcceptInvitationRequest_NewUser = Message<"rms.auth.v1.Accep
  * Use `create(AcceptInvitationRequest_NewUserSchema)` to create a new message.
  */
 export declare const AcceptInvitationRequest_NewUserSchema: GenMessage<AcceptInvitationRequest_NewUser>;
+
+/**
+ * Somebody new whom an OpenID Connect provider knows, as the caller has verified: makes a user without a password, who
+ * signs in by that identity. conflict: it, or the invitation's e-mail address, is somebody's already, who has to sign in.
+ *
+ * @generated from message rms.auth.v1.AcceptInvitationRequest.NewIdentity
+ */
+export declare type AcceptInvitationRequest_NewIdentity = Message<"rms.auth.v1.AcceptInvitationRequest.NewIdentity"> & {
+  /**
+   * The "iss" and "sub" of the ID token.
+   *
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+
+  /**
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+
+  /**
+   * At most 100 characters; may be empty.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.AcceptInvitationRequest.NewIdentity.
+ * Use `create(AcceptInvitationRequest_NewIdentitySchema)` to create a new message.
+ */
+export declare const AcceptInvitationRequest_NewIdentitySchema: GenMessage<AcceptInvitationRequest_NewIdentity>;
 
 /**
  * @generated from message rms.auth.v1.AcceptInvitationResponse

@@ -86,8 +86,6 @@ export declare type ChangePasswordRequest = Message<"rms.auth.v1.ChangePasswordR
   userId: string;
 
   /**
-   * Empty if the user has none.
-   *
    * @generated from field: string current_password = 2;
    */
   currentPassword: string;
@@ -152,7 +150,7 @@ export declare const PasswordsService: GenService<{
   },
   /**
    * For who is signed in; ends all other sessions. invalid_request with a detail on "current_password" if that is wrong;
-   * throttled like signing in.
+   * throttled like signing in. conflict: there is no password yet; a link by e-mail sets one.
    *
    * @generated from rpc rms.auth.v1.PasswordsService.ChangePassword
    */

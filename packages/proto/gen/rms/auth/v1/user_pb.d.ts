@@ -51,7 +51,7 @@ export declare type User = Message<"rms.auth.v1.User"> & {
   lastSignInTime?: Timestamp | undefined;
 
   /**
-   * False: signs in by an identity only, or has not chosen one yet.
+   * False: signs in by an identity only.
    *
    * @generated from field: bool has_password = 6;
    */

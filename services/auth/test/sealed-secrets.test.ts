@@ -1,4 +1,5 @@
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { Secret } from 'otpauth';
 import { as, authenticator, startPeople, type TestPeople } from './people-support.ts';
 import { keyOf } from './support.ts';
 
@@ -49,5 +50,31 @@ describe('Changing the encryption key', () => {
     } finally {
       for (const people of [third, lost, second, first]) await people.stop();
     }
+  });
+});
+
+describe('What is stored of a second factor', () => {
+  let people: TestPeople;
+  beforeAll(async () => {
+    people = await startPeople();
+  });
+  afterAll(() => people?.stop());
+
+  test('neither the secret nor a recovery code is at rest or in a log as it is', async () => {
+    const ann = await people.person();
+    const { secret } = await people.secondFactors.beginSecondFactor(
+      { userId: ann.id, password: ann.password },
+      as(ann),
+    );
+    const code = authenticator(secret).at(Date.now());
+    const { recoveryCodes } = await people.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
+    const { rows } = await people.db.query<{ row: string }>(
+      `select t::text as row from auth.users as t union all select t::text from auth.recovery_codes as t
+        union all select t::text from audit.entries as t union all select t::text from auth.mail_requests as t`,
+    );
+    const everything = JSON.stringify([rows, people.logged]);
+    const bytes = Buffer.from(Secret.fromBase32(secret).bytes);
+    const forms = [secret, bytes.toString('hex'), ...recoveryCodes.flatMap((one) => [one, one.replaceAll('-', '')])];
+    for (const form of forms) expect(everything).not.toContain(form);
   });
 });
