@@ -22,6 +22,9 @@ create table alerts.request_counts (
 -- All that was used in one month.
 create index request_counts_month on alerts.request_counts (starts_at, workspace_id, environment) where period = 'month';
 
+-- Those that have had their time.
+create index request_counts_age on alerts.request_counts (period, starts_at);
+
 -- The same for attempts of deliveries, of each webhook and, with an empty webhook_id, of all together.
 create table alerts.delivery_counts (
   workspace_id    text collate "C" not null,
@@ -36,6 +39,8 @@ create table alerts.delivery_counts (
   latencies       bigint[] not null,
   primary key (workspace_id, environment, webhook_id, period, starts_at)
 ) with (fillfactor = 70);
+
+create index delivery_counts_age on alerts.delivery_counts (period, starts_at);
 
 -- How attempts at a webhook have gone of late.
 create table alerts.webhook_runs (

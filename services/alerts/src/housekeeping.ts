@@ -1,5 +1,6 @@
 import type { Pool } from '@rms/db';
 import { abortableDelay, type Worker } from '@rms/service';
+import { forgetIncidents } from './incident/incident-queries.ts';
 import { forgetMails } from './mail/mail-queries.ts';
 import { forgetCounts, forgetReporters } from './usage/old-usage-queries.ts';
 
@@ -14,6 +15,7 @@ export function createHousekeeping({ pool, onSuccess }: { pool: Pool; onSuccess:
         while (!signal.aborted && (await forgetCounts(pool)) > 0);
         await forgetReporters(pool);
         await forgetMails(pool);
+        await forgetIncidents(pool);
         onSuccess();
         await abortableDelay(everyMs, signal);
       }

@@ -4,6 +4,7 @@ import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
 import { addLatency, noLatencies } from '@rms/usage';
+import { forgetCounts } from '../src/usage/old-usage-queries.ts';
 import { pointsOf, rowsOf, runsOf, startOf } from '../src/usage/usage.ts';
 import { deliveryCounts, newTenant, requestCounts, startAlerts, type TestAlerts } from './support.ts';
 
@@ -181,6 +182,32 @@ describe('Usage', () => {
   ])('a report with %s is refused', async (_, change) => {
     const refused = alerts.usage.reportUsage({ reporterId: 'bad', sequence: 1n, ...change });
     await expect(refused).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test('is kept for as long as charts and rules look at it', async () => {
+    const { workspaceId } = newTenant();
+    const days = { minute: [1, 3], hour: [34, 36], day: [399, 401], month: [800] };
+    for (const [period, ages] of Object.entries(days)) {
+      for (const age of ages) {
+        await alerts.database.pool.query(
+          `insert into alerts.request_counts
+           values ($1, 'live', $2, now() - make_interval(days => $3), 1, 1, 0, 0, 0, 0, '{}', 0)`,
+          [workspaceId, period, age],
+        );
+      }
+    }
+    while ((await forgetCounts(alerts.database.pool)) > 0);
+    const { rows } = await alerts.database.pool.query(
+      `select period, extract(day from now() - starts_at)::int as age from alerts.request_counts
+        where workspace_id = $1 order by age`,
+      [workspaceId],
+    );
+    expect(rows).toEqual([
+      { period: 'minute', age: 1 },
+      { period: 'hour', age: 34 },
+      { period: 'day', age: 399 },
+      { period: 'month', age: 800 },
+    ]);
   });
 
   test('lifts the counters of the quota where they have fallen behind', async () => {

@@ -56,6 +56,11 @@ export async function writeIncidents(tx: Queryable, incidents: readonly StoredIn
   }
 }
 
+/** Forgets incidents that were over more than a year ago. */
+export async function forgetIncidents(db: Queryable): Promise<void> {
+  await db.query(`delete from alerts.incidents where state <> 'open' and closed_at < now() - interval '400 days'`);
+}
+
 /** Which incidents to list. */
 export interface IncidentFilter {
   readonly workspaceId: string;

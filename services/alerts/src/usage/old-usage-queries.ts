@@ -1,21 +1,28 @@
 import type { Queryable } from '@rms/db';
+import type { Period } from './usage.ts';
 
 /** Rows of one statement: each ends long before its deadline. */
 const atOnce = 10_000;
 
-/** How long counts are kept, by their period; months stay. */
-const old = `(period = 'minute' and starts_at < now() - interval '2 days'
-           or period = 'hour' and starts_at < now() - interval '35 days'
-           or period = 'day' and starts_at < now() - interval '400 days')`;
+/** How long counts are kept, in days; months stay. */
+const keptDays: readonly (readonly [Period, days: number])[] = [
+  ['minute', 2],
+  ['hour', 35],
+  ['day', 400],
+];
 
 /** Removes some of the counts that no chart and no rule looks at any more. Answers with how many; 0: none is left. */
 export async function forgetCounts(db: Queryable): Promise<number> {
   let forgotten = 0;
   for (const table of ['alerts.request_counts', 'alerts.delivery_counts']) {
-    const { rowCount } = await db.query(
-      `delete from ${table} where ctid = any(array(select ctid from ${table} where ${old} limit ${atOnce}))`,
-    );
-    forgotten += rowCount ?? 0;
+    for (const [period, days] of keptDays) {
+      const { rowCount } = await db.query(
+        `delete from ${table} where ctid = any(array(
+           select ctid from ${table} where period = $1 and starts_at < now() - make_interval(days => $2) limit ${atOnce}))`,
+        [period, days],
+      );
+      forgotten += rowCount ?? 0;
+    }
   }
   return forgotten;
 }
