@@ -1,22 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
-import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { connect, createServer as createTlsServer, type TLSSocket } from 'node:tls';
-import { makeCertificates } from '@rms/testkit';
+import { connect, createServer, type TLSSocket } from 'node:tls';
 import { type RenewOptions, renewCertificates } from '../src/certificates/renew.ts';
-import {
-  type ApiServer,
-  apiServerOfPod,
-  createSecretStore,
-  type Secret,
-  type SecretStore,
-  WrittenMeanwhile,
-} from '../src/certificates/secrets.ts';
+import { type Secret, type SecretStore, WrittenMeanwhile } from '../src/certificates/secrets.ts';
 
 const dayMs = 24 * 60 * 60_000;
 const days = 90;
@@ -60,7 +47,7 @@ function memoryStore() {
 /** A server and a client with certificates of two Secrets: who each takes the other for. Rejects if one refuses. */
 async function meet(serverData: Secret['data'], clientData: Secret['data'], servername: string) {
   const files = (data: Secret['data']) => ({ cert: data['tls.crt'], key: data['tls.key'], ca: data['ca.crt'] });
-  const server = createTlsServer({ ...files(serverData), requestCert: true, rejectUnauthorized: true });
+  const server = createServer({ ...files(serverData), requestCert: true, rejectUnauthorized: true });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -166,95 +153,3 @@ describe('Certificates between services', () => {
     }
   });
 });
-
-describe('Secrets of Kubernetes', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rms-secrets-'));
-  const received: { method: string; url: string; token: string; body: unknown }[] = [];
-  let answer: { status: number; body: object } = { status: 200, body: {} };
-  let server: ReturnType<typeof createServer>;
-  let api: ApiServer;
-  let store: SecretStore;
-
-  beforeAll(async () => {
-    const { caFile, issue } = makeCertificates(folder);
-    const { certFile, keyFile } = issue('kubernetes');
-    server = createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, async (request, response) => {
-      const { method = '', url = '', headers } = request;
-      const text = await textOf(request);
-      received.push({
-        method,
-        url,
-        token: headers.authorization ?? '',
-        body: text === '' ? undefined : JSON.parse(text),
-      });
-      response.writeHead(answer.status).end(JSON.stringify(answer.body));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const account = join(folder, 'account');
-    mkdirSync(account);
-    writeFileSync(join(account, 'ca.crt'), readFileSync(caFile));
-    writeFileSync(join(account, 'token'), 'the-token\n');
-    writeFileSync(join(account, 'namespace'), 'rms');
-    const { port } = server.address() as AddressInfo;
-    api = apiServerOfPod({ KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: String(port) }, account);
-    store = createSecretStore(api);
-  });
-  afterAll(() => {
-    server.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  beforeEach(() => {
-    received.length = 0;
-  });
-
-  test('are read, decoded, with their version; what is missing is undefined', async () => {
-    answer = { status: 200, body: { metadata: { resourceVersion: '12' }, data: { 'tls.crt': btoa('pem') } } };
-    expect(await store.read('a')).toEqual({ name: 'a', data: { 'tls.crt': 'pem' }, version: '12' });
-    answer = { status: 404, body: { message: 'secrets "a" not found' } };
-    expect(await store.read('a')).toBeUndefined();
-    expect(received[0]).toEqual({
-      ...{ method: 'GET', url: '/api/v1/namespaces/rms/secrets/a', token: 'Bearer the-token', body: undefined },
-    });
-  });
-
-  test('are made, or written over the version that was read', async () => {
-    answer = { status: 201, body: {} };
-    await store.write({ name: 'a', data: { x: '1' } }, { app: 'rms' });
-    await store.write({ name: 'a', data: { x: '2' }, version: '12' }, { app: 'rms' });
-    expect(received.map(({ method, url }) => [method, url])).toEqual([
-      ['POST', '/api/v1/namespaces/rms/secrets'],
-      ['PUT', '/api/v1/namespaces/rms/secrets/a'],
-    ]);
-    expect(received[1]?.body).toEqual({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 'a', labels: { app: 'rms' }, resourceVersion: '12' },
-      type: 'Opaque',
-      stringData: { x: '2' },
-    });
-    answer = { status: 409, body: { message: 'the object has been modified' } };
-    await expect(store.write({ name: 'a', data: {}, version: '12' }, {})).rejects.toBeInstanceOf(WrittenMeanwhile);
-  });
-
-  test('are removed; a refusal says what the API has said, and nothing of the secret', async () => {
-    answer = { status: 200, body: {} };
-    expect(await store.remove('a')).toBe(true);
-    answer = { status: 404, body: {} };
-    expect(await store.remove('a')).toBe(false);
-    answer = { status: 403, body: { message: 'secrets "a" is forbidden' } };
-    const refused = store.write({ name: 'a', data: { 'tls.key': 'PRIVATE' } }, {});
-    await expect(refused).rejects.toThrow(/^secret a cannot be written: 403 secrets "a" is forbidden$/);
-  });
-
-  test('outside of a pod there is nobody to ask', () => {
-    expect(() => apiServerOfPod({}, folder)).toThrow('this runs in a pod of Kubernetes only');
-    const env = { KUBERNETES_SERVICE_HOST: 'x', KUBERNETES_SERVICE_PORT: '1' };
-    expect(() => apiServerOfPod(env, '/nowhere')).toThrow('no service account token (ENOENT)');
-  });
-});
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of request.setEncoding('utf8')) text += chunk;
-  return text;
-}

@@ -12,6 +12,8 @@ const programs = {
   'helm-unittest': {
     variable: 'HELM_UNITTEST',
     module: 'github.com/helm-unittest/helm-unittest/cmd/helm-unittest@v1.1.2',
+    // As in its own go.mod.
+    replace: 'github.com/vmware-labs/yaml-jsonpath=github.com/helm-unittest/yaml-jsonpath@v0.4.0',
   },
 };
 const schemaPackage = 'kubernetes-validate==1.37.0';
@@ -21,7 +23,7 @@ export const cache =
 
 /** The path of a program. Throws a PrepareError that says how it can be had. */
 export function findProgram(name) {
-  const { variable, module } = programs[name];
+  const { variable, module, replace } = programs[name];
   if (process.env[variable]) return process.env[variable];
   const inPath = find(name);
   if (inPath) return inPath;
@@ -30,7 +32,7 @@ export function findProgram(name) {
   if (existsSync(built)) return built;
   const go = findGo(`${name} (on PATH, or by ${variable})`);
   process.stderr.write(`rms: building ${name} (once)\n`);
-  compile(go, module, built);
+  compile(go, { module, replace, built });
   return built;
 }
 
@@ -42,13 +44,14 @@ export function findGo(need) {
 }
 
 /** In a module of its own: `go install` refuses modules that replace others. */
-function compile(go, module, built) {
+function compile(go, { module, replace, built }) {
   const [path, version] = module.split('@');
   const folder = mkdtempSync(join(tmpdir(), 'rms-go-'));
   // For the machine that it runs on; a GOFLAGS of the caller's might say otherwise.
   const options = { cwd: folder, env: { ...process.env, GOFLAGS: '', CGO_ENABLED: '0' } };
   try {
     execute(go, ['mod', 'init', 'rms-tools'], options);
+    if (replace) execute(go, ['mod', 'edit', `-replace=${replace}`], options);
     execute(go, ['get', `${path}@${version}`], options);
     mkdirSync(dirname(built), { recursive: true });
     execute(go, ['build', '-trimpath', '-o', `${built}.new`, path], options);

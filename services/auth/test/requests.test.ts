@@ -13,13 +13,34 @@ describe('requests', () => {
     workspaceId,
     environment: Environment.LIVE,
     requestId,
-    startTime: timestampFromMs(startMs),
-    method: 'GET',
-    route: '/v1/resources',
+    startMs,
+    traceId: '',
     status: 200,
-    authenticatedMs: 0.5,
-    durationMs: 2.5,
+    errorCode: '',
+    keyId: '',
+    limitedMs: -1,
   });
+
+  const report = (...requests: ReturnType<typeof requestOf>[]) =>
+    auth.requests.batchReportRequests({
+      columns: {
+        workspaceIds: requests.map(({ workspaceId }) => workspaceId),
+        environments: requests.map(({ environment }) => environment),
+        requestIds: requests.map(({ requestId }) => requestId),
+        startTimesUs: requests.map(({ startMs }) => startMs * 1_000 + 1),
+        traceIds: requests.map(({ traceId }) => traceId),
+        methods: requests.map(() => 'GET'),
+        routes: requests.map(() => '/v1/resources'),
+        statuses: requests.map(({ status }) => status),
+        errorCodes: requests.map(({ errorCode }) => errorCode),
+        keyIds: requests.map(({ keyId }) => keyId),
+        replayed: requests.map(() => false),
+        authenticatedMs: requests.map(() => 0.5),
+        limitedMs: requests.map(({ limitedMs }) => limitedMs),
+        handledMs: requests.map(() => -1),
+        durationsMs: requests.map(() => 2.5),
+      },
+    });
 
   test('reported twice are there once, the newest first, each with what its key is known by', async () => {
     const { workspace } = await auth.workspaces.createWorkspace({ name: 'w' });
@@ -38,8 +59,8 @@ describe('requests', () => {
       errorCode: 'not_found',
       traceId: 'ab'.repeat(16),
     };
-    await auth.requests.batchReportRequests({ requests: [older, newer] });
-    await auth.requests.batchReportRequests({ requests: [older] });
+    await report(older, newer);
+    await report(older);
     const { requests } = await auth.requests.listRequests({ workspaceId, requestId: 'again' });
     expect(requests).toMatchObject([
       { status: 404, errorCode: 'not_found', traceId: 'ab'.repeat(16), keyHint: '', keyName: '' },
@@ -57,7 +78,7 @@ describe('requests', () => {
   });
 
   test('are of their workspace and environment only', async () => {
-    await auth.requests.batchReportRequests({ requests: [requestOf('mine', Date.now())] });
+    await report(requestOf('mine', Date.now()));
     const list = (scope: { workspaceId: string; environment?: Environment }) =>
       auth.requests.listRequests({ ...scope, requestId: 'mine' }).then(({ requests }) => requests.length);
     expect(await list({ workspaceId: 'ws_one' })).toBe(1);
@@ -69,18 +90,34 @@ describe('requests', () => {
   test('of a clock that is wrong by days are left out, and take no others along', async () => {
     const dayMs = 24 * 3_600_000;
     const times = [-3, 0, 30].map((days) => Date.now() + days * dayMs);
-    await auth.requests.batchReportRequests({ requests: times.map((ms) => requestOf('clock', ms)) });
+    await report(...times.map((ms) => requestOf('clock', ms)));
     const { requests } = await auth.requests.listRequests({ workspaceId: 'ws_one', requestId: 'clock' });
     expect(requests).toHaveLength(1);
   });
 
-  test.each([
-    ['no environment', { ...requestOf('x', Date.now()), environment: Environment.UNSPECIFIED }],
-    ['no time', { ...requestOf('x', Date.now()), startTime: undefined }],
-  ])('with %s are refused', async (_, { startTime, ...request }) => {
-    const sent = { ...request, ...(startTime ? { startTime } : {}) };
-    await expect(auth.requests.batchReportRequests({ requests: [sent] })).rejects.toMatchObject({
+  test('without an environment, or with columns of different lengths, are refused', async () => {
+    const wrong = { ...requestOf('x', Date.now()), environment: Environment.UNSPECIFIED };
+    await expect(report(wrong)).rejects.toMatchObject({ code: 'invalid_request' });
+    const short = { requestIds: ['x'], environments: [Environment.LIVE] };
+    await expect(auth.requests.batchReportRequests({ columns: short })).rejects.toMatchObject({
       code: 'invalid_request',
     });
+  });
+
+  test('reported as messages are the same', async () => {
+    const request = {
+      workspaceId: 'ws_one',
+      environment: Environment.SANDBOX,
+      requestId: 'message',
+      startTime: timestampFromMs(Date.now()),
+      method: 'PATCH',
+      status: 200,
+      handledMs: 3.5,
+      durationMs: 4.5,
+    };
+    await auth.requests.batchReportRequests({ requests: [request] });
+    const { requests } = await auth.requests.listRequests({ workspaceId: 'ws_one', requestId: 'message' });
+    expect(requests).toMatchObject([{ ...request, startTime: expect.anything() }]);
+    expect(requests[0]?.limitedMs).toBeUndefined();
   });
 });

@@ -2,6 +2,9 @@
 {{- define "rms.jobPod" -}}
 metadata:
   labels: {{- include "rms.labels" . | nindent 4 }}
+  {{- with .root.Values.jobs.podAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   restartPolicy: Never
   serviceAccountName: {{ default "default" .serviceAccount }}
@@ -9,11 +12,22 @@ spec:
   enableServiceLinks: false
   {{- include "rms.pullSecrets" .root | nindent 2 }}
   securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 4 }}
+  {{- include "rms.jobPlacement" .root | nindent 2 }}
   containers:
     - name: {{ .name }}
       image: {{ include "rms.image" .root }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
       securityContext: {{- toYaml .root.Values.securityContext | nindent 8 }}
-      resources: {{- toYaml .root.Values.migrations.resources | nindent 8 }}
+      resources: {{- toYaml .root.Values.jobs.resources | nindent 8 }}
       {{- .container | nindent 6 }}
+{{- end -}}
+
+{{/* Where they may run. */}}
+{{- define "rms.jobPlacement" -}}
+{{- with .Values.jobs.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.jobs.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}

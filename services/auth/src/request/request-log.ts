@@ -19,11 +19,14 @@ export interface LoggedRequest {
   readonly errorCode: string;
   readonly keyId: string;
   readonly replayed: boolean;
-  /** Milliseconds from its start until each step had ended; undefined: it did not come so far. */
-  readonly authenticatedMs: number | undefined;
-  readonly limitedMs: number | undefined;
-  readonly handledMs: number | undefined;
+  /** Milliseconds from its start until each step had ended; null: it did not come so far. */
+  readonly authenticatedMs: number | null;
+  readonly limitedMs: number | null;
+  readonly handledMs: number | null;
   readonly durationMs: number;
+  /** What a person knows its key by; empty if the key is not known. */
+  readonly keyHint: string;
+  readonly keyName: string;
 }
 
 /** Reports come within seconds of the request; who was away for longer than a day has lost what it knew. */

@@ -1,44 +1,53 @@
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
-import type { Request } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import {
+  type BatchReportRequestsRequest,
+  type Request,
+  RequestColumnsSchema,
+} from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { fromEnvironmentMessage, toEnvironmentMessage } from '../key/key-message.ts';
 import type { LoggedRequest } from './request-log.ts';
-import type { FoundRequest } from './request-queries.ts';
+import type { RequestColumns } from './request-queries.ts';
 
-const longestText = 256;
+/** What a gateway reports. Throws `invalid_request` unless there is an entry for each request in each column. */
+export function fromReport({ columns, requests }: BatchReportRequestsRequest): RequestColumns {
+  const { $typeName, $unknown, environments, ...others } = columns ?? toColumns(requests);
+  const lengths = new Set([...Object.values(others), environments].map(({ length }) => length));
+  if (lengths.size > 1) throw new RmsError('invalid_request', { message: 'The columns are of different lengths.' });
+  return { ...others, environments: environments.map(fromEnvironmentMessage) };
+}
 
-/** A request as a gateway reports it. Throws `invalid_request` for one without a time. */
-export function fromRequestMessage(message: Request): LoggedRequest {
-  if (!message.startTime) throw new RmsError('invalid_request', { message: 'A request has no time.' });
-  const text = (given: string) => given.slice(0, longestText);
-  return {
-    workspaceId: text(message.workspaceId),
-    environment: fromEnvironmentMessage(message.environment),
-    requestId: text(message.requestId),
-    startedAt: timestampDate(message.startTime),
-    traceId: text(message.traceId),
-    method: text(message.method),
-    route: text(message.route),
-    status: message.status,
-    errorCode: text(message.errorCode),
-    keyId: text(message.keyId),
-    replayed: message.replayed,
-    authenticatedMs: message.authenticatedMs,
-    limitedMs: message.limitedMs,
-    handledMs: message.handledMs,
-    durationMs: message.durationMs,
-  };
+function toColumns(requests: readonly Request[]) {
+  const each = <T>(of: (request: Request) => T) => requests.map(of);
+  return create(RequestColumnsSchema, {
+    workspaceIds: each(({ workspaceId }) => workspaceId),
+    environments: each(({ environment }) => environment),
+    requestIds: each(({ requestId }) => requestId),
+    startTimesUs: each(({ startTime }) => (startTime ? Number(startTime.seconds) * 1e6 + startTime.nanos / 1_000 : 0)),
+    traceIds: each(({ traceId }) => traceId),
+    methods: each(({ method }) => method),
+    routes: each(({ route }) => route),
+    statuses: each(({ status }) => status),
+    errorCodes: each(({ errorCode }) => errorCode),
+    keyIds: each(({ keyId }) => keyId),
+    replayed: each(({ replayed }) => replayed),
+    authenticatedMs: each(({ authenticatedMs }) => authenticatedMs ?? -1),
+    limitedMs: each(({ limitedMs }) => limitedMs ?? -1),
+    handledMs: each(({ handledMs }) => handledMs ?? -1),
+    durationsMs: each(({ durationMs }) => durationMs),
+  });
 }
 
 /** A request as rms.auth.v1.Request. */
-export function toRequestMessage(request: FoundRequest) {
+export function toRequestMessage(request: LoggedRequest) {
   const { environment, startedAt, authenticatedMs, limitedMs, handledMs, ...rest } = request;
   return {
     ...rest,
     environment: toEnvironmentMessage(environment),
     startTime: timestampFromDate(startedAt),
-    ...(authenticatedMs === null || authenticatedMs === undefined ? {} : { authenticatedMs }),
-    ...(limitedMs === null || limitedMs === undefined ? {} : { limitedMs }),
-    ...(handledMs === null || handledMs === undefined ? {} : { handledMs }),
+    ...(authenticatedMs === null ? {} : { authenticatedMs }),
+    ...(limitedMs === null ? {} : { limitedMs }),
+    ...(handledMs === null ? {} : { handledMs }),
   };
 }

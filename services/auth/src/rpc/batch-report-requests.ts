@@ -1,7 +1,6 @@
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { requestPartitions } from '../request/request-log.ts';
-import { fromRequestMessage } from '../request/request-message.ts';
+import { fromReport } from '../request/request-message.ts';
 import { insertRequests } from '../request/request-queries.ts';
 import { checkBatchSize, type HandlerParts, translated } from './handler.ts';
 
@@ -9,14 +8,11 @@ const batchLimit = 10_000;
 
 /** Those of a gateway whose clock is wrong by days are left out. */
 export function batchReportRequests({ pool }: HandlerParts): Handlers<typeof RequestsService>['batchReportRequests'] {
-  return ({ requests }) =>
+  return (report) =>
     translated(async () => {
-      checkBatchSize(requests, batchLimit);
-      const nowMs = Date.now();
-      const storable = requests
-        .map(fromRequestMessage)
-        .filter(({ startedAt }) => requestPartitions.has(startedAt.getTime(), nowMs));
-      if (storable.length > 0) await insertRequests(pool, storable);
+      const columns = fromReport(report);
+      checkBatchSize(columns.requestIds, batchLimit);
+      if (columns.requestIds.length > 0) await insertRequests(pool, columns);
       return {};
     });
 }

@@ -11,7 +11,7 @@ export function noteRequest(
   response: ApiResponse,
   { environment, requests }: { environment: KeyEnvironment; requests: RequestLog },
 ): void {
-  if (!request.url?.startsWith('/v1')) return;
+  if (!requests.isKept || !request.url?.startsWith('/v1')) return;
   response.once('close', () => {
     const status = response.writableFinished ? response.statusCode : 0;
     if (requests.wants(request.method, status)) requests.note(toRecord(request, response, environment, status));
@@ -20,16 +20,13 @@ export function noteRequest(
 
 function toRecord(request: Request, response: ApiResponse, environment: KeyEnvironment, status: number): RequestRecord {
   const { requestId, traceparent, workspaceId, keyId, errorCode, startedAtMs, steps } = response.locals;
-  const since = (atMs: number | undefined) => (atMs === undefined ? undefined : atMs - startedAtMs);
-  const [authenticatedMs, limitedMs, handledMs] = [steps.authenticatedAtMs, steps.limitedAtMs, steps.handledAtMs].map(
-    since,
-  );
+  const since = (atMs: number | undefined) => (atMs === undefined ? -1 : atMs - startedAtMs);
   return {
     workspaceId: workspaceId ?? '',
     environment: environment === 'live' ? Environment.LIVE : Environment.SANDBOX,
     requestId,
     // To the microsecond, so that two requests with one id differ.
-    startTime: timestampFromMicroseconds((performance.timeOrigin + startedAtMs) * 1_000),
+    startTimeUs: Math.floor((performance.timeOrigin + startedAtMs) * 1_000),
     traceId: traceparent ? traceIdOf(traceparent) : '',
     method: request.method,
     // The pattern, not the path: paths of those who guess may hold anything.
@@ -38,14 +35,9 @@ function toRecord(request: Request, response: ApiResponse, environment: KeyEnvir
     errorCode: errorCode ?? '',
     keyId: keyId ?? '',
     replayed: response.hasHeader('Idempotency-Replayed'),
-    ...(authenticatedMs === undefined ? {} : { authenticatedMs }),
-    ...(limitedMs === undefined ? {} : { limitedMs }),
-    ...(handledMs === undefined ? {} : { handledMs }),
+    authenticatedMs: since(steps.authenticatedAtMs),
+    limitedMs: since(steps.limitedAtMs),
+    handledMs: since(steps.handledAtMs),
     durationMs: performance.now() - startedAtMs,
   };
-}
-
-function timestampFromMicroseconds(microseconds: number) {
-  const whole = Math.floor(microseconds);
-  return { seconds: BigInt(Math.floor(whole / 1e6)), nanos: (whole % 1e6) * 1_000 };
 }

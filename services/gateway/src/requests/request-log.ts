@@ -1,11 +1,31 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { RequestSchema, RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import { toRmsError } from '@rms/errors';
+import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
 import type { Logger } from '@rms/service';
 import { outsideSpans } from '@rms/tracing';
 
 /** A request as auth is told of it. */
-export type RequestRecord = MessageInitShape<typeof RequestSchema>;
+export interface RequestRecord {
+  /** Empty: it has shown no key that is valid. */
+  readonly workspaceId: string;
+  readonly environment: Environment;
+  readonly requestId: string;
+  /** Since 1970. */
+  readonly startTimeUs: number;
+  readonly traceId: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly errorCode: string;
+  readonly keyId: string;
+  readonly replayed: boolean;
+  /** From its start until each step had ended; -1: it did not come so far. */
+  readonly authenticatedMs: number;
+  readonly limitedMs: number;
+  readonly handledMs: number;
+  readonly durationMs: number;
+}
 
 /** Which requests are told of: `writes` are all that change something, and whatever fails. */
 export type RequestLogScope = 'all' | 'writes' | 'none';
@@ -37,6 +57,11 @@ export class RequestLog {
 
   constructor(parts: RequestLogParts) {
     this.#parts = parts;
+  }
+
+  /** Whether any request is to be noted. */
+  get isKept(): boolean {
+    return this.#parts.scope !== 'none';
   }
 
   /** Whether a request is to be noted. */
@@ -81,16 +106,42 @@ export class RequestLog {
       const batch = this.#records.splice(0, batchSize);
       try {
         // It may be a request that is traced which begins it.
-        await outsideSpans(() => this.#parts.auth.batchReportRequests({ requests: batch }));
+        await outsideSpans(() => this.#parts.auth.batchReportRequests({ columns: toColumns(batch) }));
         this.#away = false;
       } catch (err) {
-        if (!this.#away) this.#parts.log.warn({ err }, 'requests could not be reported; they come with a later report');
-        this.#away = true;
-        const room = Math.max(0, keptAtMost - this.#records.length);
-        if (batch.length > room) this.#parts.dropped(batch.length - room);
-        this.#records.unshift(...batch.slice(0, room));
-        return;
+        if (toRmsError(err).kind.retryable) return this.#putBack(batch, err);
+        // Auth would refuse them each time.
+        this.#parts.log.error({ err, requests: batch.length }, 'requests were refused, and are not reported');
+        this.#parts.dropped(batch.length);
       }
     }
   }
+
+  #putBack(batch: readonly RequestRecord[], err: unknown): void {
+    if (!this.#away) this.#parts.log.warn({ err }, 'requests could not be reported; they come with a later report');
+    this.#away = true;
+    const room = Math.max(0, keptAtMost - this.#records.length);
+    if (batch.length > room) this.#parts.dropped(batch.length - room);
+    this.#records.unshift(...batch.slice(0, room));
+  }
+}
+
+function toColumns(records: readonly RequestRecord[]) {
+  return {
+    workspaceIds: records.map(({ workspaceId }) => workspaceId),
+    environments: records.map(({ environment }) => environment),
+    requestIds: records.map(({ requestId }) => requestId),
+    startTimesUs: records.map(({ startTimeUs }) => startTimeUs),
+    traceIds: records.map(({ traceId }) => traceId),
+    methods: records.map(({ method }) => method),
+    routes: records.map(({ route }) => route),
+    statuses: records.map(({ status }) => status),
+    errorCodes: records.map(({ errorCode }) => errorCode),
+    keyIds: records.map(({ keyId }) => keyId),
+    replayed: records.map(({ replayed }) => replayed),
+    authenticatedMs: records.map(({ authenticatedMs }) => authenticatedMs),
+    limitedMs: records.map(({ limitedMs }) => limitedMs),
+    handledMs: records.map(({ handledMs }) => handledMs),
+    durationsMs: records.map(({ durationMs }) => durationMs),
+  };
 }

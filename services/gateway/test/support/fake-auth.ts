@@ -5,7 +5,7 @@ import { RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import { KeyUsesService, type ReportedKeyUse } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService, KeyVerdict, type LimitsSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { type Request as ReportedRequest, RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { rpcService } from '@rms/rpc';
 
@@ -22,6 +22,13 @@ export interface FakeKey {
 }
 
 const scopes = { read: Scope.READ, write: Scope.WRITE, admin: Scope.ADMIN };
+
+/** A row of what was reported. */
+export interface ReportedRequest extends Record<string, unknown> {
+  readonly requestId: string;
+  readonly startTimeUs: number | undefined;
+  readonly steps: readonly (number | undefined)[];
+}
 
 /** Auth as the gateway sees it: keys that a test makes and changes. */
 export class FakeAuth {
@@ -64,8 +71,23 @@ export class FakeAuth {
   readonly requests: ReportedRequest[] = [];
 
   readonly requestsService = rpcService(RequestsService, {
-    batchReportRequests: async ({ requests }) => {
-      this.requests.push(...requests);
+    batchReportRequests: async ({ columns: report }) => {
+      if (!report) throw new Error('there are no columns');
+      this.requests.push(
+        ...report.requestIds.map((requestId, i) => ({
+          requestId,
+          workspaceId: report.workspaceIds[i],
+          environment: report.environments[i],
+          startTimeUs: report.startTimesUs[i],
+          traceId: report.traceIds[i],
+          method: report.methods[i],
+          route: report.routes[i],
+          status: report.statuses[i],
+          errorCode: report.errorCodes[i],
+          keyId: report.keyIds[i],
+          steps: [report.authenticatedMs[i], report.limitedMs[i], report.handledMs[i], report.durationsMs[i]],
+        })),
+      );
       return {};
     },
     listRequests: notForGateways,

@@ -129,15 +129,115 @@ export declare type Request = Message<"rms.auth.v1.Request"> & {
 export declare const RequestSchema: GenMessage<Request>;
 
 /**
+ * Requests in columns, an entry of each for a request: made and read at a third of what messages cost, since every request
+ * of the API is one. The columns are those of Request.
+ *
+ * @generated from message rms.auth.v1.RequestColumns
+ */
+export declare type RequestColumns = Message<"rms.auth.v1.RequestColumns"> & {
+  /**
+   * @generated from field: repeated string workspace_ids = 1;
+   */
+  workspaceIds: string[];
+
+  /**
+   * @generated from field: repeated rms.common.v1.Environment environments = 2;
+   */
+  environments: Environment[];
+
+  /**
+   * @generated from field: repeated string request_ids = 3;
+   */
+  requestIds: string[];
+
+  /**
+   * Microseconds since 1970.
+   *
+   * @generated from field: repeated double start_times_us = 4;
+   */
+  startTimesUs: number[];
+
+  /**
+   * @generated from field: repeated string trace_ids = 5;
+   */
+  traceIds: string[];
+
+  /**
+   * @generated from field: repeated string methods = 6;
+   */
+  methods: string[];
+
+  /**
+   * @generated from field: repeated string routes = 7;
+   */
+  routes: string[];
+
+  /**
+   * @generated from field: repeated int32 statuses = 8;
+   */
+  statuses: number[];
+
+  /**
+   * @generated from field: repeated string error_codes = 9;
+   */
+  errorCodes: string[];
+
+  /**
+   * @generated from field: repeated string key_ids = 10;
+   */
+  keyIds: string[];
+
+  /**
+   * @generated from field: repeated bool replayed = 11;
+   */
+  replayed: boolean[];
+
+  /**
+   * Below 0: it did not come so far.
+   *
+   * @generated from field: repeated float authenticated_ms = 12;
+   */
+  authenticatedMs: number[];
+
+  /**
+   * @generated from field: repeated float limited_ms = 13;
+   */
+  limitedMs: number[];
+
+  /**
+   * @generated from field: repeated float handled_ms = 14;
+   */
+  handledMs: number[];
+
+  /**
+   * @generated from field: repeated float durations_ms = 15;
+   */
+  durationsMs: number[];
+};
+
+/**
+ * Describes the message rms.auth.v1.RequestColumns.
+ * Use `create(RequestColumnsSchema)` to create a new message.
+ */
+export declare const RequestColumnsSchema: GenMessage<RequestColumns>;
+
+/**
+ * At most 10,000. Reported twice, a request is there once.
+ *
  * @generated from message rms.auth.v1.BatchReportRequestsRequest
  */
 export declare type BatchReportRequestsRequest = Message<"rms.auth.v1.BatchReportRequestsRequest"> & {
   /**
-   * At most 10,000. Reported twice, a request is there once.
+   * As messages; looked at if there are no columns.
    *
    * @generated from field: repeated rms.auth.v1.Request requests = 1;
    */
   requests: Request[];
+
+  /**
+   * @generated from field: rms.auth.v1.RequestColumns columns = 2;
+   */
+  columns?: RequestColumns | undefined;
 };
 
 /**
