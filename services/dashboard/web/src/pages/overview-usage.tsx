@@ -57,10 +57,10 @@ export function UsageCharts({ span }: { readonly span: SpanName }) {
     <>
       <div className="tiles">
         {tiles.map(([title, value]) => (
-          <section className="card tile" key={title} aria-label={title}>
+          <div className="card tile" key={title}>
             <p className="soft small">{title}</p>
             <p className="value">{value}</p>
-          </section>
+          </div>
         ))}
         <Quota of={data.month} />
       </div>
@@ -120,7 +120,7 @@ export function UsageCharts({ span }: { readonly span: SpanName }) {
 /** Of this month's quota. */
 function Quota({ of: { used, quota, ends_at: endsAt } }: { readonly of: UsageDocument['month'] }) {
   return (
-    <section className="card tile" aria-label="Quota">
+    <div className="card tile">
       <p className="soft small">Quota used this month</p>
       <p className="value">
         {quota ? `${Math.min(999, (used / quota) * 100).toFixed(used / quota < 0.1 ? 2 : 0)} %` : count(used)}
@@ -135,6 +135,6 @@ function Quota({ of: { used, quota, ends_at: endsAt } }: { readonly of: UsageDoc
       ) : (
         <p className="soft small">requests; there is no limit</p>
       )}
-    </section>
+    </div>
   );
 }

@@ -38,13 +38,13 @@ export function OverviewPage() {
       <ErrorNote error={resources.error ?? webhooks.error ?? failed.error} />
       <div className="tiles">
         {tiles.map(([title, to, value]) => (
-          <section className="card tile" key={title} aria-label={title}>
+          <div className="card tile" key={title}>
             <p className="soft small">{title}</p>
             <p className="value">{value === undefined ? '…' : value.toLocaleString()}</p>
             <Link to={to} params={tenant} className="small">
               Show them
             </Link>
-          </section>
+          </div>
         ))}
       </div>
       <UsageCharts span={span} />
