@@ -12,7 +12,7 @@ import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const readyLimitMs = 60_000;
 const pollMs = 50;
-const metricsOrder = ['gateway', 'auth', 'resources', 'webhooks', 'alerts'] as const;
+const metricsOrder = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'] as const;
 
 /**
  * Every service in a process of its own on this machine, on PostgreSQL, Redis and Kafka that are there already. None is
@@ -71,10 +71,21 @@ export function createSeparateServices(
       }
       const liveUrl = localUrl(settings.HOST, settings.PORT);
       await run('gateway', { ...env, ...metricsOf('gateway') }, () => answersReady(liveUrl));
+      const dashboardUrl = localUrl(settings.HOST, settings.DASHBOARD_PORT);
+      await run('dashboard', { ...env, ...metricsOf('dashboard') }, () => answersReady(dashboardUrl));
       dataDir.writeServices(addresses);
       const firsts = await bootstrap(addresses.auth, security, settings.OWNER_EMAIL);
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
-      say(announcement({ liveUrl, sandboxUrl, dataDir: dataDir.path, postgres: 'external', ...firsts }));
+      say(
+        announcement({
+          liveUrl,
+          sandboxUrl,
+          dashboardUrl: settings.DASHBOARD_URL ?? dashboardUrl,
+          dataDir: dataDir.path,
+          postgres: 'external',
+          ...firsts,
+        }),
+      );
     },
     stop() {
       stopping ??= (async () => {

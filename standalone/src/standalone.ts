@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createAlerts, createAlertsContext, readAlertsConfig } from '@rms/alerts';
 import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { createInProcessBus } from '@rms/bus';
+import { createDashboard, createDashboardContext, createMemorySessionStore, readDashboardConfig } from '@rms/dashboard';
 import { startEmbeddedPostgres } from '@rms/embedded-postgres';
 import { createGateway, createGatewayContext, readGatewayConfig } from '@rms/gateway';
 import { createMemoryLimiter } from '@rms/limiter';
@@ -28,7 +29,7 @@ export interface StandaloneContext {
  * All services in one process. They talk real gRPC over loopback; only PostgreSQL, Kafka and Redis are replaced by what
  * needs no installation, each unless its setting names a real one.
  *
- * What has started is stopped in the opposite order: gateway, resources, webhooks, alerts, auth, PostgreSQL, lock.
+ * What has started is stopped in the opposite order: dashboard, gateway, resources, webhooks, alerts, auth, PostgreSQL, lock.
  */
 export function createStandalone(given: Settings, { createLog, say }: StandaloneContext): Service {
   const log = createLog('standalone');
@@ -44,6 +45,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
     webhooks: createMetrics('webhooks'),
     resources: createMetrics('resources'),
     gateway: createMetrics('gateway'),
+    dashboard: createMetrics('dashboard'),
   };
   const part = (name: keyof typeof metrics) => ({ log: createLog(name), metrics: metrics[name] });
 
@@ -102,6 +104,13 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
         createGatewayContext({ ...settings, ...addresses }, { ...part('gateway'), ...limits }),
       ),
     );
+    const sessions = given.REDIS_URL === '' ? { sessions: createMemorySessionStore() } : {};
+    await run(
+      createDashboard(
+        configs.dashboard,
+        createDashboardContext({ ...settings, ...addresses }, { ...part('dashboard'), ...sessions }),
+      ),
+    );
     dataDir.writeServices({
       auth: auth.address,
       resources: resources.address,
@@ -112,6 +121,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       announcement({
         liveUrl: localUrl(given.HOST, given.PORT),
         sandboxUrl: localUrl(given.HOST, given.SANDBOX_PORT),
+        dashboardUrl: given.DASHBOARD_URL ?? localUrl(given.HOST, given.DASHBOARD_PORT),
         dataDir: dataDir.path,
         postgres: given.DATABASE_URL === '' ? 'embedded' : 'external',
         // Last, when all else has worked: keys and login are shown once.
@@ -163,6 +173,7 @@ function readConfigs(settings: Settings) {
     // On a database of our own there is no other instance: what one before us had under way is ours at once.
     webhooks: { ...readWebhooksConfig(settings), releaseLeases: settings.DATABASE_URL === '' },
     gateway: readGatewayConfig(settings),
+    dashboard: readDashboardConfig(settings),
   };
 }
 

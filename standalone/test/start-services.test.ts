@@ -54,7 +54,7 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     services.child.kill('SIGTERM');
     expect(await services.ended()).toBe(0);
     const stopped = [...services.out().matchAll(/^(\w+) +\| .*"msg":"stopped"/gm)].map(([, name]) => name);
-    expect(stopped).toEqual(['gateway', 'resources', 'webhooks', 'auth']);
+    expect(stopped).toEqual(['dashboard', 'gateway', 'resources', 'webhooks', 'auth']);
   });
 
   test('when one service ends, says which, and stops the others', async () => {
@@ -62,7 +62,7 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     await services.ready();
     const children = readFileSync(`/proc/${services.child.pid}/task/${services.child.pid}/children`, 'utf8');
     const pids = children.trim().split(' ').map(Number);
-    expect(pids).toHaveLength(4);
+    expect(pids).toHaveLength(5);
     // In the order of their start, the second is webhooks.
     process.kill(pids[1] as number, 'SIGKILL');
     expect(await services.ended()).toBe(1);

@@ -17,7 +17,8 @@ export type IdPrefix =
   | 'mail'
   | 'usr'
   | 'inv'
-  | 'mlr';
+  | 'mlr'
+  | 'ses';
 
 // Crockford's base 32: in the order of its characters' codes, so that ids sort as the UUIDs that they hold.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -34,9 +34,14 @@ const options = {
 } satisfies RedisOptions;
 
 /** A connection that is made when connect() is called. User and password are those of the URL. */
-export function connectLater(url: string, files: TlsFiles): Scripted {
+export function plainConnection(url: string, files: TlsFiles): Redis {
   const tls = isTls(url) ? { tls: clientTls(files) } : {};
-  const redis = new Redis(withoutTlsParameter(url), { ...options, ...tls });
+  return new Redis(withoutTlsParameter(url), { ...options, ...tls });
+}
+
+/** The same, with the scripts of the limiter. */
+export function connectLater(url: string, files: TlsFiles): Scripted {
+  const redis = plainConnection(url, files);
   redis.defineCommand('rmsCheck', { numberOfKeys: 3, lua: checkScript });
   redis.defineCommand('rmsCountFailure', { numberOfKeys: 1, lua: failureScript });
   redis.defineCommand('rmsMark', { numberOfKeys: 1, lua: markScript });

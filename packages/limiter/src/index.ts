@@ -12,4 +12,5 @@ export {
 } from './limiter.ts';
 export { createMemoryLimiter } from './memory-limiter.ts';
 export { type OpenLimiterOptions, openLimiter } from './open-limiter.ts';
+export { openRedis } from './open-redis.ts';
 export { createRedisLimiter, type RedisLimiterOptions } from './redis-limiter.ts';

@@ -34,6 +34,11 @@ export const settingsTable = {
   PUBLIC_SANDBOX_URL: setting('base of links in sandbox answers; empty: the host of the request', '', optionalUrl),
   DASHBOARD_PORT: setting('HTTP port of the dashboard', '8090', port),
   DASHBOARD_URL: setting('where browsers find the dashboard; empty: the host of the request', '', optionalUrl),
+  TRACE_URL: setting('where a trace can be looked at, with {trace_id} in it; empty: pages show its id', '', text),
+  OIDC_ISSUER: setting('OpenID Connect provider that people may sign in by; empty: none', '', optionalUrl),
+  OIDC_CLIENT_ID: setting('what the provider knows the dashboard by', '', text),
+  OIDC_CLIENT_SECRET: setting('its secret there', '', text, true),
+  OIDC_NAME: setting('what the button says: "Sign in by …"', 'single sign-on', text),
   OWNER_EMAIL: setting('e-mail address of the first owner, whom npm start makes', 'owner@localhost', email),
   DATA_DIR: setting('folder of the embedded PostgreSQL and of what npm start keeps', '.data', text),
   DATABASE_URL: setting(

@@ -1,5 +1,5 @@
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates.ts';
-export { describeWith, type Need, type TestServer, testServer } from './describe-with.ts';
+export { chromiumPath, describeWith, type Need, type TestServer, testServer } from './describe-with.ts';
 export { freePort } from './free-port.ts';
 export type { Behaviour, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behaviour.ts';
 export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';

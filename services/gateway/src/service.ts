@@ -1,3 +1,4 @@
+import { type Listener, listen } from '@rms/http';
 import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
 import { createBackend } from './backend/backend.ts';
@@ -8,7 +9,6 @@ import { Principals } from './checks/principals.ts';
 import { RequestUsage } from './checks/request-usage.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
-import { type Listener, listen } from './http/listener.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import { createGatewayMetrics } from './metrics.ts';
 import { showReadiness } from './probe-gauges.ts';

@@ -1,6 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
+import { type CidrList, parseCidrs } from '@rms/http';
 import type { Limits } from '@rms/limiter';
 import {
   type KeysService,
@@ -11,7 +12,6 @@ import {
 import { Environment, type Principal } from '@rms/proto/rms/common/v1/common_pb';
 import { coalesce, type RpcClient } from '@rms/rpc';
 import { LRUCache } from 'lru-cache';
-import { type CidrList, parseCidrs } from './cidr-list.ts';
 
 /** A caller whose key auth has vouched for. */
 export interface Caller {

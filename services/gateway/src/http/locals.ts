@@ -1,10 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { type CidrList, type ClientAddress, clientAddress, requestIdOf } from '@rms/http';
 import type { LimitDecision } from '@rms/limiter';
 import type { Span } from '@rms/tracing';
 import type { Response } from 'express';
-import type { CidrList } from '../checks/cidr-list.ts';
-import { type ClientAddress, clientAddress } from '../checks/client-address.ts';
-import { requestIdOf } from '../checks/request-id.ts';
 
 /** What is known of a request while it is served. */
 export type Locals = {

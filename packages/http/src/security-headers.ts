@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CidrList } from '../checks/cidr-list.ts';
 import { cameByHttps } from './base-url.ts';
+import type { CidrList } from './cidr-list.ts';
 
 /** What every answer says, those to malformed requests included (OWASP REST Security Cheat Sheet). */
 export const securityHeaders: readonly (readonly [name: string, value: string])[] = [

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type CidrList, normalizeAddress } from '../checks/cidr-list.ts';
+import { type CidrList, normalizeAddress } from './cidr-list.ts';
 
 /** "https://api.example.com" as the client sees us. */
 export function baseUrlOf(request: IncomingMessage, trustedProxies: CidrList): string {

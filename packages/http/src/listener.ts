@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from '@rms/service';
 import { limitConnections } from './connections.ts';
 import { refuseMalformed } from './malformed.ts';
-import type { Refusal } from './request-metrics.ts';
+
+/** Why a connection or what came on it never became a request. */
+export type ConnectionRefusal = 'malformed' | 'too_many_connections';
 
 /** An HTTP server of ours. */
 export interface Listener {
@@ -23,7 +25,7 @@ export interface ListenOptions {
   readonly maxConnections: number;
   readonly log: Logger;
   /** Told of what never becomes a request. */
-  readonly onRefused: (reason: Refusal) => void;
+  readonly onRefused: (reason: ConnectionRefusal) => void;
   readonly times?: Partial<Times>;
 }
 
