@@ -24,10 +24,10 @@ export interface Services {
   readonly keys: RpcClient<typeof KeysService>;
   readonly plans: RpcClient<typeof PlansService>;
   readonly audit: RpcClient<typeof AuditService>;
-  readonly requests: RpcClient<typeof RequestsService>;
-  readonly events: RpcClient<typeof EventsService>;
   readonly users: RpcClient<typeof UsersService>;
   readonly authSecrets: RpcClient<typeof AuthSecretsService>;
+  readonly requests: RpcClient<typeof RequestsService>;
+  readonly events: RpcClient<typeof EventsService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly secrets: RpcClient<typeof SecretsService>;
@@ -51,10 +51,10 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
     keys: createClient(KeysService, { target: auth, ...common }),
     plans: createClient(PlansService, { target: auth, ...common }),
     audit: createClient(AuditService, { target: auth, ...common }),
-    requests: createClient(RequestsService, { target: auth, ...common }),
-    events: createClient(EventsService, { target: webhooks, ...common }),
     users: createClient(UsersService, { target: auth, ...common }),
     authSecrets: createClient(AuthSecretsService, { target: auth, ...common }),
+    requests: createClient(RequestsService, { target: auth, ...common }),
+    events: createClient(EventsService, { target: webhooks, ...common }),
     webhooks: createClient(WebhooksService, { target: webhooks, ...common }),
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
     secrets: createClient(SecretsService, { target: webhooks, ...common }),

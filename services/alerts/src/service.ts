@@ -85,7 +85,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     async close() {
       await bus.stop();
       await limiter.stop();
-      for (const client of Object.values(auth)) client.close();
+      for (const client of [auth.keys, auth.workspaces, auth.members, auth.mailRequests]) client.close();
       await pool.end();
     },
   });

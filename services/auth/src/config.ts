@@ -7,14 +7,14 @@ export interface AuthConfig {
   readonly port: number;
   /** Undefined: metrics are not shown. */
   readonly metricsAddress: MetricsAddress | undefined;
+  /** For how long requests are kept. */
+  readonly requestLogDays: number;
   /** Seal second factors and mails. */
   readonly secretKeys: Keys;
   /** Authenticate the first step of a sign-in. */
   readonly challengeKeys: Keys;
   /** Hide whose attempts are counted. */
   readonly throttleKeys: Keys;
-  /** For how long requests are kept. */
-  readonly requestLogDays: number;
 }
 
 export function readAuthConfig(settings: Settings): AuthConfig {
@@ -24,9 +24,9 @@ export function readAuthConfig(settings: Settings): AuthConfig {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
+    requestLogDays: settings.REQUEST_LOG_DAYS,
     secretKeys: ring.derive('auth secrets'),
     challengeKeys: ring.derive('sign-in challenges'),
     throttleKeys: ring.derive('sign-in throttles'),
-    requestLogDays: settings.REQUEST_LOG_DAYS,
   };
 }

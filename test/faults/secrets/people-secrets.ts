@@ -47,7 +47,6 @@ export async function makePeopleSecrets({ env, rms }: Network): Promise<Needle[]
   await Promise.allSettled([
     passwords.changePassword({ userId, currentPassword: wrong, password: chosen }, { context }),
     passwords.changePassword({ userId, currentPassword: first, password: 'short' }, { context }),
-    passwords.changePassword({ userId: first, currentPassword: first, password: chosen }, { context }),
     passwords.resetPassword({ token: wrong, password: chosen }, { context }),
     signIn.verifySecondFactor({ challenge: wrong, code: wrong }, { context }),
     invitations.findInvitation({ token: wrong }, { context }),

@@ -7,19 +7,6 @@ export interface MailContent {
   readonly unsubscribeUrl?: string;
 }
 
-/** A mail to one address. */
-export interface Mail {
-  /** Empty: it is about no workspace. */
-  readonly workspaceId: string;
-  readonly environment: 'live' | 'sandbox' | '';
-  /** The key of deduplication. */
-  readonly id: string;
-  readonly recipient: string;
-  readonly content: MailContent;
-  /** Not worth sending from then on. */
-  readonly expiresAt: Date;
-}
-
 /** How long a mail is tried to be sent. */
 export const mailLifeMs = 3 * 24 * 3_600_000;
 
