@@ -50,7 +50,9 @@ describeWith('chromium', 'Every page', () => {
         headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify(body),
       });
-      return { id: ((await answer.json()) as { id: string }).id, request: answer.headers.get('X-Request-ID') ?? '' };
+      expect(answer.status).toBe(201);
+      const { data } = (await answer.json()) as { data: { id: string } };
+      return { id: data.id, request: answer.headers.get('X-Request-ID') ?? '' };
     };
     const webhook = await send('/v1/webhooks', { url: receiver.url, events: ['*'] });
     const resource = await send('/v1/resources', { name: 'First', metadata: { team: 'blue' } });
@@ -71,6 +73,8 @@ describeWith('chromium', 'Every page', () => {
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.waitForLoadState('networkidle');
+    // It is the page itself, and not what is shown in its place when something is wrong.
+    expect(await page.getByRole('alert').allTextContents()).toEqual([]);
   };
   const placeOf = (path: string, environment = 'live') =>
     `/w/${world.workspaceId}/${environment}${path.replace(/\{(\w+)\}/, (_, name: string) => made[name] ?? '')}`;

@@ -33,7 +33,7 @@ describeWith('chromium', 'Links of mails, followed in a browser', () => {
     await dialog.getByLabel('E-mail').fill('new.person@example.com');
     await dialog.getByLabel('Role').selectOption('viewer');
     await dialog.getByRole('button', { name: 'Send invitation' }).click();
-    await page.getByRole('cell', { name: 'new.person@example.com' }).waitFor();
+    await page.getByRole('cell', { name: 'new.person@example.com', exact: true }).waitFor();
 
     const link = await mailLink('new.person@example.com', /^\/invitation#/);
     const guest = await world.open();
@@ -85,7 +85,9 @@ describeWith('chromium', 'Links of mails, followed in a browser', () => {
         headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify(body),
       });
-    const webhook = (await (await post('/v1/webhooks', { url: receiver.url, events: ['*'] })).json()) as { id: string };
+    const subscribed = await post('/v1/webhooks', { url: receiver.url, events: ['*'] });
+    expect(subscribed.status).toBe(201);
+    const { data: webhook } = (await subscribed.json()) as { data: { id: string } };
     const page = await world.open(owner);
     await goTo(page, `/webhooks/${webhook.id}`);
     await page.getByLabel('Delays', { exact: true }).selectOption('own');

@@ -101,17 +101,10 @@ export function AlertsPage() {
 }
 
 function whenText({ kind, threshold, window_seconds: seconds, minimum }: RuleDocument): string {
-  const { threshold: unit } = alertKinds[kind];
-  const parts = [
-    ...(unit
-      ? [
-          `${unit.label.replace(', %', '').toLowerCase()} ${Number((threshold * unit.times).toFixed(2))}${unit.times === 100 ? ' %' : ''}`,
-        ]
-      : ['at once']),
-    ...(seconds === null ? [] : [`within ${spanText(seconds)}`]),
-    ...(minimum > 0 ? [`of ${minimum} or more`] : []),
-  ];
-  return parts.join(' ');
+  const { threshold: unit, when } = alertKinds[kind];
+  const shown = Number((threshold * (unit?.times ?? 1)).toFixed(2)).toLocaleString();
+  const within = seconds === null ? '' : ` within ${spanText(seconds)}`;
+  return `${when(shown)}${within}${minimum > 0 ? `, of ${minimum} or more` : ''}`;
 }
 
 function recipientsText({ recipients, to_owners: toOwners }: RuleDocument): string {

@@ -1,16 +1,20 @@
 import { Link } from '@tanstack/react-router';
 import type { KeyDocument } from '../../../src/documents/key.ts';
 import type { LimitsDocument } from '../../../src/documents/limits.ts';
+import type { UsageDocument } from '../../../src/documents/usage.ts';
 import { useMay, useTenant, useTenantQuery } from '../api/tenant.ts';
 import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, Facts, PageHead } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { spanText } from '../ui/time.tsx';
 import { works } from './key-state.tsx';
+import { Quota } from './quota.tsx';
 
 /** What keys may do here. */
 export function LimitsPage() {
   const { data, error } = useTenantQuery<LimitsDocument>('/limits');
+  const usage = useTenantQuery<UsageDocument>('/usage', { everyMs: 10_000 });
+  const { environment } = useTenant();
   const mayKeys = useMay('keys.read');
   return (
     <>
@@ -36,6 +40,10 @@ export function LimitsPage() {
         ) : error ? null : (
           <Loading what="limits" />
         )}
+      </Card>
+      <Card title="Used this month" about={`In ${environment === 'live' ? 'live' : 'the sandbox'}.`}>
+        <ErrorNote error={usage.error} />
+        {usage.data ? <Quota of={usage.data.month} /> : usage.error ? null : <Loading what="usage" />}
       </Card>
       {mayKeys ? <KeysWithOwnLimits /> : null}
     </>

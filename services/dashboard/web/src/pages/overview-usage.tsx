@@ -4,7 +4,8 @@ import { useTenant, useTenantQuery } from '../api/tenant.ts';
 import { Chart } from '../ui/chart.tsx';
 import { ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card } from '../ui/page.tsx';
-import { spanText, Time } from '../ui/time.tsx';
+import { spanText } from '../ui/time.tsx';
+import { Quota } from './quota.tsx';
 
 const spans: readonly (readonly [SpanName, string])[] = [
   ['hour', 'Hour'],
@@ -62,7 +63,9 @@ export function UsageCharts({ span }: { readonly span: SpanName }) {
             <p className="value">{value}</p>
           </div>
         ))}
-        <Quota of={data.month} />
+        <div className="card tile">
+          <Quota of={data.month} />
+        </div>
       </div>
       <div className="charts">
         <Card title="Requests">
@@ -114,27 +117,5 @@ export function UsageCharts({ span }: { readonly span: SpanName }) {
         </Card>
       </div>
     </>
-  );
-}
-
-/** Of this month's quota. */
-function Quota({ of: { used, quota, ends_at: endsAt } }: { readonly of: UsageDocument['month'] }) {
-  return (
-    <div className="card tile">
-      <p className="soft small">Quota used this month</p>
-      <p className="value">
-        {quota ? `${Math.min(999, (used / quota) * 100).toFixed(used / quota < 0.1 ? 2 : 0)} %` : count(used)}
-      </p>
-      {quota ? (
-        <>
-          <progress className="progress" aria-label="Quota used" value={Math.min(used, quota)} max={quota} />
-          <p className="soft small">
-            {count(used)} of {count(quota)}; anew at <Time at={endsAt} />
-          </p>
-        </>
-      ) : (
-        <p className="soft small">requests; there is no limit</p>
-      )}
-    </div>
   );
 }
