@@ -46,7 +46,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     } catch (refusal) {
       // A key that was revoked a moment ago gets 401, not 403: who is refused on a cached verdict is asked about again.
       if (caller.fresh) throw refusal;
-      caller = await principals.ask(keyHash);
+      caller = await principals.ask(keyHash, response.locals.requestId);
       checkCaller(caller, request, response, endpoint);
     }
     const { version: keyVersion, limits } = caller;
@@ -58,7 +58,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     // Auth has the last word on a key that has changed, and on every key while nobody can say whether it has.
     if (decision.standing === 'changed' || (decision.standing === 'unknown' && !caller.fresh)) {
       if (decision.standing === 'changed') principals.forget(keyHash);
-      caller = await principals.ask(keyHash);
+      caller = await principals.ask(keyHash, response.locals.requestId);
       checkCaller(caller, request, response, endpoint);
     }
     keyUses.note(caller.principal, response.locals.client().address, request.headers['user-agent']);
@@ -74,7 +74,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
       const known = principals.cached(keyHash);
       if (known) return { keyHash, caller: known };
       failures.admitLookUp(response.locals.client().address);
-      return { keyHash, caller: await principals.ask(keyHash) };
+      return { keyHash, caller: await principals.ask(keyHash, response.locals.requestId) };
     } catch (thrown) {
       throw await counted(toRmsError(thrown), response);
     }
