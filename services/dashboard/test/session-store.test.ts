@@ -1,6 +1,6 @@
 import { openRedis } from '@rms/limiter';
 import { createLogger, readSettings } from '@rms/service';
-import { describeWith, testServer } from '@rms/testkit';
+import { describeWith, freePort, testServer } from '@rms/testkit';
 import { createMemorySessionStore } from '../src/session/memory-session-store.ts';
 import { createRedisSessionStore } from '../src/session/redis-session-store.ts';
 import { idleMs, newSession, newToken, type Session, tokenHashOf } from '../src/session/session.ts';
@@ -69,6 +69,27 @@ function conformance(open: () => SessionStore): void {
     expect((await store.listOf(userId)).map(({ id }) => id)).toEqual([older.id]);
   });
 }
+
+test('while Redis is away nobody is let in, and nobody is told that a session has ended', async () => {
+  const away = createRedisSessionStore(
+    openRedis(readSettings({ REDIS_URL: `redis://127.0.0.1:${await freePort()}` })),
+    log,
+  );
+  await away.start();
+  const session = newSession('usr_1', 1n, start(Date.now()));
+  for (const work of [
+    () => away.find('hash'),
+    () => away.add('hash', session),
+    () => away.update('hash', session),
+    () => away.remove('hash'),
+    () => away.listOf('usr_1'),
+    () => away.removeOf('usr_1', session.id),
+  ]) {
+    await expect(work()).rejects.toMatchObject({ code: 'service_unavailable' });
+  }
+  expect(await away.healthy()).toBe(false);
+  await away.stop();
+});
 
 describe('in memory', () => conformance(() => createMemorySessionStore()));
 
