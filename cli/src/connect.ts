@@ -31,7 +31,8 @@ export interface Services {
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly secrets: RpcClient<typeof SecretsService>;
-  readonly alerts: RpcClient<typeof AlertsService>;
+  /** Undefined: this installation has no alerts; see {@link alertsOf}. */
+  readonly alerts: RpcClient<typeof AlertsService> | undefined;
 }
 
 /** Makes a client of the feed where webhooks listens now, for the caller to close; `service_unavailable`: nowhere. */
@@ -58,7 +59,7 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
     webhooks: createClient(WebhooksService, { target: webhooks, ...common }),
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
     secrets: createClient(SecretsService, { target: webhooks, ...common }),
-    alerts: createClient(AlertsService, { target: alerts, ...common }),
+    alerts: alerts === undefined ? undefined : createClient(AlertsService, { target: alerts, ...common }),
   };
   const openFeed = () => {
     const now = addresses(settings);
@@ -69,12 +70,23 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
   try {
     return await work(services, openFeed);
   } finally {
-    for (const client of Object.values(services)) client.close();
+    for (const client of Object.values(services)) client?.close();
   }
 }
 
+/** For commands that are nothing without it. Throws an error that says that there is none. */
+export function alertsOf({ alerts }: Services): RpcClient<typeof AlertsService> {
+  if (alerts) return alerts;
+  throw new RmsError('service_unavailable', { message: 'this installation has no alerts (ALERTS_ADDRESS is none)' });
+}
+
 /** What the environment names; else what a service that runs on this machine has written into DATA_DIR; else the defaults. */
-function addresses(settings: Settings): { auth: string; webhooks: string; alerts: string; isLocal: boolean } {
+function addresses(settings: Settings): {
+  auth: string;
+  webhooks: string;
+  alerts: string | undefined;
+  isLocal: boolean;
+} {
   const local = process.env.AUTH_ADDRESS || process.env.WEBHOOKS_ADDRESS ? {} : readLocal(settings.DATA_DIR);
   return {
     auth: local.auth ?? settings.AUTH_ADDRESS,

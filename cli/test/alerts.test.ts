@@ -1,4 +1,4 @@
-import { startServices, type TestServices } from './support.ts';
+import { runRms, startServices, type TestServices } from './support.ts';
 
 describe('rms alerts', () => {
   let services: TestServices;
@@ -27,6 +27,12 @@ describe('rms alerts', () => {
     expect(data[13]).toMatchObject({ environment: 'test', kind: 'key_expiry', threshold: 7, window_seconds: null });
     const { stdout } = await services.rms('alerts', 'rules');
     expect(stdout).toMatch(/^live +quota +yes +0\.8 +owners$/m);
+  });
+
+  test('says so where there is no alerts', async () => {
+    const env = { AUTH_ADDRESS: '127.0.0.1:1', ALERTS_ADDRESS: 'none' };
+    const { code, stderr } = await runRms(['alerts', 'list'], env);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('ALERTS_ADDRESS is none') });
   });
 
   test('list shows incidents, of which there are none in a quiet workspace', async () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import { type Logger, requireSettings, type Service, type Settings } from '@rms/service';
+import { type Logger, requireSettings, type Service, type Settings, SettingsError } from '@rms/service';
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { openDataDir } from './data-dir.ts';
@@ -54,6 +54,9 @@ export function createSeparateServices(
     name: 'services',
     failed,
     async start() {
+      const { ALERTS_ADDRESS: alerts } = settings;
+      if (alerts === undefined)
+        throw new SettingsError('ALERTS_ADDRESS is none, but alerts is among what is started here');
       const dataDir = openDataDir(settings.DATA_DIR);
       stops.push(() => dataDir.release());
       await migrateAll(settings, log);
@@ -62,7 +65,7 @@ export function createSeparateServices(
       const MAIL_DIR = settings.MAIL_DIR || join(dataDir.path, 'mail');
       const addresses = {
         auth: settings.AUTH_ADDRESS,
-        alerts: settings.ALERTS_ADDRESS,
+        alerts,
         webhooks: settings.WEBHOOKS_ADDRESS,
         resources: settings.RESOURCES_ADDRESS,
       };

@@ -10,7 +10,7 @@ import {
   toIncidentState,
 } from '../alerts.ts';
 import { positiveNumber, workspaceOption } from '../arguments.ts';
-import { withServices } from '../connect.ts';
+import { alertsOf, withServices } from '../connect.ts';
 import { note, print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
@@ -33,7 +33,7 @@ export function alertsListCommand(): Command {
     .addOption(workspaceOption())
     .action((options: Options) =>
       withServices(async (services) => {
-        const { incidents, nextPageToken } = await services.alerts.listIncidents({
+        const { incidents, nextPageToken } = await alertsOf(services).listIncidents({
           workspaceId: await workspaceOf(services, options),
           state: options.state ? toIncidentState(options.state) : IncidentState.UNSPECIFIED,
           kind: options.kind ? toAlertKind(options.kind) : AlertKind.UNSPECIFIED,

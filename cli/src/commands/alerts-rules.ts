@@ -2,7 +2,7 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { Command } from 'commander';
 import { ruleDocument } from '../alerts.ts';
 import { workspaceOption } from '../arguments.ts';
-import { withServices } from '../connect.ts';
+import { alertsOf, withServices } from '../connect.ts';
 import { print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
@@ -14,7 +14,7 @@ export function alertsRulesCommand(): Command {
       withServices(async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const answers = [Environment.LIVE, Environment.SANDBOX].map((environment) =>
-          services.alerts.listRules({ workspaceId, environment }),
+          alertsOf(services).listRules({ workspaceId, environment }),
         );
         const data = (await Promise.all(answers)).flatMap(({ rules }) => rules).map(ruleDocument);
         print(options, { data }, () =>

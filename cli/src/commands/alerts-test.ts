@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { type AlertKindName, alertKindNames, toAlertKind } from '../alerts.ts';
 import { workspaceOption } from '../arguments.ts';
-import { withServices } from '../connect.ts';
+import { alertsOf, withServices } from '../connect.ts';
 import { type EnvironmentName, toEnvironment } from '../documents.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
@@ -21,7 +21,7 @@ export function alertsTestCommand(): Command {
     .addOption(workspaceOption())
     .action((options: Options) =>
       withServices(async (services) => {
-        const { addresses } = await services.alerts.testRule({
+        const { addresses } = await alertsOf(services).testRule({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironment(options.environment),
           kind: toAlertKind(options.kind),

@@ -32,6 +32,11 @@ export function hostPort(value: string): { host: string; port: number } | undefi
   return { host: host.replace(/^\[|\]$/g, ''), port: portOrZero(number) };
 }
 
+/** A gRPC target; undefined: none. */
+export function targetOrNone(value: string): string | undefined {
+  return value === 'none' ? undefined : value;
+}
+
 export function list(value: string): string[] {
   return value
     .split(',')

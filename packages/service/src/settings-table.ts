@@ -11,6 +11,7 @@ import {
   portOrZero,
   roleName,
   secretUrl,
+  targetOrNone,
   text,
 } from './setting-parsers.ts';
 
@@ -88,7 +89,11 @@ export const settingsTable = {
   AUTH_ADDRESS: setting('gRPC target of auth', '127.0.0.1:9101', text),
   RESOURCES_ADDRESS: setting('gRPC target of resources', '127.0.0.1:9102', text),
   WEBHOOKS_ADDRESS: setting('gRPC target of webhooks', '127.0.0.1:9103', text),
-  ALERTS_ADDRESS: setting('gRPC target of alerts', '127.0.0.1:9104', text),
+  ALERTS_ADDRESS: setting(
+    'gRPC target of alerts; none: there is none, nothing is reported to it',
+    '127.0.0.1:9104',
+    targetOrNone,
+  ),
   RATE_LIMIT_REQUESTS: setting('requests a key may make in a window; 0: no limit', '6000', integer(0, 1e9)),
   RATE_LIMIT_WINDOW_SECONDS: setting('length of that window', '60', integer(1, 86_400)),
   MONTHLY_QUOTA: setting(

@@ -28,6 +28,11 @@ describe('Settings', () => {
     expect(readSettings({ PORT: '' }).PORT).toBe(8080);
   });
 
+  test('an address can be none', () => {
+    expect(readSettings({ ALERTS_ADDRESS: 'none' }).ALERTS_ADDRESS).toBeUndefined();
+    expect(readSettings({ ALERTS_ADDRESS: '' }).ALERTS_ADDRESS).toBe('127.0.0.1:9104');
+  });
+
   test('lists, flags and URLs are parsed', () => {
     const settings = readSettings({
       KAFKA_BROKERS: ' a:9092, b:9092 ,',

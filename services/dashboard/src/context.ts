@@ -16,7 +16,15 @@ import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { countClientCalls, createClient, createRpcSecurity, type RpcClient, showCertificate } from '@rms/rpc';
-import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
+import {
+  createLogger,
+  createMetrics,
+  gatheringStdout,
+  type Logger,
+  type Metrics,
+  type Settings,
+  SettingsError,
+} from '@rms/service';
 import { openSessionStore } from './session/open-session-store.ts';
 import type { SessionStore } from './session/session-store.ts';
 
@@ -79,6 +87,8 @@ function createBackend(settings: Settings, { log, metrics }: Pick<DashboardConte
   showCertificate(metrics, security);
   const at = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security, onCall });
   const auth = at(settings.AUTH_ADDRESS);
+  if (settings.ALERTS_ADDRESS === undefined)
+    throw new SettingsError('ALERTS_ADDRESS is none, but the dashboard shows what alerts has counted');
   const alerts = at(settings.ALERTS_ADDRESS);
   const webhooks = at(settings.WEBHOOKS_ADDRESS);
   return {

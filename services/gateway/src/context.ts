@@ -13,7 +13,8 @@ import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics
 export interface GatewayContext {
   readonly auth: RpcClient<typeof KeysService>;
   readonly keyUses: RpcClient<typeof KeyUsesService>;
-  readonly usage: RpcClient<typeof UsageService>;
+  /** Where counts of requests go; undefined: nowhere. */
+  readonly usage: RpcClient<typeof UsageService> | undefined;
   readonly requests: RpcClient<typeof RequestsService>;
   readonly resources: RpcClient<typeof ResourcesService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
@@ -44,6 +45,7 @@ export function createGatewayContext(settings: Settings, overrides: Partial<Gate
   const metrics = overrides.metrics ?? createMetrics('gateway');
   const onCall = countClientCalls(metrics);
   showCertificate(metrics, security);
+  const { ALERTS_ADDRESS: alerts } = settings;
   const client = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security, onCall });
   const health = (target: string) => createClient(Health, { target, timeoutMs: healthTimeoutMs, security, onCall });
   return {
@@ -51,7 +53,7 @@ export function createGatewayContext(settings: Settings, overrides: Partial<Gate
     metrics,
     auth: overrides.auth ?? createClient(KeysService, client(settings.AUTH_ADDRESS)),
     keyUses: overrides.keyUses ?? createClient(KeyUsesService, client(settings.AUTH_ADDRESS)),
-    usage: overrides.usage ?? createClient(UsageService, client(settings.ALERTS_ADDRESS)),
+    usage: overrides.usage ?? (alerts === undefined ? undefined : createClient(UsageService, client(alerts))),
     requests: overrides.requests ?? createClient(RequestsService, client(settings.AUTH_ADDRESS)),
     resources: overrides.resources ?? createClient(ResourcesService, client(settings.RESOURCES_ADDRESS)),
     webhooks: overrides.webhooks ?? createClient(WebhooksService, client(settings.WEBHOOKS_ADDRESS)),

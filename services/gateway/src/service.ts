@@ -75,7 +75,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     for (const client of [
       auth,
       context.keyUses,
-      context.usage,
+      ...(context.usage ? [context.usage] : []),
       context.requests,
       resources,
       webhooks,

@@ -87,4 +87,13 @@ describe('What requests come to', () => {
     await api.stop();
     expect(api.lines.filter(({ msg }) => String(msg).startsWith('usage cannot be reported'))).toHaveLength(1);
   });
+
+  test('is not counted where there is no alerts, and nothing is said of it', async () => {
+    const api = await startGateway({ env: { ALERTS_ADDRESS: 'none' } });
+    const key = api.auth.newKey('read');
+    expect((await api.send('GET', '/v1/resources', { key: key.value })).status).toBe(200);
+    await api.stop();
+    expect(api.usage.reports).toEqual([]);
+    expect(api.lines.filter(({ level }) => level !== 'info' && level !== 30)).toEqual([]);
+  });
 });

@@ -9,8 +9,8 @@ export interface WebhooksContext {
   /** For the statements of the fan-out and of the recording, whose plans are kept. */
   readonly keyedPool: Pool;
   readonly bus: EventBus;
-  /** Where counts of attempts go. */
-  readonly usage: Pick<RpcClient<typeof UsageService>, 'reportUsage' | 'close'>;
+  /** Where counts of attempts go; undefined: nowhere. */
+  readonly usage: Pick<RpcClient<typeof UsageService>, 'reportUsage' | 'close'> | undefined;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** How callers are known. */
@@ -31,6 +31,7 @@ export function createWebhooksContext(settings: Settings, overrides: Partial<Web
       levelFile: settings.LOG_LEVEL_FILE,
       destination: gatheringStdout(),
     });
+  const { ALERTS_ADDRESS: alerts } = settings;
   const security = overrides.security ?? createRpcSecurity(settings, log);
   return {
     log,
@@ -38,7 +39,9 @@ export function createWebhooksContext(settings: Settings, overrides: Partial<Web
     security,
     usage:
       overrides.usage ??
-      createClient(UsageService, { target: settings.ALERTS_ADDRESS, timeoutMs: usageTimeoutMs, security }),
+      (alerts === undefined
+        ? undefined
+        : createClient(UsageService, { target: alerts, timeoutMs: usageTimeoutMs, security })),
     pool: overrides.pool ?? openPool(settings, { name: 'rms-webhooks', role: 'webhooks', log }),
     keyedPool:
       overrides.keyedPool ??

@@ -143,7 +143,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     },
     async close() {
       await usage.stop();
-      context.usage.close();
+      context.usage?.close();
       await bus.stop();
       await agents.close();
       await Promise.all([pool.end(), keyedPool.end()]);

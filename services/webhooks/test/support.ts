@@ -38,7 +38,7 @@ export const webhooksDatabase = () => testDatabase([audit, migrations]);
  */
 export async function startWebhooks(
   overrides: Partial<WebhooksConfig> = {},
-  { given, log = silent }: { given?: TestDatabase; log?: Logger } = {},
+  { given, log = silent, hasAlerts = true }: { given?: TestDatabase; log?: Logger; hasAlerts?: boolean } = {},
 ) {
   const database = given ?? (await webhooksDatabase());
   const connection = { url: database.url, max: 8, applicationName: 'webhooks', log };
@@ -73,7 +73,8 @@ export async function startWebhooks(
     },
     close() {},
   };
-  const service = createWebhooks(config, { pool, keyedPool, bus, usage, log, metrics, security: loopbackOnly });
+  const context = { pool, keyedPool, bus, log, metrics, security: loopbackOnly };
+  const service = createWebhooks(config, { ...context, usage: hasAlerts ? usage : undefined });
   await service.start();
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);

@@ -1,4 +1,7 @@
+import { loopbackOnly } from '@rms/rpc';
+import { readSettings } from '@rms/service';
 import { startReceiver, waitUntil } from '@rms/testkit';
+import { createWebhooksContext } from '../src/context.ts';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from './support.ts';
 
 describe('What attempts come to', () => {
@@ -40,4 +43,22 @@ describe('What attempts come to', () => {
     expect(sums[1]?.atEnd).toBeGreaterThan(0);
     await receiver.close();
   });
+});
+
+test('Where there is no alerts, nothing is to be called', () => {
+  const none = {} as never;
+  const overrides = { pool: none, keyedPool: none, bus: none, security: loopbackOnly };
+  expect(createWebhooksContext(readSettings({ ALERTS_ADDRESS: 'none' }), overrides).usage).toBeUndefined();
+});
+
+test('Without alerts attempts are recorded, and nothing is reported', async () => {
+  const service = await startWebhooks({}, { hasAlerts: false });
+  const receiver = await startReceiver({ path: '' });
+  const tenant = newTenant();
+  await service.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+  await service.publish(newEvent(tenant));
+  await service.settled(tenant, 1);
+  expect(service.reported).toEqual([]);
+  await service.stop();
+  await receiver.close();
 });

@@ -74,7 +74,10 @@ spec:
 {{- include "rms.portRule" (dict "peers" (index $values.networkPolicy (printf "%sPeers" $store)) "ports" (index $values $store).ports) }}
 {{- end }}
 {{- if and $values.observability.otlp.endpoint (not (has .name (list "cli" "migrate" "tls" "test"))) }}
-{{- include "rms.portRule" (dict "peers" $values.networkPolicy.otlpPeers "ports" (list (include "rms.otlpPort" .root | int))) }}
+{{- include "rms.portRule" (dict "peers" $values.networkPolicy.otlpPeers "ports" (list (include "rms.urlPort" $values.observability.otlp.endpoint | int))) }}
+{{- end }}
+{{- if and (eq .name "dashboard") $values.dashboard.oidc.issuer }}
+{{- include "rms.portRule" (dict "peers" $values.networkPolicy.oidcPeers "ports" (list (include "rms.urlPort" $values.dashboard.oidc.issuer | int))) }}
 {{- end }}
 {{- if eq .name "tls" }}
 - {{ with $values.networkPolicy.apiServerPeers }}to: {{- toYaml . | nindent 4 }}
@@ -120,9 +123,10 @@ spec:
 {{- end -}}
 {{- end -}}
 
-{{- define "rms.otlpPort" -}}
-{{- $host := (urlParse .Values.observability.otlp.endpoint).host -}}
-{{- if regexMatch ":[0-9]+$" $host }}{{ regexFind "[0-9]+$" $host }}{{ else if hasPrefix "https:" .Values.observability.otlp.endpoint }}443{{ else }}80{{ end -}}
+{{/* The port that a URL names, or that of its scheme. */}}
+{{- define "rms.urlPort" -}}
+{{- $host := (urlParse .).host -}}
+{{- if regexMatch ":[0-9]+$" $host }}{{ regexFind "[0-9]+$" $host }}{{ else if hasPrefix "https:" . }}443{{ else }}80{{ end -}}
 {{- end -}}
 
 {{/* What is not public of IPv4, by IANA's registries. */}}

@@ -4,17 +4,23 @@ What each component is told: secrets as files, the rest as environment variables
 
 {{/* All secrets: setting → where it comes from, the key of the chart's own Secret, who reads it. */}}
 {{- define "rms.secretTable" -}}
-DATABASE_URL: { source: {{ toJson .Values.database.url }}, key: database-url, readers: [auth, resources, webhooks] }
-REDIS_URL: { source: {{ toJson .Values.redis.url }}, key: redis-url, readers: [gateway, auth] }
-ENCRYPTION_KEY: { source: {{ toJson .Values.encryption.key }}, key: encryption-key, readers: [auth, resources, webhooks] }
+DATABASE_URL: { source: {{ toJson .Values.database.url }}, key: database-url, readers: [auth, resources, webhooks, alerts] }
+REDIS_URL: { source: {{ toJson .Values.redis.url }}, key: redis-url, readers: [gateway, auth, alerts, dashboard] }
+ENCRYPTION_KEY: { source: {{ toJson .Values.encryption.key }}, key: encryption-key, readers: [auth, resources, webhooks, alerts] }
 {{- if or .Values.encryption.previousKeys.value .Values.encryption.previousKeys.existingSecretKey }}
-ENCRYPTION_KEY_PREVIOUS: { source: {{ toJson .Values.encryption.previousKeys }}, key: encryption-key-previous, readers: [auth, resources, webhooks] }
+ENCRYPTION_KEY_PREVIOUS: { source: {{ toJson .Values.encryption.previousKeys }}, key: encryption-key-previous, readers: [auth, resources, webhooks, alerts] }
 {{- end }}
 {{- if ne .Values.kafka.sasl.mechanism "none" }}
-KAFKA_SASL_PASSWORD: { source: {{ toJson .Values.kafka.sasl.password }}, key: kafka-password, readers: [resources, webhooks] }
+KAFKA_SASL_PASSWORD: { source: {{ toJson .Values.kafka.sasl.password }}, key: kafka-password, readers: [resources, webhooks, alerts] }
 {{- end }}
 {{- if or .Values.webhooks.egress.proxyUrl.value .Values.webhooks.egress.proxyUrl.existingSecretKey }}
 WEBHOOK_PROXY_URL: { source: {{ toJson .Values.webhooks.egress.proxyUrl }}, key: webhook-proxy-url, readers: [webhooks] }
+{{- end }}
+{{- if include "rms.hasMail" . }}
+SMTP_URL: { source: {{ toJson .Values.smtp.url }}, key: smtp-url, readers: [alerts] }
+{{- end }}
+{{- if .Values.dashboard.oidc.issuer }}
+OIDC_CLIENT_SECRET: { source: {{ toJson .Values.dashboard.oidc.clientSecret }}, key: oidc-client-secret, readers: [dashboard] }
 {{- end }}
 {{- end -}}
 
@@ -89,8 +95,8 @@ gateway: [redis]
 auth: [database, redis]
 resources: [database, kafka]
 webhooks: [database, kafka]
-alerts: [database, kafka]
-dashboard: []
+alerts: [database, redis, kafka{{ if include "rms.hasMail" . }}, smtp{{ end }}]
+dashboard: [redis]
 cli: []
 test: []
 migrate: [database]
@@ -99,10 +105,11 @@ tls: []
 
 {{/* Which components a component calls: the arrows of the design. */}}
 {{- define "rms.callTable" -}}
-gateway: [auth, resources, webhooks]
-alerts: [auth, webhooks]
+gateway: [auth, resources, webhooks, alerts]
+webhooks: [alerts]
+alerts: [auth]
 dashboard: [auth, resources, webhooks, alerts]
-cli: [auth, webhooks]
+cli: [auth, webhooks, alerts]
 test: [gateway, auth, webhooks]
 {{- end -}}
 
@@ -122,12 +129,28 @@ SANDBOX_PORT: 8081
 TRUSTED_PROXIES: {{ join "," $values.gateway.trustedProxies | quote }}
 PUBLIC_API_URL: {{ $values.gateway.publicUrls.live | quote }}
 PUBLIC_SANDBOX_URL: {{ $values.gateway.publicUrls.sandbox | quote }}
+{{- else if eq .name "dashboard" }}
+HOST: 0.0.0.0
+DASHBOARD_PORT: 8090
+TRUSTED_PROXIES: {{ join "," $values.gateway.trustedProxies | quote }}
+PUBLIC_API_URL: {{ include "rms.publicUrl" (dict "root" .root "given" $values.gateway.publicUrls.live "host" $values.ingress.hosts.live) | quote }}
+PUBLIC_SANDBOX_URL: {{ include "rms.publicUrl" (dict "root" .root "given" $values.gateway.publicUrls.sandbox "host" $values.ingress.hosts.sandbox) | quote }}
+{{- with $values.dashboard.oidc }}
+{{- if .issuer }}
+OIDC_ISSUER: {{ .issuer | quote }}
+OIDC_CLIENT_ID: {{ .clientId | quote }}
+OIDC_NAME: {{ .name | quote }}
+{{- end }}
+{{- end }}
 {{- else if ne .name "cli" }}
 GRPC_HOST: 0.0.0.0
 GRPC_PORT: 9090
 {{- end }}
 {{- range default list (index (fromYaml (include "rms.callTable" $.root)) $.name) }}
-{{ upper . }}_ADDRESS: dns:///{{ include "rms.fullname" $.root }}-{{ . }}:9090
+{{ upper . }}_ADDRESS: {{ if (index $values .).enabled }}dns:///{{ include "rms.fullname" $.root }}-{{ . }}:9090{{ else }}none{{ end }}
+{{- end }}
+{{- if has .name (list "alerts" "dashboard") }}
+DASHBOARD_URL: {{ include "rms.publicUrl" (dict "root" .root "given" $values.dashboard.publicUrl "host" $values.ingress.hosts.dashboard) | quote }}
 {{- end }}
 {{- if eq $values.tls.mode "none" }}
 INSECURE_GRPC: true
@@ -145,6 +168,10 @@ GRPC_CA_FILE: /run/rms/tls/ca.crt
 {{- if has "kafka" $stores }}
 {{ include "rms.kafkaSettings" .root }}
 {{- end }}
+{{- if has "smtp" $stores }}
+MAIL_FROM: {{ $values.smtp.from | quote }}
+{{- include "rms.storeTls" (dict "prefix" "SMTP" "tls" $values.smtp.tls) }}
+{{- end }}
 {{- if eq .name "webhooks" }}
 WEBHOOK_ALLOW_CIDRS: {{ join "," $values.webhooks.egress.allowCidrs | quote }}
 WEBHOOK_ALLOW_HTTP: {{ $values.webhooks.egress.allowHttp }}
@@ -160,6 +187,22 @@ OTEL_RESOURCE_ATTRIBUTES: {{ $values.observability.resourceAttributes | quote }}
 {{- range $setting, $value := merge (dict) (index $values .name).settings $values.settings }}
 {{ $setting }}: {{ include "rms.text" $value | quote }}
 {{- end }}
+{{- end -}}
+
+{{/* Whether there is a mail server. */}}
+{{- define "rms.hasMail" -}}
+{{- with .Values.smtp.url -}}
+{{- if or .value .existingSecret .existingSecretKey }}true{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Where a host of the ingress is found, unless it is given; nothing if there is none; dict root, given, host. */}}
+{{- define "rms.publicUrl" -}}
+{{- if .given -}}
+{{- .given -}}
+{{- else if and .root.Values.ingress.enabled .host -}}
+{{- ternary "https" "http" (not (empty .root.Values.ingress.tls)) }}://{{ .host -}}
+{{- end -}}
 {{- end -}}
 
 {{/* A value as text: whole numbers as they are written. */}}

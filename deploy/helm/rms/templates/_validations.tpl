@@ -2,7 +2,7 @@
 {{- define "rms.validate" -}}
 {{- $problems := list -}}
 {{- range $setting, $secret := fromYaml (include "rms.secretTable" .) -}}
-{{- $where := get (dict "DATABASE_URL" "database.url" "REDIS_URL" "redis.url" "ENCRYPTION_KEY" "encryption.key" "ENCRYPTION_KEY_PREVIOUS" "encryption.previousKeys" "KAFKA_SASL_PASSWORD" "kafka.sasl.password" "WEBHOOK_PROXY_URL" "webhooks.egress.proxyUrl") $setting -}}
+{{- $where := get (dict "DATABASE_URL" "database.url" "REDIS_URL" "redis.url" "ENCRYPTION_KEY" "encryption.key" "ENCRYPTION_KEY_PREVIOUS" "encryption.previousKeys" "KAFKA_SASL_PASSWORD" "kafka.sasl.password" "WEBHOOK_PROXY_URL" "webhooks.egress.proxyUrl" "SMTP_URL" "smtp.url" "OIDC_CLIENT_SECRET" "dashboard.oidc.clientSecret") $setting -}}
 {{- $problems = concat $problems (fromJsonArray (include "rms.validateSecret" (dict "root" $ "source" $secret.source "where" $where))) -}}
 {{- end -}}
 {{- $migration := .Values.database.migrationUrl -}}
@@ -46,10 +46,29 @@
 {{- if and .Values.ingress.hosts.dashboard (not .Values.dashboard.enabled) -}}
 {{- $problems = append $problems "ingress.hosts.dashboard: there is no dashboard to route to (dashboard.enabled); leave it empty" -}}
 {{- end -}}
-{{- range $name := list "alerts" "dashboard" -}}
-{{- if (index $.Values $name).enabled -}}
-{{- $problems = append $problems (printf "%s.enabled: this release of the image has no %s service; set it to false" $name $name) -}}
+{{- if and .Values.dashboard.enabled (not .Values.alerts.enabled) -}}
+{{- $problems = append $problems "alerts.enabled: the dashboard needs it for its charts, and for mails of invitations and passwords; enable it, or set dashboard.enabled to false" -}}
 {{- end -}}
+{{- if and (include "rms.hasMail" .) (not .Values.smtp.from) -}}
+{{- $problems = append $problems "smtp.from: say who mails come from, \"Name <address>\"" -}}
+{{- end -}}
+{{- if and (or .Values.smtp.from .Values.smtp.tls.existingSecret) (not (include "rms.hasMail" .)) -}}
+{{- $problems = append $problems "smtp.url: name the Secret that holds it, or leave smtp.from and smtp.tls empty" -}}
+{{- end -}}
+{{- with .Values.dashboard.oidc -}}
+{{- if and .issuer (not .clientId) -}}
+{{- $problems = append $problems "dashboard.oidc.clientId: needed for dashboard.oidc.issuer" -}}
+{{- end -}}
+{{- if and .issuer (not (include "rms.publicUrl" (dict "root" $ "given" $.Values.dashboard.publicUrl "host" $.Values.ingress.hosts.dashboard))) -}}
+{{- $problems = append $problems "dashboard.publicUrl: the provider of dashboard.oidc leads back there; set it, or ingress.hosts.dashboard" -}}
+{{- end -}}
+{{- if and (not .issuer) (or .clientId .clientSecret.value .clientSecret.existingSecret) -}}
+{{- $problems = append $problems "dashboard.oidc.issuer: there is a client, but no provider" -}}
+{{- end -}}
+{{- end -}}
+{{- $hosts := compact (list .Values.ingress.hosts.live .Values.ingress.hosts.sandbox) -}}
+{{- if has .Values.ingress.hosts.dashboard $hosts -}}
+{{- $problems = append $problems "ingress.hosts.dashboard: it needs a host of its own" -}}
 {{- end -}}
 {{- range $name := fromJsonArray (include "rms.components" .) -}}
 {{- $problems = concat $problems (fromJsonArray (include "rms.validateComponent" (dict "root" $ "name" $name))) -}}
@@ -157,6 +176,16 @@ METRICS_ADDRESS: nothing (the chart does)
 AUTH_ADDRESS: nothing (the chart does)
 RESOURCES_ADDRESS: nothing (the chart does)
 WEBHOOKS_ADDRESS: nothing (the chart does)
+ALERTS_ADDRESS: alerts.enabled
+DASHBOARD_PORT: nothing (the chart does)
+DASHBOARD_URL: dashboard.publicUrl
+OIDC_ISSUER: dashboard.oidc.issuer
+OIDC_CLIENT_ID: dashboard.oidc.clientId
+OIDC_CLIENT_SECRET: dashboard.oidc.clientSecret
+OIDC_NAME: dashboard.oidc.name
+SMTP_URL: smtp.url
+SMTP_CA_FILE: smtp.tls
+MAIL_FROM: smtp.from
 LOG_LEVEL: logLevel
 LOG_LEVEL_FILE: logLevel
 TRUSTED_PROXIES: gateway.trustedProxies

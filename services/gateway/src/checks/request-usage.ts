@@ -22,11 +22,12 @@ interface RequestTally extends Tally, Pick<Principal, 'workspaceId' | 'environme
 
 const sums = ['requests', 'admitted', 'clientErrors', 'serverErrors', 'rateLimited', 'quotaRefused'] as const;
 
-/** Counts what requests come to, and reports it to alerts once a second: no request waits for that. */
+/** Counts what requests come to, and reports it to alerts once a second: no request waits for that. Without alerts nothing is counted. */
 export class RequestUsage {
-  readonly #reporter: UsageReporter<RequestTally>;
+  readonly #reporter: UsageReporter<RequestTally> | undefined;
 
-  constructor(alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'>, log: Logger) {
+  constructor(alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'> | undefined, log: Logger) {
+    if (!alerts) return;
     this.#reporter = new UsageReporter<RequestTally>({
       send: ({ reporterId, sequence, tallies }) =>
         alerts.reportUsage({ reporterId, sequence, requests: tallies.map(toMessage) }),
@@ -41,8 +42,10 @@ export class RequestUsage {
 
   /** Counts a request whose caller is known, once its answer has gone; what the limits said of it is in its locals by then. */
   follow(response: ApiResponse, principal: Principal, monthlyQuota: number): void {
+    const reporter = this.#reporter;
+    if (!reporter) return;
     response.once('close', () => {
-      const tally = this.#reporter.tally(`${principal.workspaceId} ${principal.environment}`, (key, minuteMs) =>
+      const tally = reporter.tally(`${principal.workspaceId} ${principal.environment}`, (key, minuteMs) =>
         newTally(key, minuteMs, principal),
       );
       if (!tally) return;
@@ -53,12 +56,12 @@ export class RequestUsage {
   }
 
   start(): void {
-    this.#reporter.start();
+    this.#reporter?.start();
   }
 
   /** Reports what is left. */
-  stop(): Promise<void> {
-    return this.#reporter.stop();
+  async stop(): Promise<void> {
+    await this.#reporter?.stop();
   }
 }
 

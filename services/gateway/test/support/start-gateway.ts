@@ -57,7 +57,7 @@ export async function startGateway(
     AUTH_ADDRESS: servers.auth.address,
     RESOURCES_ADDRESS: servers.resources.address,
     WEBHOOKS_ADDRESS: servers.webhooks.address,
-    ALERTS_ADDRESS: servers.alerts.address,
+    ...(options.env?.ALERTS_ADDRESS ? {} : { ALERTS_ADDRESS: servers.alerts.address }),
   };
   const limiter =
     options.limiter ??

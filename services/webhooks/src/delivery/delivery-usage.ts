@@ -29,10 +29,12 @@ export interface DeliveryUsage {
   stop(): Promise<void>;
 }
 
+/** Without alerts nothing is counted. */
 export function createDeliveryUsage(
-  alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'>,
+  alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'> | undefined,
   log: Logger,
 ): DeliveryUsage {
+  if (!alerts) return { count() {}, start() {}, async stop() {} };
   const reporter = new UsageReporter<DeliveryTally>({
     send: ({ reporterId, sequence, tallies }) =>
       alerts.reportUsage({ reporterId, sequence, deliveries: tallies.map(toMessage) }),
