@@ -18,16 +18,18 @@ interface ServicePod extends Pod {
 }
 
 const collector = 'the collector';
-const services = ['gateway', 'auth', 'resources', 'webhooks'] as const;
+const services = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'] as const;
 const metrics = services.map((service) => `${service} metrics`).sort();
 
 /** What each may connect to: the arrows of ARCHITECTURE.md and no other. */
 const arrows = {
-  gateway: ['Redis', 'auth grpc', 'resources grpc', collector, 'webhooks grpc'],
+  gateway: ['Redis', 'alerts grpc', 'auth grpc', 'resources grpc', collector, 'webhooks grpc'],
   auth: ['PostgreSQL', 'Redis', collector],
   resources: ['Kafka', 'PostgreSQL', collector],
-  webhooks: ['Kafka', 'PostgreSQL', 'a receiver', collector],
-  cli: ['auth grpc', 'webhooks grpc'],
+  webhooks: ['Kafka', 'PostgreSQL', 'a receiver', 'alerts grpc', collector],
+  alerts: ['Kafka', 'PostgreSQL', 'Redis', 'auth grpc', collector],
+  dashboard: ['Redis', 'alerts grpc', 'auth grpc', 'resources grpc', collector, 'webhooks grpc'],
+  cli: ['alerts grpc', 'auth grpc', 'webhooks grpc'],
 };
 
 /** Pods that the tests add, as the chart's Jobs are labelled, and strangers. */

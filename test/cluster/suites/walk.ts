@@ -22,6 +22,7 @@ interface Trace {
   readonly timeline: readonly { readonly at: string; readonly what: string }[];
 }
 
+/** Those that a request passes through. */
 const services = ['gateway', 'auth', 'resources', 'webhooks'] as const;
 
 export function walkSuite(stage: () => Stage): void {
@@ -70,7 +71,7 @@ export function walkSuite(stage: () => Stage): void {
       expect(delivered.traceparent).toContain(trace.trace_ids[0] ?? 'no trace id');
     });
 
-    test('the logs of all services have it', async () => {
+    test('the logs of all services that it passes have it', async () => {
       const { release } = stage();
       const linesOf = async (component: Component) => {
         const pods = await release.pods(component);
@@ -86,7 +87,7 @@ export function walkSuite(stage: () => Stage): void {
       }
     });
 
-    test('the spans of all services that a collector has got belong to its trace', async () => {
+    test('the spans of all these services that a collector has got belong to its trace', async () => {
       const { collector } = stage();
       const [traceId] = trace.trace_ids;
       const spans = await collector.waitFor('spans of all services', (all) => {

@@ -4,7 +4,7 @@ import { isPodReady, type Kubernetes, kubernetesIn, type Pod } from './kubernete
 import { CommandError, run } from './run.ts';
 
 /** The parts of the service that the chart installs. */
-export const components = ['gateway', 'auth', 'resources', 'webhooks', 'cli'] as const;
+export const components = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard', 'cli'] as const;
 
 export type Component = (typeof components)[number];
 

@@ -57,6 +57,8 @@ export function releaseValues(options: ValueOptions): object {
       egress: { allowHttp: true, allowCidrs: ['127.0.0.0/8', `${gateAddress}/32`] },
       ...resources('20m', '768Mi'),
     },
+    alerts: resources('20m', '384Mi'),
+    dashboard: resources('20m', '384Mi'),
     // Suites run several commands at once.
     cli: resources('10m', '1Gi'),
   };
