@@ -34,23 +34,6 @@ describe('The supervisor of workers', () => {
     ]);
   });
 
-  test('lets a worker wait for its end in many places at once', async () => {
-    const { log } = memoryLog();
-    const warnings: Error[] = [];
-    const onWarning = (warning: Error) => warnings.push(warning);
-    process.on('warning', onWarning);
-    const many: Worker = {
-      name: 'many',
-      run: async (signal) => void (await Promise.all(Array.from({ length: 50 }, () => untilAborted(signal)))),
-    };
-    const supervisor = superviseWorkers([many], log);
-    // Warnings come in a later turn.
-    await new Promise((resolve) => setImmediate(resolve));
-    await supervisor.stop();
-    process.off('warning', onWarning);
-    expect(warnings).toEqual([]);
-  });
-
   test('names the workers that are not running', async () => {
     const { log } = memoryLog();
     let broken = true;
