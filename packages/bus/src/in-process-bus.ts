@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from '@rms/service';
 import { untilAborted, withDeadline } from './abort.ts';
 import type { ConsumedRecord, EventBus, PublishBatch, Subscription } from './event-bus.ts';
@@ -32,7 +33,7 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
   const topics = new Map<string, Map<string, Group>>();
   const offsets = new Map<string, bigint>();
   const arrivals = new Set<() => void>();
-  let stopped = new AbortController();
+  let stopped = newStop();
 
   const publish = async ({ topic, partition, records }: PublishBatch, signal: AbortSignal) => {
     const groups = getOrAdd(topics, topic, () => new Map<string, Group>());
@@ -101,7 +102,7 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
 
   return {
     async start() {
-      if (stopped.signal.aborted) stopped = new AbortController();
+      if (stopped.signal.aborted) stopped = newStop();
     },
     async publish(batch, signal) {
       signal.throwIfAborted();
@@ -135,6 +136,13 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
       stopped.abort(new Error('the bus is stopped'));
     },
   };
+}
+
+/** Every batch that is being published waits for it. */
+function newStop(): AbortController {
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  return stop;
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {

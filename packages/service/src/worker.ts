@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { abortableDelay } from './delay.ts';
 import type { Logger } from './logger.ts';
 
@@ -37,6 +38,8 @@ export function superviseWorkers(workers: readonly Worker[], log: Logger): Super
   const abort = new AbortController();
   const failing = new Set<string>();
   const { signal } = abort;
+  // Each worker waits for it, and each thing that a worker has under way: many at once are no leak.
+  setMaxListeners(0, signal);
 
   const supervise = async (worker: Worker) => {
     let delayMs = firstDelayMs;
