@@ -54,7 +54,8 @@ module.exports = {
     parser: 'swc',
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)(dist|gen)/' },
+    // The pages (JSX) are held to their place by their own tsconfig.
+    exclude: { path: '(^|/)(dist|gen)/|^services/dashboard/web/src/' },
     enhancedResolveOptions: {
       conditionNames: ['source', 'import', 'node', 'default', 'types'],
       extensions: ['.ts', '.js', '.json', '.d.ts'],

@@ -11,6 +11,7 @@ const sources = ['packages', 'services', 'cli', 'standalone'];
 const checks = {
   'format and lint': () => run('biome', ['ci', '--colors=off', '--log-level=error', '.']),
   'types of the sources': () => run('tsc', ['-b']),
+  'types of the pages': () => run('tsc', ['-p', 'services/dashboard/web']),
   'types of the tests': () => run('tsc', ['-p', 'tsconfig.test.json']),
   'protos: lint': () => run('buf', ['lint']),
   'protos: compatible': protosCompatible,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RmsError } from '@rms/errors';
+import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
@@ -30,6 +31,7 @@ export interface Services {
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly secrets: RpcClient<typeof SecretsService>;
+  readonly alerts: RpcClient<typeof AlertsService>;
 }
 
 /** Makes a client of the feed where webhooks listens now, for the caller to close; `service_unavailable`: nowhere. */
@@ -40,7 +42,7 @@ const timeoutMs = 15_000;
 /** Runs `work` with clients of the services, and closes them. */
 export async function withServices<T>(work: (services: Services, openFeed: OpenFeed) => Promise<T>): Promise<T> {
   const settings = readSettings(process.env);
-  const { auth, webhooks, isLocal } = addresses(settings);
+  const { auth, webhooks, alerts, isLocal } = addresses(settings);
   const say = (_: object, message: string) => note(message);
   const log = { info() {}, warn: say, error: say };
   const common = { timeoutMs, context: operatorContext(), security: createRpcSecurity(settings, log) };
@@ -56,6 +58,7 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
     webhooks: createClient(WebhooksService, { target: webhooks, ...common }),
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
     secrets: createClient(SecretsService, { target: webhooks, ...common }),
+    alerts: createClient(AlertsService, { target: alerts, ...common }),
   };
   const openFeed = () => {
     const now = addresses(settings);
@@ -71,16 +74,17 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
 }
 
 /** What the environment names; else what a service that runs on this machine has written into DATA_DIR; else the defaults. */
-function addresses(settings: Settings): { auth: string; webhooks: string; isLocal: boolean } {
+function addresses(settings: Settings): { auth: string; webhooks: string; alerts: string; isLocal: boolean } {
   const local = process.env.AUTH_ADDRESS || process.env.WEBHOOKS_ADDRESS ? {} : readLocal(settings.DATA_DIR);
   return {
     auth: local.auth ?? settings.AUTH_ADDRESS,
     webhooks: local.webhooks ?? settings.WEBHOOKS_ADDRESS,
+    alerts: local.alerts ?? settings.ALERTS_ADDRESS,
     isLocal: local.webhooks !== undefined,
   };
 }
 
-function readLocal(dataDir: string): { auth?: string; webhooks?: string } {
+function readLocal(dataDir: string): { auth?: string; webhooks?: string; alerts?: string } {
   try {
     return JSON.parse(readFileSync(join(dataDir, 'services.json'), 'utf8'));
   } catch {

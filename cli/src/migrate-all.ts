@@ -1,3 +1,4 @@
+import { migrations as alerts } from '@rms/alerts/migrations';
 import { migrations as audit } from '@rms/audit';
 import { migrations as auth } from '@rms/auth/migrations';
 import { type MigrationResult, migrate, openPool } from '@rms/db';
@@ -10,7 +11,7 @@ import { migrations as webhooks } from '@rms/webhooks/migrations';
 export async function migrateAll(settings: Settings, log: Logger): Promise<MigrationResult[]> {
   const pool = openPool(settings, { name: 'rms-migrate', max: 1, log });
   try {
-    return await migrate(pool, [audit, auth, outbox, resources, webhooks], {
+    return await migrate(pool, [audit, auth, outbox, resources, webhooks, alerts], {
       rolePrefix: settings.DATABASE_ROLE_PREFIX,
     });
   } finally {

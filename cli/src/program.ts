@@ -1,4 +1,7 @@
 import { Command } from 'commander';
+import { alertsListCommand } from './commands/alerts-list.ts';
+import { alertsRulesCommand } from './commands/alerts-rules.ts';
+import { alertsTestCommand } from './commands/alerts-test.ts';
 import { auditCommand } from './commands/audit.ts';
 import { certificatesRemoveCommand, certificatesRenewCommand } from './commands/certificates.ts';
 import { configCommand } from './commands/config.ts';
@@ -68,6 +71,11 @@ export function createProgram(): Command {
     deliveriesReplayCommand,
     deliveriesReplayStatusCommand,
     deliveriesReplayCancelCommand,
+  ]);
+  group(program, 'alerts', 'what was wrong, and whom it is mailed to', [
+    alertsListCommand,
+    alertsRulesCommand,
+    alertsTestCommand,
   ]);
   group(program, 'workspaces', 'accounts', [workspacesCreateCommand, workspacesListCommand, workspacesPlanCommand]);
   group(program, 'users', 'people who sign in to the dashboard', [

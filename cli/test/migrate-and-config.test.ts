@@ -8,7 +8,7 @@ describe('rms migrate', () => {
     const first = await runRms(['migrate', '--json'], env);
     expect(first).toMatchObject({ code: 0, stderr: '' });
     const { data } = JSON.parse(first.stdout) as { data: { schema: string; applied: string[] }[] };
-    expect(data.map(({ schema }) => schema)).toEqual(['audit', 'auth', 'outbox', 'resources', 'webhooks']);
+    expect(data.map(({ schema }) => schema)).toEqual(['audit', 'auth', 'outbox', 'resources', 'webhooks', 'alerts']);
     for (const { applied } of data) expect(applied).not.toEqual([]);
     expect((await runRms(['migrate'], env)).stdout).toBe(data.map(({ schema }) => `${schema}: up to date\n`).join(''));
     await database.drop();

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampNow } from '@bufbuild/protobuf/wkt';
+import { createAlerts, createAlertsContext, readAlertsConfig } from '@rms/alerts';
+import { migrations as alertsMigrations } from '@rms/alerts/migrations';
 import { migrations as auditMigrations } from '@rms/audit';
 import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { migrations as authMigrations } from '@rms/auth/migrations';
@@ -90,7 +92,7 @@ export type TestServices = Awaited<ReturnType<typeof startServices>>;
 /** The real auth and webhooks on a real database, and a DATA_DIR by which the command finds them. */
 export async function startServices() {
   const log = createLogger({ name: 'test', level: 'silent' });
-  const database = await testDatabase([auditMigrations, authMigrations, webhookMigrations]);
+  const database = await testDatabase([auditMigrations, authMigrations, webhookMigrations, alertsMigrations]);
   const pool = () => createPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
   const settings = readSettings({
     ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -119,10 +121,23 @@ export async function startServices() {
     return { service, bus };
   };
   await auth.start();
+  const alerts = createAlerts(
+    readAlertsConfig(settings),
+    createAlertsContext(
+      { ...settings, AUTH_ADDRESS: auth.address },
+      { pool: pool(), limiter: memory, bus: createInProcessBus({ log }), log },
+    ),
+  );
+  await alerts.start();
   let running = await startWebhooks();
   const webhooks = running.service;
   const dataDir = mkdtempSync(join(tmpdir(), 'rms-cli-'));
-  const addresses = { auth: auth.address, webhooks: webhooks.address, resources: '127.0.0.1:1' };
+  const addresses = {
+    auth: auth.address,
+    webhooks: webhooks.address,
+    alerts: alerts.address,
+    resources: '127.0.0.1:1',
+  };
   const servicesFile = join(dataDir, 'services.json');
   writeFileSync(servicesFile, JSON.stringify(addresses));
   const clients = {
@@ -200,7 +215,8 @@ export async function startServices() {
     },
     async stop() {
       for (const client of Object.values(clients)) client.close();
-      await Promise.all([auth.stop(), running.service.stop()]);
+      await Promise.all([alerts.stop(), running.service.stop()]);
+      await auth.stop();
       await database.drop();
       rmSync(dataDir, { recursive: true });
     },

@@ -20,8 +20,9 @@ const lock = readJson(sources, 'package-lock.json');
 const roots = [...new Set(Object.values(programs).map((file) => dirname(dirname(file))))];
 
 const compiler = join(sources, 'node_modules', 'typescript', 'bin', 'tsc');
-const { status } = spawnSync(process.execPath, [compiler, '-b', ...roots], { cwd: sources, stdio: 'inherit' });
-if (status !== 0) process.exit(1);
+build(compiler, '-b', ...roots);
+// The pages of the dashboard, into its dist folder.
+build(join(sources, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', '-c', 'services/dashboard/web/vite.config.mjs');
 
 /** Paths in the sources of all packages that run: own ones, and those of node_modules. */
 const shipped = new Set();
@@ -29,6 +30,11 @@ for (const root of roots) ship(root);
 for (const path of [...shipped].sort()) copy(path);
 writeManifests();
 writeCommands();
+
+function build(...command) {
+  const { status } = spawnSync(process.execPath, command, { cwd: sources, stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}
 
 /** The package and what it depends on. Types alone are not run. */
 function ship(path) {

@@ -4,6 +4,7 @@ export const programs = {
   auth: 'services/auth/dist/main.js',
   resources: 'services/resources/dist/main.js',
   webhooks: 'services/webhooks/dist/main.js',
+  dashboard: 'services/dashboard/dist/main.js',
   'egress-proxy': 'services/webhooks/dist/egress-proxy-main.js',
   rms: 'cli/dist/main.js',
 };

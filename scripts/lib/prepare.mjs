@@ -10,6 +10,8 @@ export const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const oldestNode = [20, 19];
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const bundler = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+const pages = join('services', 'dashboard', 'web');
 const buildStamp = join(root, 'node_modules', '.cache', 'rms-build');
 
 /** Something that a person can mend; shown as one line, without a stack. */
@@ -35,13 +37,21 @@ export function ensureInstalled({ development = false } = {}) {
   run('npm', ['ci', '--no-audit', '--no-fund'], 'npm ci failed; is the package registry within reach?');
 }
 
-/** Runs `tsc -b` unless no source has changed since the last time. */
+/** Runs `tsc -b`, and Vite for the pages of the dashboard, unless no source has changed since the last time. */
 export function ensureBuilt() {
   const state = sourceState();
-  const built = builtWorkspaces().every((workspace) => existsSync(join(root, workspace, 'dist', '.tsbuildinfo')));
+  const outputs = builtWorkspaces().map((workspace) => join(root, workspace, 'dist', '.tsbuildinfo'));
+  const built = [...outputs, join(root, pages, '..', 'dist', 'web', 'index.html')].every((output) =>
+    existsSync(output),
+  );
   if (built && existsSync(buildStamp) && readFileSync(buildStamp, 'utf8') === state) return;
-  if (!built) process.stderr.write('rms: building (tsc -b)\n');
+  if (!built) process.stderr.write('rms: building (tsc -b, vite build)\n');
   run(process.execPath, [compiler, '-b'], 'the build failed, see above');
+  run(
+    process.execPath,
+    [bundler, 'build', '-c', join(pages, 'vite.config.mjs')],
+    'the pages could not be built, see above',
+  );
   mkdirSync(dirname(buildStamp), { recursive: true });
   writeFileSync(buildStamp, state);
 }
@@ -66,7 +76,7 @@ function sourceState() {
     for (const { name } of entries) {
       if (name === 'tsconfig.json' || name === 'package.json') lines.push(describe(join(workspace, name)));
     }
-    for (const folder of ['src', 'gen']) {
+    for (const folder of ['src', 'gen', 'web']) {
       if (!entries.some(({ name }) => name === folder)) continue;
       for (const file of readdirSync(join(root, workspace, folder), { recursive: true }).sort()) {
         lines.push(describe(join(workspace, folder, String(file))));

@@ -81,6 +81,7 @@ export const remedies = {
   kafka: `${nativeKafka}, start Docker, or set TEST_KAFKA_BROKERS`,
   'redis-server': nativeRedis,
   java: nativeKafka,
+  chromium: 'apt-get install chromium, or set CHROME_PATH',
   'small-disk': 'run as root on Linux, in a container with CAP_SYS_ADMIN (docker run --privileged)',
 };
 

@@ -4,18 +4,20 @@ import type { Firsts } from './bootstrap.ts';
 export interface Running extends Firsts {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
+  readonly dashboardUrl: string;
   readonly dataDir: string;
   readonly postgres: 'embedded' | 'external';
 }
 
 /** The text that npm start ends with. The commands work when pasted. */
-export function announcement({ liveUrl, sandboxUrl, dataDir, postgres, keys, login }: Running): string {
+export function announcement({ liveUrl, sandboxUrl, dashboardUrl, dataDir, postgres, keys, login }: Running): string {
   const lines = [
     '',
     'rms is ready.',
     '',
     `  live      ${liveUrl}`,
     `  sandbox   ${sandboxUrl}`,
+    `  dashboard ${dashboardUrl}`,
     `  API docs  ${liveUrl}/docs`,
     `  data      ${postgres === 'embedded' ? `${dataDir} (embedded PostgreSQL)` : 'in the PostgreSQL of DATABASE_URL'}`,
     '',

@@ -1,25 +1,18 @@
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fromBinary } from '@bufbuild/protobuf';
 import type { ConsumedRecord, EventBus } from '@rms/bus';
-import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import { type Logger, superviseWorkers } from '@rms/service';
-
-interface Topics {
-  readonly deadLetterTopic: string;
-  readonly noticeTopic: string;
-}
 
 const group = 'standalone';
 
 /**
- * Consumers of the topics that Kafka would keep and nobody here reads: the bus inside the process acknowledges only what
- * somebody has handled (docs/adr/0003). Dead letters go into a file of the data folder, notices into the log. The function
- * that it returns ends them.
+ * A consumer of the topic that Kafka would keep and nobody here reads: the bus inside the process acknowledges only what
+ * somebody has handled (docs/adr/0003). Dead letters go into a file of the data folder. The function that it returns ends
+ * it.
  */
 export function consumeTheRest(
   bus: EventBus,
-  { deadLetterTopic, noticeTopic }: Topics,
+  { deadLetterTopic }: { readonly deadLetterTopic: string },
   { dataDir, log }: { readonly dataDir: string; readonly log: Logger },
 ): () => Promise<void> {
   const file = join(dataDir, 'dead-letters.jsonl');
@@ -27,19 +20,8 @@ export function consumeTheRest(
     // On the disk before it is acknowledged.
     await appendFile(file, records.map(toLine).join(''), { mode: 0o600, flush: true });
   };
-  const tell = async (records: readonly ConsumedRecord[]) => {
-    for (const { value } of records) {
-      const { id, type, workspaceId, subjectId, reason } = fromBinary(NoticeSchema, value);
-      log.info({ notice_id: id, type, workspace_id: workspaceId, subject_id: subjectId, reason }, 'notice');
-    }
-  };
-  const supervisor = superviseWorkers(
-    [
-      { name: 'dead-letters', run: (signal) => bus.consume({ topic: deadLetterTopic, group, onBatch: keep }, signal) },
-      { name: 'notices', run: (signal) => bus.consume({ topic: noticeTopic, group, onBatch: tell }, signal) },
-    ],
-    log,
-  );
+  const run = (signal: AbortSignal) => bus.consume({ topic: deadLetterTopic, group, onBatch: keep }, signal);
+  const supervisor = superviseWorkers([{ name: 'dead-letters', run }], log);
   return () => supervisor.stop();
 }
 

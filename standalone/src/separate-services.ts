@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
@@ -11,7 +12,7 @@ import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const readyLimitMs = 60_000;
 const pollMs = 50;
-const metricsOrder = ['gateway', 'auth', 'resources', 'webhooks'] as const;
+const metricsOrder = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'] as const;
 
 /**
  * Every service in a process of its own on this machine, on PostgreSQL, Redis and Kafka that are there already. None is
@@ -58,20 +59,33 @@ export function createSeparateServices(
       await migrateAll(settings, log);
       const { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS } = encryptionKeys(settings, dataDir.path);
       const env = { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: ENCRYPTION_KEY_PREVIOUS.join(',') };
+      const MAIL_DIR = settings.MAIL_DIR || join(dataDir.path, 'mail');
       const addresses = {
         auth: settings.AUTH_ADDRESS,
+        alerts: settings.ALERTS_ADDRESS,
         webhooks: settings.WEBHOOKS_ADDRESS,
         resources: settings.RESOURCES_ADDRESS,
       };
-      for (const name of ['auth', 'webhooks', 'resources'] as const) {
-        await runGrpc(name, addresses[name], { ...env, ...metricsOf(name) });
+      for (const name of ['auth', 'alerts', 'webhooks', 'resources'] as const) {
+        await runGrpc(name, addresses[name], { ...env, MAIL_DIR, ...metricsOf(name) });
       }
       const liveUrl = localUrl(settings.HOST, settings.PORT);
       await run('gateway', { ...env, ...metricsOf('gateway') }, () => answersReady(liveUrl));
+      const dashboardUrl = localUrl(settings.HOST, settings.DASHBOARD_PORT);
+      await run('dashboard', { ...env, ...metricsOf('dashboard') }, () => answersReady(dashboardUrl));
       dataDir.writeServices(addresses);
       const firsts = await bootstrap(addresses.auth, security, settings.OWNER_EMAIL);
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
-      say(announcement({ liveUrl, sandboxUrl, dataDir: dataDir.path, postgres: 'external', ...firsts }));
+      say(
+        announcement({
+          liveUrl,
+          sandboxUrl,
+          dashboardUrl: settings.DASHBOARD_URL ?? dashboardUrl,
+          dataDir: dataDir.path,
+          postgres: 'external',
+          ...firsts,
+        }),
+      );
     },
     stop() {
       stopping ??= (async () => {

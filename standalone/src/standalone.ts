@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { createAlerts, createAlertsContext, readAlertsConfig } from '@rms/alerts';
 import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { createInProcessBus } from '@rms/bus';
+import { createDashboard, createDashboardContext, createMemorySessionStore, readDashboardConfig } from '@rms/dashboard';
 import { startEmbeddedPostgres } from '@rms/embedded-postgres';
 import { createGateway, createGatewayContext, readGatewayConfig } from '@rms/gateway';
 import { createMemoryLimiter } from '@rms/limiter';
@@ -27,7 +29,7 @@ export interface StandaloneContext {
  * All services in one process. They talk real gRPC over loopback; only PostgreSQL, Kafka and Redis are replaced by what
  * needs no installation, each unless its setting names a real one.
  *
- * What has started is stopped in the opposite order: gateway, resources, webhooks, auth, PostgreSQL, lock.
+ * What has started is stopped in the opposite order: dashboard, gateway, resources, webhooks, alerts, auth, PostgreSQL, lock.
  */
 export function createStandalone(given: Settings, { createLog, say }: StandaloneContext): Service {
   const log = createLog('standalone');
@@ -39,9 +41,11 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
   };
   const metrics = {
     auth: createMetrics('auth'),
+    alerts: createMetrics('alerts'),
     webhooks: createMetrics('webhooks'),
     resources: createMetrics('resources'),
     gateway: createMetrics('gateway'),
+    dashboard: createMetrics('dashboard'),
   };
   const part = (name: keyof typeof metrics) => ({ log: createLog(name), metrics: metrics[name] });
 
@@ -54,6 +58,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       GRPC_PORT: 0,
       // One address shows the metrics of all.
       METRICS_ADDRESS: undefined,
+      MAIL_DIR: given.MAIL_DIR || join(dataDir.path, 'mail'),
     };
     // Before anything starts: a wrong setting is told of at once.
     const configs = readConfigs({ ...given, ...own });
@@ -70,14 +75,25 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       stops.push(() => server.stop());
     }
     const auth = await run(createAuth(configs.auth, createAuthContext(settings, { ...part('auth'), ...limits })));
+    const alerts = await run(
+      createAlerts(
+        configs.alerts,
+        createAlertsContext({ ...settings, AUTH_ADDRESS: auth.address }, { ...part('alerts'), ...limits, ...bus }),
+      ),
+    );
+    const ALERTS_ADDRESS = alerts.address;
     // Before resources: its consumer is there when the relay publishes the first event.
     const webhooks = await run(
-      createWebhooks(configs.webhooks, createWebhooksContext(settings, { ...part('webhooks'), ...bus })),
+      createWebhooks(
+        configs.webhooks,
+        createWebhooksContext({ ...settings, ALERTS_ADDRESS }, { ...part('webhooks'), ...bus }),
+      ),
     );
     const resources = await run(
       createResources(configs.resources, createResourcesContext(settings, { ...part('resources'), ...bus })),
     );
     const addresses = {
+      ALERTS_ADDRESS,
       AUTH_ADDRESS: auth.address,
       RESOURCES_ADDRESS: resources.address,
       WEBHOOKS_ADDRESS: webhooks.address,
@@ -88,11 +104,24 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
         createGatewayContext({ ...settings, ...addresses }, { ...part('gateway'), ...limits }),
       ),
     );
-    dataDir.writeServices({ auth: auth.address, resources: resources.address, webhooks: webhooks.address });
+    const sessions = given.REDIS_URL === '' ? { sessions: createMemorySessionStore() } : {};
+    await run(
+      createDashboard(
+        configs.dashboard,
+        createDashboardContext({ ...settings, ...addresses }, { ...part('dashboard'), ...sessions }),
+      ),
+    );
+    dataDir.writeServices({
+      auth: auth.address,
+      resources: resources.address,
+      webhooks: webhooks.address,
+      alerts: alerts.address,
+    });
     say(
       announcement({
         liveUrl: localUrl(given.HOST, given.PORT),
         sandboxUrl: localUrl(given.HOST, given.SANDBOX_PORT),
+        dashboardUrl: given.DASHBOARD_URL ?? localUrl(given.HOST, given.DASHBOARD_PORT),
         dataDir: dataDir.path,
         postgres: given.DATABASE_URL === '' ? 'embedded' : 'external',
         // Last, when all else has worked: keys and login are shown once.
@@ -139,10 +168,12 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
 function readConfigs(settings: Settings) {
   return {
     auth: readAuthConfig(settings),
+    alerts: readAlertsConfig(settings),
     resources: readResourcesConfig(settings),
     // On a database of our own there is no other instance: what one before us had under way is ours at once.
     webhooks: { ...readWebhooksConfig(settings), releaseLeases: settings.DATABASE_URL === '' },
     gateway: readGatewayConfig(settings),
+    dashboard: readDashboardConfig(settings),
   };
 }
 

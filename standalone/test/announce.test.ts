@@ -4,6 +4,7 @@ import { announcement, localUrl } from '../src/announce.ts';
 const running = {
   liveUrl: 'http://127.0.0.1:8080',
   sandboxUrl: 'http://127.0.0.1:8081',
+  dashboardUrl: 'http://127.0.0.1:8090',
   dataDir: '/home/someone/rms/.data',
   postgres: 'embedded',
   keys: { live: 'sk_live_aaa', sandbox: 'sk_test_bbb' },
@@ -13,7 +14,13 @@ const running = {
 describe('What npm start says', () => {
   test('the first start shows addresses, both keys and the login once, and what to try', () => {
     const text = announcement(running);
-    for (const part of [running.liveUrl, running.sandboxUrl, `${running.liveUrl}/docs`, running.dataDir]) {
+    for (const part of [
+      running.liveUrl,
+      running.sandboxUrl,
+      running.dashboardUrl,
+      `${running.liveUrl}/docs`,
+      running.dataDir,
+    ]) {
       expect(text).toContain(part);
     }
     expect(text).toMatch(/live +sk_live_aaa/);

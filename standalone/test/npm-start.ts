@@ -9,7 +9,7 @@ import { freePort, waitUntil } from '@rms/testkit';
 const script = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url));
 const readyText = 'Ctrl-C stops';
 
-/** A place for starts: a data folder and two ports. */
+/** A place for starts: a data folder and three ports. */
 export interface Place {
   readonly dataDir: string;
   readonly liveUrl: string;
@@ -21,12 +21,18 @@ export interface Place {
 export async function newPlace(): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'rms-start-'));
   const dataDir = join(folder, 'data');
-  const [port, sandboxPort] = [await freePort(), await freePort()];
+  const [port, sandboxPort, dashboardPort] = [await freePort(), await freePort(), await freePort()];
   return {
     dataDir,
     liveUrl: `http://127.0.0.1:${port}`,
     sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir, PORT: `${port}`, SANDBOX_PORT: `${sandboxPort}` },
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: dataDir,
+      PORT: `${port}`,
+      SANDBOX_PORT: `${sandboxPort}`,
+      DASHBOARD_PORT: `${dashboardPort}`,
+    },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

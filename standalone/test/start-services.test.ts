@@ -31,6 +31,7 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
       AUTH_ADDRESS: `127.0.0.1:${await freePort()}`,
       RESOURCES_ADDRESS: `127.0.0.1:${await freePort()}`,
       WEBHOOKS_ADDRESS: `127.0.0.1:${await freePort()}`,
+      ALERTS_ADDRESS: `127.0.0.1:${await freePort()}`,
     };
   });
   afterAll(async () => {
@@ -48,13 +49,14 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     const addresses = JSON.parse(readFileSync(join(place.dataDir, 'services.json'), 'utf8'));
     expect(addresses).toEqual({
       auth: env.AUTH_ADDRESS,
+      alerts: env.ALERTS_ADDRESS,
       resources: env.RESOURCES_ADDRESS,
       webhooks: env.WEBHOOKS_ADDRESS,
     });
     services.child.kill('SIGTERM');
     expect(await services.ended()).toBe(0);
     const stopped = [...services.out().matchAll(/^(\w+) +\| .*"msg":"stopped"/gm)].map(([, name]) => name);
-    expect(stopped).toEqual(['gateway', 'resources', 'webhooks', 'auth']);
+    expect(stopped).toEqual(['dashboard', 'gateway', 'resources', 'webhooks', 'alerts', 'auth']);
   });
 
   test('when one service ends, says which, and stops the others', async () => {
@@ -62,9 +64,9 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     await services.ready();
     const children = readFileSync(`/proc/${services.child.pid}/task/${services.child.pid}/children`, 'utf8');
     const pids = children.trim().split(' ').map(Number);
-    expect(pids).toHaveLength(4);
-    // In the order of their start, the second is webhooks.
-    process.kill(pids[1] as number, 'SIGKILL');
+    expect(pids).toHaveLength(6);
+    // In the order of their start, the third is webhooks.
+    process.kill(pids[2] as number, 'SIGKILL');
     expect(await services.ended()).toBe(1);
     expect(services.errors()).toContain('rms: webhooks was ended by SIGKILL; stopping the others\n');
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');

@@ -12,6 +12,7 @@ import { removalSuite } from './suites/removal.ts';
 import { upgradeSuite } from './suites/upgrade.ts';
 import { walkSuite } from './suites/walk.ts';
 import { type StagedRelease, setStage } from './support/set-stage.ts';
+import { stopTraffic } from './support/traffic.ts';
 
 /** The parts follow one another on one release: an installation takes longer than most of them. */
 describe('On Kubernetes', () => {
@@ -32,6 +33,7 @@ describe('On Kubernetes', () => {
     );
     target = { shape, contract: await readContract(shape.liveUrl, shape.dispatcher) };
   }, 600_000);
+  afterEach(stopTraffic, 60_000);
   afterAll(() => staged?.remove(), 300_000);
 
   const stage = () => {

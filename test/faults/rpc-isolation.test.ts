@@ -39,6 +39,7 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
     other = await made('Other');
     owned = await makeOwned(rpc, await made('Owner'), receiver);
     await untilOutboxIsEmpty();
+    await untilAlertsRest();
   }, 120_000);
   afterAll(async () => {
     rpc?.close();
@@ -49,6 +50,20 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
 
   const untilOutboxIsEmpty = () =>
     waitUntil(async () => (await db.query('select from outbox.events')).rowCount === 0, { what: 'an empty outbox' });
+  /** What the owner's deliveries have come to is counted, and the alert that they caused is told of. */
+  const untilAlertsRest = () =>
+    waitUntil(
+      async () => {
+        const { rows } = await db.query(
+          `select (select sum(attempts) from alerts.delivery_counts where webhook_id = '' and period = 'month') as attempts,
+                  (select count(*) from alerts.incidents) as incidents,
+                  (select count(*) from alerts.notifications) as notifications`,
+        );
+        const [{ attempts, incidents, notifications }] = rows;
+        return attempts === '6' && incidents === '1' && notifications === '0';
+      },
+      { what: 'the alert of the owner', timeoutMs: 60_000 },
+    );
   const callsOfOwner = () => receiver.requests.filter(({ json }) => owned.marks.includes(json.id)).length;
   const stateOfOwner = async () => ({
     rows: await rowsOf(db, owned.owner.workspaceId, 'live'),

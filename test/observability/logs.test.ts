@@ -81,16 +81,28 @@ describeWith(['redis', 'kafka'], 'The log of the services', () => {
   });
 
   test('becomes fine and coarse again while the services run', async () => {
-    const { webhooks } = network.services;
+    const { webhooks, auth, resources } = network.services;
     expect(linesOf(webhooks, 'log-test-0001').filter(({ level }) => level === 'debug')).toEqual([]);
     writeFileSync(levelFile, 'debug\n');
-    await waitUntil(() => webhooks.output().includes('"level_now":"debug"'), { what: 'the new level' });
+    for (const service of [webhooks, auth, resources]) {
+      await waitUntil(() => service.output().includes('"level_now":"debug"'), { what: 'the new level' });
+    }
     await subscribe('log-test-0003');
     expect(await lineOf(webhooks, 'log-test-0003', 'call')).toMatchObject({
       level: 'debug',
       method: 'rms.webhooks.v1.WebhooksService/CreateWebhook',
       code: 'ok',
       duration_ms: expect.any(Number),
+    });
+    // Calls that carry several requests are found by each of them.
+    const { key } = await account.newKey('live', 'write');
+    const headers = { 'X-Request-ID': 'log-test-0005' };
+    await account.clientWith('live', key).send('POST', '/v1/resources', { json: { name: 'Fine' }, headers });
+    expect(await lineOf(auth, 'log-test-0005', 'call')).toMatchObject({
+      method: 'rms.auth.v1.KeysService/BatchVerifyKeys',
+    });
+    expect(await lineOf(resources, 'log-test-0005', 'call')).toMatchObject({
+      method: 'rms.resources.v1.ResourcesService/BatchCreateResources',
     });
     writeFileSync(levelFile, '');
     await waitUntil(() => webhooks.output().includes('"level_now":"that of LOG_LEVEL"'), { what: 'the former level' });

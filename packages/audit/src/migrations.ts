@@ -6,5 +6,5 @@ export const migrations: Migration = {
   schema: 'audit',
   directory: fileURLToPath(new URL('../migrations/', import.meta.url)),
   // Append-only: nobody changes or deletes.
-  grants: { auth: 'select, insert', webhooks: 'insert' },
+  grants: { auth: 'select, insert', webhooks: 'insert', alerts: 'insert' },
 };

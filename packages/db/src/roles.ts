@@ -1,7 +1,7 @@
 import type { PoolClient } from './queryable.ts';
 
 /** The services that have a role of their own in the database. */
-export type ServiceRole = 'auth' | 'resources' | 'webhooks';
+export type ServiceRole = 'auth' | 'resources' | 'webhooks' | 'alerts';
 
 /** What a service may do with the tables of a schema: privileges as GRANT names them. */
 export type Grants = Readonly<Partial<Record<ServiceRole, string>>>;
@@ -11,7 +11,7 @@ export function roleName(prefix: string, service: ServiceRole): string {
   return `${prefix}_${service}`;
 }
 
-const roles: readonly ServiceRole[] = ['auth', 'resources', 'webhooks'];
+const roles: readonly ServiceRole[] = ['auth', 'resources', 'webhooks', 'alerts'];
 
 /**
  * Makes the services' roles where they are missing, and lets the login of this connection take them on. They cannot log

@@ -29,7 +29,7 @@ describe('The roles of the services', () => {
   });
   afterAll(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
-    for (const service of ['auth', 'resources', 'webhooks'] as const) {
+    for (const service of ['auth', 'resources', 'webhooks', 'alerts'] as const) {
       await database.pool.query(`drop owned by ${roleName(prefix, service)}`);
       await database.pool.query(`drop role ${roleName(prefix, service)}`);
     }

@@ -12,9 +12,13 @@ export type IdPrefix =
   | 'aud'
   | 'ntc'
   | 'rpl'
+  | 'inc'
+  | 'ntf'
+  | 'mail'
   | 'usr'
   | 'inv'
-  | 'mlr';
+  | 'mlr'
+  | 'ses';
 
 // Crockford's base 32: in the order of its characters' codes, so that ids sort as the UUIDs that they hold.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -55,3 +55,11 @@ if mark and tonumber(mark) > tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1
 else redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
 return 1
 `;
+
+/** Raises a monthly counter. KEYS: the counter. ARGV: what was used, seconds until the month ends. */
+export const raiseQuotaScript = `
+if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then
+  redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2] + 86400)
+end
+return 1
+`;

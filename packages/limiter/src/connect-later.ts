@@ -1,6 +1,6 @@
 import { clientTls, type TlsFiles } from '@rms/service';
 import { Redis, type RedisOptions } from 'ioredis';
-import { checkScript, failureScript, markScript } from './check-script.ts';
+import { checkScript, failureScript, markScript, raiseQuotaScript } from './check-script.ts';
 
 export type CheckReply = [
   outcome: number,
@@ -14,6 +14,7 @@ export type Scripted = Redis & {
   rmsCheck(...args: (string | number)[]): Promise<CheckReply>;
   rmsCountFailure(address: string, emissionUs: number, burst: number): Promise<number>;
   rmsMark(mark: string, version: number, ttlMs: number): Promise<number>;
+  rmsRaiseQuota(counter: string, used: number, endsInSeconds: number): Promise<number>;
 };
 
 const options = {
@@ -33,12 +34,18 @@ const options = {
 } satisfies RedisOptions;
 
 /** A connection that is made when connect() is called. User and password are those of the URL. */
-export function connectLater(url: string, files: TlsFiles): Scripted {
+export function plainConnection(url: string, files: TlsFiles): Redis {
   const tls = isTls(url) ? { tls: clientTls(files) } : {};
-  const redis = new Redis(withoutTlsParameter(url), { ...options, ...tls });
+  return new Redis(withoutTlsParameter(url), { ...options, ...tls });
+}
+
+/** The same, with the scripts of the limiter. */
+export function connectLater(url: string, files: TlsFiles): Scripted {
+  const redis = plainConnection(url, files);
   redis.defineCommand('rmsCheck', { numberOfKeys: 3, lua: checkScript });
   redis.defineCommand('rmsCountFailure', { numberOfKeys: 1, lua: failureScript });
   redis.defineCommand('rmsMark', { numberOfKeys: 1, lua: markScript });
+  redis.defineCommand('rmsRaiseQuota', { numberOfKeys: 1, lua: raiseQuotaScript });
   return redis as Scripted;
 }
 

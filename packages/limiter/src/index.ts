@@ -7,8 +7,10 @@ export {
   type LimitState,
   type Limits,
   marksTrustMs,
+  type QuotaUse,
   type Standing,
 } from './limiter.ts';
 export { createMemoryLimiter } from './memory-limiter.ts';
 export { type OpenLimiterOptions, openLimiter } from './open-limiter.ts';
+export { openRedis } from './open-redis.ts';
 export { createRedisLimiter, type RedisLimiterOptions } from './redis-limiter.ts';

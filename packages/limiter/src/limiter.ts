@@ -21,6 +21,15 @@ export interface KeyChange {
  */
 export const marksTrustMs = 6_000;
 
+/** What a workspace has used of the quota of a month, as somebody else has counted it. */
+export interface QuotaUse {
+  readonly workspaceId: string;
+  readonly environment: 'live' | 'sandbox';
+  /** Any moment of the month (UTC), in milliseconds since 1970. */
+  readonly monthMs: number;
+  readonly used: number;
+}
+
 /** The state of one limit after a check. Times in seconds, rounded up. */
 export interface LimitState {
   readonly limit: number;
@@ -69,6 +78,8 @@ export interface Limiter {
    * `setAll` does or Redis cannot be reached.
    */
   confirmMarks(setAll: () => Promise<void>): Promise<void>;
+  /** Raises counters of quotas to what was used; none is lowered. Rejects if Redis cannot be asked. */
+  raiseQuotas(uses: readonly QuotaUse[]): Promise<void>;
   /**
    * Called whenever marks may have been lost (the connection broke, the server restarted): caches of principals must be
    * emptied. Returns a function that ends the subscription.

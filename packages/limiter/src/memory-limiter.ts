@@ -59,6 +59,12 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
       for (const { keyId, version } of changes) marks.set(keyId, Math.max(version, marks.get(keyId) ?? 0));
     },
     confirmMarks: (setAll) => setAll(),
+    async raiseQuotas(uses) {
+      for (const { workspaceId, environment, monthMs, used: count } of uses) {
+        const counter = `${workspaceId}/${environment}/${monthOf(monthMs).month}`;
+        used.set(counter, Math.max(count, used.get(counter) ?? 0));
+      }
+    },
     // Marks and the caches that rely on them end with the same process.
     onMarksLost: () => () => {},
     healthy: async () => true,

@@ -1,6 +1,6 @@
-import { type Logger, type Metrics, readTlsFiles, requireSettings, type Settings, SettingsError } from '@rms/service';
-import { isTls } from './connect-later.ts';
+import type { Logger, Metrics, Settings } from '@rms/service';
 import type { Limiter } from './limiter.ts';
+import { readRedisSettings } from './open-redis.ts';
 import { createRedisLimiter } from './redis-limiter.ts';
 
 export interface OpenLimiterOptions {
@@ -11,16 +11,8 @@ export interface OpenLimiterOptions {
 
 /** The limiter on the Redis that the settings name. Throws SettingsError. */
 export function openLimiter(settings: Settings, { log, metrics }: OpenLimiterOptions): Limiter {
-  requireSettings(settings, 'REDIS_URL');
-  const { REDIS_URL: url } = settings;
-  const tls = readTlsFiles(settings, 'REDIS');
-  if (!isTls(url) && (tls.ca || tls.cert)) {
-    const name = tls.ca ? 'REDIS_CA_FILE' : 'REDIS_CERT_FILE';
-    throw new SettingsError(`${name} is set, but REDIS_URL is redis://, without TLS; rediss:// is with it`);
-  }
   return createRedisLimiter({
-    url,
-    tls,
+    ...readRedisSettings(settings),
     log,
     rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
     rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,

@@ -117,6 +117,13 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       const untilMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + marksTrustMs;
       await withTimeout(redis.set(confirmedKey, runIdOf(info), 'PXAT', untilMs), markTimeoutMs);
     },
+    async raiseQuotas(uses) {
+      const raised = uses.map(({ workspaceId, environment, monthMs, used }) => {
+        const { month, endsInSeconds } = monthOf(monthMs);
+        return redis.rmsRaiseQuota(`rms:{${workspaceId}}:quota:${environment}:${month}`, used, endsInSeconds);
+      });
+      await withTimeout(Promise.all(raised), markTimeoutMs);
+    },
     onMarksLost: watch.onMarksLost,
     healthy: () =>
       withTimeout(redis.ping(), checkTimeoutMs).then(

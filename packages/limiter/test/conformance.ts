@@ -95,6 +95,22 @@ export function describeLimiter(name: string, create: (options: LimiterOptions) 
       expect(refused.quota).toMatchObject({ limit: 2, remaining: 0, resetSeconds: refused.retryAfterSeconds });
     });
 
+    test('a quota is raised to what was used, by workspace, environment and month, and never lowered', async () => {
+      await open({ monthlyQuota: 5 });
+      const use = { workspaceId: check.workspaceId, environment: 'live' as const, monthMs: Date.now() };
+      const now = new Date();
+      const nextMonthMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 3);
+      await limiter.raiseQuotas([
+        { ...use, used: 3 },
+        { ...use, environment: 'sandbox', used: 5 },
+        { ...use, monthMs: nextMonthMs, used: 5 },
+      ]);
+      expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', quota: { remaining: 1 } });
+      await limiter.raiseQuotas([{ ...use, used: 2 }]);
+      expect(await outcomes(2)).toEqual(['allowed', 'quota_exceeded']);
+      expect(await outcomes(1, { ...check, environment: 'sandbox' })).toEqual(['quota_exceeded']);
+    });
+
     test('a request refused by the rate limit does not count against the quota', async () => {
       await open({ rateLimitRequests: 1, rateLimitWindowSeconds: 100, monthlyQuota: 2 });
       expect(await outcomes(5)).toEqual(['allowed', ...Array(4).fill('rate_limited')]);

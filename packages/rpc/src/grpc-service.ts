@@ -87,15 +87,16 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
     workers: workers.map((worker) => worker.name),
     failing: () => supervisor?.failing() ?? [],
   });
-  const onCall = (call: EndedCall, { requestId, traceparent, peer }: RpcContext) => {
+  const onCall = (call: EndedCall, context: RpcContext) => {
     count(call);
+    // Most are of no interest: nothing is read of them.
     if (!log.isLevelEnabled('debug')) return;
     const { method, code, durationMs } = call;
+    const { requestIds, traceparent, peer } = context;
     const traceId = traceIdOf(traceparent) || undefined;
-    log.debug(
-      { request_id: requestId, trace_id: traceId, method, code, duration_ms: rounded(durationMs), peer },
-      'call',
-    );
+    // A batch has several; it is found by each.
+    const requests = requestIds.length > 1 ? { request_ids: requestIds } : { request_id: requestIds[0] ?? '' };
+    log.debug({ ...requests, trace_id: traceId, method, code, duration_ms: rounded(durationMs), peer }, 'call');
   };
 
   const stop = async () => {

@@ -20,6 +20,8 @@ import { type AnyService, toServiceDefinition } from './service-definition.ts';
 /** What a handler knows of its call besides the request. */
 export interface RpcContext
   extends Pick<CallContext, 'requestId' | 'traceparent' | 'principal' | 'clientAddress' | 'actor'> {
+  /** Of the call; or of the items of a batch, each of which has a context of its own. */
+  readonly requestIds: readonly string[];
   /** Aborts when the caller cancels or its deadline passes. */
   readonly signal: AbortSignal;
   /** Aborts when the server stops: a stream without an end of its own has to end then, or it holds the server up. */
@@ -168,6 +170,10 @@ class CallRpcContext implements RpcContext {
     return this.#abort.signal;
   }
 
+  get requestIds(): readonly string[] {
+    return this.requestId === '' ? requestIdsOfItems(this.#call.request) : [this.requestId];
+  }
+
   get deadline(): Date | undefined {
     const deadline = this.#call.getDeadline();
     if (deadline instanceof Date) return deadline;
@@ -177,6 +183,14 @@ class CallRpcContext implements RpcContext {
   get peer(): string {
     return this.#call.getPeer();
   }
+}
+
+/** Batches hold their items in `requests`. */
+function requestIdsOfItems(batch: unknown): string[] {
+  const { requests } = (batch ?? {}) as {
+    requests?: readonly { readonly context?: { readonly requestId?: string } }[];
+  };
+  return [...new Set((requests ?? []).flatMap(({ context }) => context?.requestId || []))];
 }
 
 async function writeAll(call: AnyCall, responses: AsyncIterable<unknown>, signal: AbortSignal): Promise<void> {

@@ -32,6 +32,13 @@ export const settingsTable = {
   SANDBOX_PORT: setting('HTTP port of the sandbox environment', '8081', port),
   PUBLIC_API_URL: setting('base of links in live answers; empty: the host of the request', '', optionalUrl),
   PUBLIC_SANDBOX_URL: setting('base of links in sandbox answers; empty: the host of the request', '', optionalUrl),
+  DASHBOARD_PORT: setting('HTTP port of the dashboard', '8090', port),
+  DASHBOARD_URL: setting('where browsers find the dashboard; empty: the host of the request', '', optionalUrl),
+  TRACE_URL: setting('where a trace can be looked at, with {trace_id} in it; empty: pages show its id', '', text),
+  OIDC_ISSUER: setting('OpenID Connect provider that people may sign in by; empty: none', '', optionalUrl),
+  OIDC_CLIENT_ID: setting('what the provider knows the dashboard by', '', text),
+  OIDC_CLIENT_SECRET: setting('its secret there', '', text, true),
+  OIDC_NAME: setting('what the button says: "Sign in by …"', 'single sign-on', text),
   OWNER_EMAIL: setting('e-mail address of the first owner, whom npm start makes', 'owner@localhost', email),
   DATA_DIR: setting('folder of the embedded PostgreSQL and of what npm start keeps', '.data', text),
   DATABASE_URL: setting(
@@ -81,6 +88,7 @@ export const settingsTable = {
   AUTH_ADDRESS: setting('gRPC target of auth', '127.0.0.1:9101', text),
   RESOURCES_ADDRESS: setting('gRPC target of resources', '127.0.0.1:9102', text),
   WEBHOOKS_ADDRESS: setting('gRPC target of webhooks', '127.0.0.1:9103', text),
+  ALERTS_ADDRESS: setting('gRPC target of alerts', '127.0.0.1:9104', text),
   RATE_LIMIT_REQUESTS: setting('requests a key may make in a window; 0: no limit', '6000', integer(0, 1e9)),
   RATE_LIMIT_WINDOW_SECONDS: setting('length of that window', '60', integer(1, 86_400)),
   MONTHLY_QUOTA: setting(
@@ -154,6 +162,15 @@ export const settingsTable = {
     list,
     true,
   ),
+  SMTP_URL: setting(
+    'mail server, "smtp://user:password@host:587" or smtps://; empty: mails go into files (npm start) or wait',
+    '',
+    secretUrl('smtp', 'smtps'),
+    true,
+  ),
+  SMTP_CA_FILE: setting('CA that signs the certificate of the mail server; empty: the public ones', '', text),
+  MAIL_FROM: setting('who mails come from, "Name <address>"; needed with SMTP_URL', '', text),
+  MAIL_DIR: setting('folder for mails where SMTP_URL is empty (npm start: DATA_DIR/mail)', '', text),
   METRICS_ADDRESS: setting(
     'where this service shows its Prometheus metrics, "host:port"; empty: nowhere',
     '',

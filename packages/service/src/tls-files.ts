@@ -33,7 +33,7 @@ export function readTlsFiles(settings: Settings, prefix: 'DATABASE' | 'REDIS' | 
 }
 
 /** Reads a file of certificates alone; undefined: the setting is empty. Throws {@link SettingsError}. */
-export function readCaFile(settings: Settings, name: 'WEBHOOK_CA_FILE'): Buffer | undefined {
+export function readCaFile(settings: Settings, name: 'WEBHOOK_CA_FILE' | 'SMTP_CA_FILE'): Buffer | undefined {
   const ca = read(settings[name], name);
   if (ca) insistOnCertificate(ca, name);
   return ca;

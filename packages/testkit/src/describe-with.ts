@@ -11,7 +11,7 @@ const programs = { 'redis-server': ['redis-server'], java: ['java', 'mvn'] };
 export type TestServer = keyof typeof variables;
 
 /** What a suite may need beside PostgreSQL; small-disk: the right to mount a disk of its own. */
-export type Need = TestServer | keyof typeof programs | 'small-disk';
+export type Need = TestServer | keyof typeof programs | 'small-disk' | 'chromium';
 
 /** The part of jest that is needed; this file is also loaded where there is no jest, by the benchmarks. */
 type Describe = { (name: string, suite: () => void): void; skip(name: string, suite: () => void): void };
@@ -37,13 +37,25 @@ export function describeWith(needs: Need | readonly Need[], name: string, suite:
 function isThere(need: Need): boolean {
   if (need === 'redis' || need === 'kafka') return Boolean(process.env[variables[need]]);
   if (need === 'small-disk') return canMountDisk();
+  if (need === 'chromium') return chromiumPath() !== undefined;
   return programs[need].every(isInstalled);
 }
 
+/** The browser: CHROME_PATH, or the system's Chromium; undefined: there is none. */
+export function chromiumPath(): string | undefined {
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  return process.env.CHROME_PATH || names.map(pathOf).find((path) => path !== undefined);
+}
+
 function isInstalled(program: string): boolean {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+  return pathOf(program) !== undefined;
+}
+
+function pathOf(program: string): string | undefined {
+  const paths = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, program));
+  return paths.find((path) => {
     try {
-      accessSync(join(folder, program), constants.X_OK);
+      accessSync(path, constants.X_OK);
       return true;
     } catch {
       return false;

@@ -1,5 +1,5 @@
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates.ts';
-export { describeWith, type Need, type TestServer, testServer } from './describe-with.ts';
+export { chromiumPath, describeWith, type Need, type TestServer, testServer } from './describe-with.ts';
 export { freePort } from './free-port.ts';
 export type { Behaviour, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behaviour.ts';
 export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';
@@ -14,5 +14,7 @@ export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
 export { isServing } from './shapes/readiness.ts';
 export { type Standalone, startStandalone } from './shapes/standalone.ts';
+export type { ReceivedMail, SmtpPlan } from './smtp/plan.ts';
+export { type SmtpReceiver, startSmtpReceiver } from './smtp/smtp-receiver.ts';
 export { type TestDatabase, testDatabase } from './test-database.ts';
 export { waitUntil } from './wait-until.ts';

@@ -1,24 +1,28 @@
 import type { RequestListener } from 'node:http';
 import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError, toRmsError } from '@rms/errors';
+import {
+  abortOnClose,
+  baseUrlOf,
+  checkHead,
+  errorAnswer,
+  parseBody,
+  parseQuery,
+  readJsonBody,
+  sendAnswer,
+  setSecurityHeaders,
+} from '@rms/http';
 import type { Logger } from '@rms/service';
 import { inSpans } from '@rms/tracing';
 import express, { type Request } from 'express';
 import type { Backend } from './backend/backend.ts';
 import type { Admit } from './checks/admission.ts';
-import { readJsonBody } from './checks/body.ts';
 import { idempotencyKeyOf } from './checks/idempotency-key.ts';
-import { parseBody, parseQuery } from './checks/validate.ts';
 import type { GatewayConfig } from './config.ts';
-import { abortOnClose } from './http/abort-on-close.ts';
 import { logAccess } from './http/access-log.ts';
-import { baseUrlOf } from './http/base-url.ts';
-import { checkHead } from './http/check-head.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
 import type { CountRequest } from './http/request-metrics.ts';
 import { traceRequest } from './http/request-span.ts';
-import { errorAnswer, sendAnswer } from './http/respond.ts';
-import { setSecurityHeaders } from './http/security-headers.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import { noteRequest } from './requests/note-request.ts';

@@ -1,6 +1,6 @@
+import { type CidrList, readTrustedProxies } from '@rms/http';
 import type { Limits } from '@rms/limiter';
-import { type MetricsAddress, type Settings, SettingsError } from '@rms/service';
-import { type CidrList, parseCidrs } from './checks/cidr-list.ts';
+import type { MetricsAddress, Settings } from '@rms/service';
 import type { RequestLogScope } from './requests/request-log.ts';
 
 export interface GatewayConfig {
@@ -41,16 +41,4 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     },
     metricsAddress: settings.METRICS_ADDRESS,
   };
-}
-
-function readTrustedProxies(cidrs: readonly string[]): CidrList {
-  let proxies: CidrList;
-  try {
-    proxies = parseCidrs(cidrs);
-  } catch (error) {
-    throw new SettingsError(`TRUSTED_PROXIES: ${(error as Error).message}`);
-  }
-  if (proxies.coversAll)
-    throw new SettingsError('TRUSTED_PROXIES must not cover all addresses: any client could choose its own');
-  return proxies;
 }

@@ -1,5 +1,6 @@
 import { type Limiter, openLimiter } from '@rms/limiter';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
@@ -12,6 +13,7 @@ import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics
 export interface GatewayContext {
   readonly auth: RpcClient<typeof KeysService>;
   readonly keyUses: RpcClient<typeof KeyUsesService>;
+  readonly usage: RpcClient<typeof UsageService>;
   readonly requests: RpcClient<typeof RequestsService>;
   readonly resources: RpcClient<typeof ResourcesService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
@@ -49,6 +51,7 @@ export function createGatewayContext(settings: Settings, overrides: Partial<Gate
     metrics,
     auth: overrides.auth ?? createClient(KeysService, client(settings.AUTH_ADDRESS)),
     keyUses: overrides.keyUses ?? createClient(KeyUsesService, client(settings.AUTH_ADDRESS)),
+    usage: overrides.usage ?? createClient(UsageService, client(settings.ALERTS_ADDRESS)),
     requests: overrides.requests ?? createClient(RequestsService, client(settings.AUTH_ADDRESS)),
     resources: overrides.resources ?? createClient(ResourcesService, client(settings.RESOURCES_ADDRESS)),
     webhooks: overrides.webhooks ?? createClient(WebhooksService, client(settings.WEBHOOKS_ADDRESS)),

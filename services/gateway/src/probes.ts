@@ -1,8 +1,8 @@
+import { sendAnswer } from '@rms/http';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { type ServiceState, starting, stopping } from '@rms/service';
 import type { Express } from 'express';
 import type { GatewayContext } from './context.ts';
-import { sendAnswer } from './http/respond.ts';
 import { mountOpen } from './routes/mount.ts';
 
 /** Whether this gateway should get requests. */

@@ -1,3 +1,4 @@
+import { type Listener, listen } from '@rms/http';
 import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
 import { createBackend } from './backend/backend.ts';
@@ -5,9 +6,9 @@ import { createAdmission } from './checks/admission.ts';
 import { FailedAuthentications } from './checks/failed-authentications.ts';
 import { KeyUses } from './checks/key-uses.ts';
 import { Principals } from './checks/principals.ts';
+import { RequestUsage } from './checks/request-usage.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
-import { type Listener, listen } from './http/listener.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import { createGatewayMetrics } from './metrics.ts';
 import { showReadiness } from './probe-gauges.ts';
@@ -41,6 +42,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   };
   const failures = new FailedAuthentications(limiter);
   const keyUses = new KeyUses(context.keyUses, log);
+  const usage = new RequestUsage(context.usage, log);
   const counts = createGatewayMetrics(metrics);
   const requests = new RequestLog({
     auth: context.requests,
@@ -67,12 +69,13 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   const stop = async () => {
     probes.draining = true;
     await Promise.all([listeners.live?.stop(graceMs), listeners.sandbox?.stop(graceMs)]);
-    await Promise.all([keyUses.stop(), requests.stop()]);
+    await Promise.all([keyUses.stop(), usage.stop(), requests.stop()]);
     await metricsServer?.stop();
     unsubscribe();
     for (const client of [
       auth,
       context.keyUses,
+      context.usage,
       context.requests,
       resources,
       webhooks,
@@ -94,6 +97,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
         );
       await limiter.start();
       keyUses.start();
+      usage.start();
       requests.start();
       for (const environment of ['live', 'sandbox'] as const) {
         const admit = createAdmission({
@@ -102,6 +106,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           limiter,
           failures,
           keyUses,
+          usage,
           metrics: counts,
           log,
         });

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { clientAddress, normalizeAddress, parseCidrs } from '@rms/http';
 import { readSettings } from '@rms/service';
-import { normalizeAddress, parseCidrs } from '../src/checks/cidr-list.ts';
-import { clientAddress } from '../src/checks/client-address.ts';
 import { readGatewayConfig } from '../src/config.ts';
 import { newLocals } from '../src/http/locals.ts';
 

@@ -1,15 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { RmsError } from '@rms/errors';
+import {
+  checkHead,
+  clientAddress,
+  normalizeAddress,
+  parseBody,
+  parseCidrs,
+  parseQuery,
+  readJsonBody,
+  requestIdOf,
+} from '@rms/http';
 import { keyHashOf } from '../src/checks/authenticate.ts';
-import { readJsonBody } from '../src/checks/body.ts';
-import { normalizeAddress, parseCidrs } from '../src/checks/cidr-list.ts';
-import { clientAddress } from '../src/checks/client-address.ts';
 import { networkOf } from '../src/checks/failed-authentications.ts';
 import { idempotencyKeyOf } from '../src/checks/idempotency-key.ts';
-import { requestIdOf } from '../src/checks/request-id.ts';
-import { parseBody, parseQuery } from '../src/checks/validate.ts';
-import { checkHead } from '../src/http/check-head.ts';
 import { checkId } from '../src/routes/check-id.ts';
 import { createResource } from '../src/routes/create-resource.ts';
 import { createWebhook } from '../src/routes/create-webhook.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { securityHeaders } from '@rms/http';
 import { waitUntil } from '@rms/testkit';
-import { securityHeaders } from '../src/http/security-headers.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { parseAnswer, sendBytes } from './support/wire.ts';
 

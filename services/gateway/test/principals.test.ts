@@ -33,13 +33,13 @@ describe('Principals', () => {
     ['forgetAll', (principals: Principals) => principals.forgetAll()],
   ])('%s makes the look-up under way void: its answer is not cached', async (_, makeVoid) => {
     const { principals, held } = heldPrincipals();
-    const first = principals.ask(one);
+    const first = principals.ask(one, 'req_test');
     await waitUntil(() => held.length === 1, { what: 'the look-up' });
     makeVoid(principals);
     held[0]?.(KeyVerdict.VALID);
     expect((await first).fresh).toBe(true);
     expect(principals.cached(one)).toBeUndefined();
-    const second = principals.ask(one);
+    const second = principals.ask(one, 'req_test');
     await waitUntil(() => held.length === 2, { what: 'another look-up' });
     held[1]?.(KeyVerdict.INVALID);
     await expect(second).rejects.toMatchObject({ code: 'invalid_api_key' });
@@ -47,7 +47,7 @@ describe('Principals', () => {
 
   test('forgetting one key does not touch the look-up of another', async () => {
     const { principals, held } = heldPrincipals();
-    const found = principals.ask(other);
+    const found = principals.ask(other, 'req_test');
     await waitUntil(() => held.length === 1, { what: 'the look-up' });
     principals.forget(one);
     held[0]?.(KeyVerdict.VALID);

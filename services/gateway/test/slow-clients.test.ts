@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { type Listener, listen, readJsonBody } from '@rms/http';
 import { createLogger } from '@rms/service';
 import { waitUntil } from '@rms/testkit';
-import { readJsonBody } from '../src/checks/body.ts';
-import { type Listener, listen } from '../src/http/listener.ts';
 import { parseAnswer } from './support/wire.ts';
 
 /** Bounds of a listener, with times that a test can wait for. */

@@ -26,6 +26,33 @@ describe('ListResources', () => {
     return { pages, ids: idsOf(pages).flat() };
   };
 
+  test('a prefix of the names meets those that begin so, both ways, under each status', async () => {
+    const context = newCaller();
+    const names = ['blue', 'blue one', 'blue two', 'bluebird', 'Blue', 'blu', 'red', 'blue\u{10FFFF}x', '%', '_'];
+    for (const name of names) await createOne(rms.client, context, name);
+    const found = async (request: object) => {
+      const { pages } = await walk(context, { pageSize: 2, ...request });
+      return pages.flatMap(({ resources }) => resources.map(({ name }) => name));
+    };
+    const wanted = ['blue', 'blue one', 'blue two', 'bluebird'];
+    expect(await found({ orderBy: 'name', namePrefix: 'blue' })).toEqual(wanted);
+    expect(await found({ orderBy: '-name', namePrefix: 'blue', status: 1 })).toEqual([...wanted].reverse());
+    expect(await found({ orderBy: 'name', namePrefix: 'blue', status: 3 })).toEqual([]);
+    expect(await found({ orderBy: 'name', namePrefix: '%' })).toEqual(['%']);
+    expect((await list(context, { orderBy: 'name', namePrefix: 'blue' })).totalSize).toBe(0n);
+    for (const request of [{ namePrefix: 'blue' }, { orderBy: 'name', namePrefix: 'b'.repeat(256) }]) {
+      await expect(list(context, request)).rejects.toMatchObject({
+        code: 'invalid_request',
+        details: [{ field: 'name_prefix' }],
+      });
+    }
+    // A token is of one prefix.
+    const { nextPageToken: pageToken } = await list(context, { orderBy: 'name', namePrefix: 'blue', pageSize: 1 });
+    await expect(list(context, { orderBy: 'name', pageToken, pageSize: 1 })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+
   test('every sort, with and without a filter, both ways, meets each resource once and in order', async () => {
     const context = newCaller();
     for (let i = 0; i < 25; i += 1) await createOne(rms.client, context, ['b', 'a', 'Z', 'é', '🎉'][i % 5]);

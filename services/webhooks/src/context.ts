@@ -1,6 +1,7 @@
 import { type EventBus, openBus } from '@rms/bus';
 import { openPool, type Pool } from '@rms/db';
-import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { createClient, createRpcSecurity, type RpcClient, type RpcSecurity } from '@rms/rpc';
 import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
 
 export interface WebhooksContext {
@@ -8,6 +9,8 @@ export interface WebhooksContext {
   /** For the statements of the fan-out and of the recording, whose plans are kept. */
   readonly keyedPool: Pool;
   readonly bus: EventBus;
+  /** Where counts of attempts go. */
+  readonly usage: Pick<RpcClient<typeof UsageService>, 'reportUsage' | 'close'>;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** How callers are known. */
@@ -16,6 +19,7 @@ export interface WebhooksContext {
 
 /** One for the fan-out, one for the recording, each of which does one thing at a time; and one to spare. */
 const keyedConnections = 3;
+const usageTimeoutMs = 5_000;
 
 /** The real parts; a test or standalone passes its own for some of them. */
 export function createWebhooksContext(settings: Settings, overrides: Partial<WebhooksContext> = {}): WebhooksContext {
@@ -27,10 +31,14 @@ export function createWebhooksContext(settings: Settings, overrides: Partial<Web
       levelFile: settings.LOG_LEVEL_FILE,
       destination: gatheringStdout(),
     });
+  const security = overrides.security ?? createRpcSecurity(settings, log);
   return {
     log,
     metrics: overrides.metrics ?? createMetrics('webhooks'),
-    security: overrides.security ?? createRpcSecurity(settings, log),
+    security,
+    usage:
+      overrides.usage ??
+      createClient(UsageService, { target: settings.ALERTS_ADDRESS, timeoutMs: usageTimeoutMs, security }),
     pool: overrides.pool ?? openPool(settings, { name: 'rms-webhooks', role: 'webhooks', log }),
     keyedPool:
       overrides.keyedPool ??

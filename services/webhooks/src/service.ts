@@ -12,6 +12,7 @@ import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
 import { createAttemptReporter } from './delivery/attempt-reporter.ts';
 import { showBacklog } from './delivery/backlog-gauges.ts';
+import { createDeliveryUsage } from './delivery/delivery-usage.ts';
 import { createEndpointAgents } from './delivery/endpoint-agents.ts';
 import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
@@ -58,12 +59,14 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     log.info({ host: proxy.host, port: proxy.port }, 'calls go through an egress proxy, which has to guard them');
   const agents = createEndpointAgents({ egress, ...(ca ? { ca: [...rootCertificates, ca] } : {}) }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
+  const usage = createDeliveryUsage(context.usage, log);
   const engine = createDeliveryEngine({
     pool,
     keyedPool,
     agents,
     secrets,
     health,
+    usage,
     report: createAttemptReporter(context.metrics, log),
     log,
     releaseLeases: config.releaseLeases,
@@ -130,13 +133,17 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       },
       'encryption key': checkKeys,
     },
-    open: () =>
-      bus.start([
+    open: () => {
+      usage.start();
+      return bus.start([
         { topic, partitions, replication },
         { topic: deadLetterTopic, partitions: 1, replication },
         { topic: config.noticeTopic, partitions: 1, replication },
-      ]),
+      ]);
+    },
     async close() {
+      await usage.stop();
+      context.usage.close();
       await bus.stop();
       await agents.close();
       await Promise.all([pool.end(), keyedPool.end()]);

@@ -1,10 +1,15 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { migrations as audit } from '@rms/audit';
 import { type BusRecord, type ConsumedRecord, createInProcessBus, type EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
+import {
+  type ReportUsageRequest,
+  ReportUsageRequestSchema,
+  ReportUsageResponseSchema,
+} from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
@@ -60,7 +65,15 @@ export async function startWebhooks(
     ...overrides,
   };
   const metrics = createMetrics('webhooks');
-  const service = createWebhooks(config, { pool, keyedPool, bus, log, metrics, security: loopbackOnly });
+  const reported: ReportUsageRequest[] = [];
+  const usage = {
+    reportUsage: async (report: MessageInitShape<typeof ReportUsageRequestSchema>) => {
+      reported.push(create(ReportUsageRequestSchema, report));
+      return create(ReportUsageResponseSchema);
+    },
+    close() {},
+  };
+  const service = createWebhooks(config, { pool, keyedPool, bus, usage, log, metrics, security: loopbackOnly });
   await service.start();
   const target = { target: service.address, timeoutMs: 15_000 };
   const webhooks = createClient(WebhooksService, target);
@@ -100,6 +113,8 @@ export async function startWebhooks(
 
   return {
     database,
+    /** Counts of attempts, as they were reported. */
+    reported,
     bus,
     metrics,
     webhooks,

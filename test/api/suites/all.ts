@@ -1,4 +1,5 @@
 import type { Target } from '../support/shape.ts';
+import { alertsSuite } from './alerts.ts';
 import { authenticationSuite } from './authentication.ts';
 import { deliveriesSuite } from './deliveries.ts';
 import { eventsSuite } from './events.ts';
@@ -38,6 +39,7 @@ export function allSuites(target: () => Target): void {
   webhookStatesSuite(target);
   isolationSuite(target);
   operatorSuite(target);
+  alertsSuite(target);
 
   test('every operation of the OpenAPI document was exercised', () => {
     const { operations, seen } = target().contract;

@@ -56,6 +56,7 @@ export async function setStage(env = process.env): Promise<StagedRelease> {
     await release.install(values);
     undo.pop();
     const ingress = ingressAt(env.TEST_INGRESS_URL || (await addressOf(release)));
+    undo.push(() => ingress.dispatcher.close());
     return {
       stage: {
         release,

@@ -54,6 +54,8 @@ const answersTimeoutMs = 240_000;
 const retryMs = 100;
 const keptGets = 200;
 
+const underWay = new Set<Traffic>();
+
 /** Clients that create resources and read them again, one request after the other each. */
 export function startTraffic(options: TrafficOptions): Traffic {
   const { ingressUrl, entrances, retries } = options;
@@ -89,7 +91,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
         }
         const isPassing = answer.status === 0 || answer.status >= 500;
         (retries && isPassing ? disturbances : failures).push(inWords('POST', answer));
-        if (!retries || !isPassing) return undefined;
+        if (!retries || !isPassing || stopping) return undefined;
         await delay(retryMs);
       }
     };
@@ -109,7 +111,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
   const perEntrance = (count: number, keepsConnection: boolean) =>
     entrances.flatMap((entrance) => Array.from({ length: count }, () => worker(entrance, keepsConnection)));
   const running = [...perEntrance(options.keptConnections, true), ...perEntrance(options.newConnections, false)];
-  return {
+  const traffic: Traffic = {
     answered: () => answered,
     failures,
     disturbances,
@@ -125,8 +127,16 @@ export function startTraffic(options: TrafficOptions): Traffic {
     async stop() {
       stopping = true;
       await Promise.all(running);
+      underWay.delete(traffic);
     },
   };
+  underWay.add(traffic);
+  return traffic;
+}
+
+/** Ends what a test that has failed has left running. */
+export async function stopTraffic(): Promise<void> {
+  await Promise.all([...underWay].map((traffic) => traffic.stop()));
 }
 
 function inWords(method: string, { status, text }: Answer): string {

@@ -23,7 +23,7 @@ export function givenSecret({ databaseUrl, redisUrl }: Stores, encryptionKey: st
 /** Labels of a pod that may read metrics. */
 export const scraperLabels = { role: 'scraper' };
 
-/** Values as an operator would write them, but for sizes: everything fits on a node with two cores. */
+/** Values as an operator would write them, but for sizes: everything fits on a node with two cores, and beside others. */
 export function releaseValues(options: ValueOptions): object {
   const { image, stores, hosts, ingressSources, gateAddress, collectorUrl } = options;
   const tag = image.lastIndexOf(':');
@@ -50,12 +50,12 @@ export function releaseValues(options: ValueOptions): object {
       redisPeers: peersOf([redis]),
       kafkaPeers: peersOf(brokers),
     },
-    gateway: { trustedProxies: ingressSources, ...resources('100m', '512Mi') },
-    auth: resources('50m', '384Mi'),
-    resources: resources('50m', '512Mi'),
+    gateway: { trustedProxies: ingressSources, ...resources('50m', '512Mi') },
+    auth: resources('20m', '384Mi'),
+    resources: resources('20m', '512Mi'),
     webhooks: {
       egress: { allowHttp: true, allowCidrs: ['127.0.0.0/8', `${gateAddress}/32`] },
-      ...resources('50m', '768Mi'),
+      ...resources('20m', '768Mi'),
     },
     // Suites run several commands at once.
     cli: resources('10m', '1Gi'),

@@ -1,3 +1,5 @@
+import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
@@ -27,8 +29,11 @@ export function connectAll({ env }: Network) {
   const timeoutMs = 20_000;
   const auth = { target: env.AUTH_ADDRESS ?? '', timeoutMs };
   const webhooks = { target: env.WEBHOOKS_ADDRESS ?? '', timeoutMs };
+  const alerts = { target: env.ALERTS_ADDRESS ?? '', timeoutMs };
   const resources = { target: env.RESOURCES_ADDRESS ?? '', timeoutMs };
   const clients = {
+    alerts: createClient(AlertsService, alerts),
+    usage: createClient(UsageService, alerts),
     audit: createClient(AuditService, auth),
     authSecrets: createClient(AuthSecretsService, auth),
     invitations: createClient(InvitationsService, auth),

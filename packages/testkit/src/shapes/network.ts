@@ -13,7 +13,7 @@ import { programEnv, root } from './program-env.ts';
 import { isReady, isServing } from './readiness.ts';
 import { type RmsCommand, rmsCommand } from './rms-command.ts';
 
-const names = ['auth', 'webhooks', 'resources', 'gateway'] as const;
+const names = ['auth', 'alerts', 'webhooks', 'resources', 'gateway'] as const;
 
 export type NetworkServiceName = (typeof names)[number];
 
@@ -79,7 +79,8 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     mutualTls = false,
   } = options;
   const folder = temporaryFolder('network');
-  const [authPort, webhooksPort, resourcesPort, authMetricsPort] = [
+  const [authPort, alertsPort, webhooksPort, resourcesPort, authMetricsPort] = [
+    await freePort(),
     await freePort(),
     await freePort(),
     await freePort(),
@@ -117,6 +118,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       PORT: first.settings.PORT,
       SANDBOX_PORT: first.settings.SANDBOX_PORT,
       AUTH_ADDRESS: `127.0.0.1:${authPort}`,
+      ALERTS_ADDRESS: `127.0.0.1:${alertsPort}`,
       WEBHOOKS_ADDRESS: `127.0.0.1:${webhooksPort}`,
       RESOURCES_ADDRESS: `127.0.0.1:${resourcesPort}`,
       DATA_DIR: folder.path,
@@ -142,6 +144,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     };
     const started = await Promise.allSettled([
       startGrpc('auth', authPort, { METRICS_ADDRESS: `127.0.0.1:${authMetricsPort}` }),
+      startGrpc('alerts', alertsPort),
       startGrpc('webhooks', webhooksPort),
       startGrpc('resources', resourcesPort),
       ...gateways.map(async ({ liveUrl, settings }, i) => {

@@ -11,6 +11,7 @@ import { type RmsCommand, rmsCommand } from './rms-command.ts';
 export interface Standalone {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
+  readonly dashboardUrl: string;
   readonly rms: RmsCommand;
   readonly pid: number;
   readonly dataDir: string;
@@ -34,12 +35,14 @@ export async function startStandalone({
   const folder = temporaryFolder('standalone');
   const port = await freePort();
   const sandboxPort = await freePort();
+  const dashboardPort = await freePort();
   const liveUrl = `http://127.0.0.1:${port}`;
   const settings = programEnv({
     ...env,
     HOST: '127.0.0.1',
     PORT: `${port}`,
     SANDBOX_PORT: `${sandboxPort}`,
+    DASHBOARD_PORT: `${dashboardPort}`,
     DATA_DIR: folder.path,
   });
   const removeData = async () => {
@@ -60,6 +63,7 @@ export async function startStandalone({
   return {
     liveUrl,
     sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
+    dashboardUrl: `http://127.0.0.1:${dashboardPort}`,
     rms: rmsCommand(settings),
     get pid() {
       return program.pid;

@@ -12,6 +12,7 @@ import type { FailedAuthentications } from './failed-authentications.ts';
 import type { KeyUses } from './key-uses.ts';
 import { checkLimits, setLimitHeaders } from './limits.ts';
 import { type Caller, KeyRefusal, type Principals } from './principals.ts';
+import type { RequestUsage } from './request-usage.ts';
 import { checkScope } from './scope.ts';
 
 export interface AdmissionParts {
@@ -20,6 +21,7 @@ export interface AdmissionParts {
   readonly limiter: Limiter;
   readonly failures: FailedAuthentications;
   readonly keyUses: KeyUses;
+  readonly usage: Pick<RequestUsage, 'follow'>;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
 }
@@ -29,7 +31,7 @@ export type Admit = (request: Request, response: ApiResponse, endpoint?: Endpoin
 
 /** What every request under /v1 passes, in this order, before anything is said about its path. */
 export function createAdmission(parts: AdmissionParts): Admit {
-  const { environment, principals, limiter, failures, keyUses, metrics, log } = parts;
+  const { environment, principals, limiter, failures, keyUses, usage, metrics, log } = parts;
 
   return async (request, response, endpoint) => {
     const { keyHash, caller: found } = await authenticate(request, response);
@@ -37,24 +39,26 @@ export function createAdmission(parts: AdmissionParts): Admit {
     const { workspaceId, keyId } = caller.principal;
     response.locals.workspaceId = workspaceId;
     response.locals.keyId = keyId;
+    usage.follow(response, caller.principal, caller.limits.monthlyQuota);
     response.locals.steps.authenticatedAtMs = performance.now();
     try {
       checkCaller(caller, request, response, endpoint);
     } catch (refusal) {
       // A key that was revoked a moment ago gets 401, not 403: who is refused on a cached verdict is asked about again.
       if (caller.fresh) throw refusal;
-      caller = await principals.ask(keyHash);
+      caller = await principals.ask(keyHash, response.locals.requestId);
       checkCaller(caller, request, response, endpoint);
     }
     const { version: keyVersion, limits } = caller;
     const askedAtMs = performance.now();
     const decision = await limiter.check({ workspaceId, environment, keyId, keyVersion, limits });
+    response.locals.limitOutcome = decision.outcome;
     metrics.countLimitCheck(decision, performance.now() - askedAtMs);
     response.locals.steps.limitedAtMs = performance.now();
     // Auth has the last word on a key that has changed, and on every key while nobody can say whether it has.
     if (decision.standing === 'changed' || (decision.standing === 'unknown' && !caller.fresh)) {
       if (decision.standing === 'changed') principals.forget(keyHash);
-      caller = await principals.ask(keyHash);
+      caller = await principals.ask(keyHash, response.locals.requestId);
       checkCaller(caller, request, response, endpoint);
     }
     keyUses.note(caller.principal, response.locals.client().address, request.headers['user-agent']);
@@ -70,7 +74,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
       const known = principals.cached(keyHash);
       if (known) return { keyHash, caller: known };
       failures.admitLookUp(response.locals.client().address);
-      return { keyHash, caller: await principals.ask(keyHash) };
+      return { keyHash, caller: await principals.ask(keyHash, response.locals.requestId) };
     } catch (thrown) {
       throw await counted(toRmsError(thrown), response);
     }

@@ -1,6 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
+import { type CidrList, parseCidrs } from '@rms/http';
 import type { Limits } from '@rms/limiter';
 import {
   type KeysService,
@@ -11,7 +12,6 @@ import {
 import { Environment, type Principal } from '@rms/proto/rms/common/v1/common_pb';
 import { coalesce, type RpcClient } from '@rms/rpc';
 import { LRUCache } from 'lru-cache';
-import { type CidrList, parseCidrs } from './cidr-list.ts';
 
 /** A caller whose key auth has vouched for. */
 export interface Caller {
@@ -35,6 +35,11 @@ export class KeyRefusal extends RmsError {
   }
 }
 
+interface Question {
+  readonly keyHash: Uint8Array;
+  readonly requestId: string;
+}
+
 const cacheSize = 10_000;
 /** Shorter than the time for which marks of key changes stand in Redis. */
 const cacheTtlMs = 30_000;
@@ -49,7 +54,7 @@ export class Principals {
   /** Keys that are none, or are revoked, and so never become valid; and whether each exists. */
   readonly #invalid = new LRUCache<string, boolean>({ max: cacheSize, ttl: cacheTtlMs });
   readonly #limits: Limits;
-  readonly #verify: (keyHash: Uint8Array) => Promise<VerifyKeyResult>;
+  readonly #verify: (question: Question) => Promise<VerifyKeyResult>;
   /** The latest look-up under way of each key. Only its answer is cached, and only if nothing made it void meanwhile. */
   readonly #latest = new Map<string, symbol>();
 
@@ -61,8 +66,12 @@ export class Principals {
   ) {
     this.#limits = limits;
     this.#environment = environment === 'live' ? Environment.LIVE : Environment.SANDBOX;
-    this.#verify = coalesce(async (hashes: Uint8Array[]) => {
-      const requests = hashes.map((keyHash) => ({ keyHash, environment: this.#environment }));
+    this.#verify = coalesce(async (questions: Question[]) => {
+      const requests = questions.map(({ keyHash, requestId }) => ({
+        keyHash,
+        environment: this.#environment,
+        context: { requestId },
+      }));
       return (await auth.batchVerifyKeys({ requests })).results;
     }, gather);
   }
@@ -77,14 +86,17 @@ export class Principals {
     return undefined;
   }
 
-  /** Asks auth, whatever the cache holds. Throws `invalid_api_key` or `api_key_expired`. */
-  async ask(keyHash: Buffer): Promise<Caller> {
+  /** Asks auth for a request, whatever the cache holds. Throws `invalid_api_key` or `api_key_expired`. */
+  async ask(keyHash: Buffer, requestId: string): Promise<Caller> {
     const cacheKey = keyHash.toString('base64');
     this.#cache.delete(cacheKey);
     const lookUp = Symbol();
     this.#latest.set(cacheKey, lookUp);
     try {
-      const { verdict, principal, expireTime, allowedIps, version, limits, exists } = await this.#verify(keyHash);
+      const { verdict, principal, expireTime, allowedIps, version, limits, exists } = await this.#verify({
+        keyHash,
+        requestId,
+      });
       if (verdict === KeyVerdict.INVALID) this.#invalid.set(cacheKey, exists);
       if (verdict === KeyVerdict.EXPIRED) throw new KeyRefusal('api_key_expired', true);
       if (verdict !== KeyVerdict.VALID || !principal) throw new KeyRefusal('invalid_api_key', exists);

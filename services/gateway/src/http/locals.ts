@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { type CidrList, type ClientAddress, clientAddress, requestIdOf } from '@rms/http';
+import type { LimitDecision } from '@rms/limiter';
 import type { Span } from '@rms/tracing';
 import type { Response } from 'express';
-import type { CidrList } from '../checks/cidr-list.ts';
-import { type ClientAddress, clientAddress } from '../checks/client-address.ts';
-import { requestIdOf } from '../checks/request-id.ts';
 
 /** What is known of a request while it is served. */
 export type Locals = {
@@ -16,6 +15,8 @@ export type Locals = {
   /** Known once the caller is, like the key. */
   workspaceId: string | undefined;
   keyId: string | undefined;
+  /** What the limits said; undefined: they were not asked. */
+  limitOutcome: LimitDecision['outcome'] | undefined;
   /** The public code of what it is answered with, if that is an error. */
   errorCode: string | undefined;
   /** When each step had ended (performance.now()); undefined: it has not. */
@@ -35,6 +36,7 @@ export function newLocals(request: IncomingMessage, trustedProxies: CidrList): L
     traceparent: '',
     workspaceId: undefined,
     keyId: undefined,
+    limitOutcome: undefined,
     errorCode: undefined,
     steps: {},
     client() {

@@ -1,4 +1,5 @@
 import type { KeyEnvironment } from '@rms/api-key';
+import type { ConnectionRefusal } from '@rms/http';
 import { Counter, Gauge, Histogram, type Metrics } from '@rms/service';
 import type { Request } from 'express';
 import type { ApiResponse } from './locals.ts';
@@ -6,13 +7,10 @@ import type { ApiResponse } from './locals.ts';
 /** Counts a request when its answer has been handed to the system, or its client has gone. */
 export type CountRequest = (request: Request, response: ApiResponse) => void;
 
-/** Why a connection or what came on it never became a request. */
-export type Refusal = 'malformed' | 'too_many_connections';
-
 export interface RequestMetrics {
   /** For the listener of an environment. `paths` are those that the API has, "/v1/things/{id}". */
   countRequests(environment: KeyEnvironment, paths: readonly string[]): CountRequest;
-  refused(environment: KeyEnvironment, reason: Refusal): void;
+  refused(environment: KeyEnvironment, reason: ConnectionRefusal): void;
   /** Shows how many connections a listener holds. */
   showConnections(environment: KeyEnvironment, open: () => number): void;
 }

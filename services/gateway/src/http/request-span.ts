@@ -1,4 +1,5 @@
 import type { KeyEnvironment } from '@rms/api-key';
+import { type CidrList, cameByHttps } from '@rms/http';
 import {
   attribute,
   failSpan,
@@ -11,8 +12,6 @@ import {
   traceparentOf,
 } from '@rms/tracing';
 import type { Request } from 'express';
-import type { CidrList } from '../checks/cidr-list.ts';
-import { cameByHttps } from './base-url.ts';
 import type { ApiResponse } from './locals.ts';
 
 export interface RequestSpanOptions {

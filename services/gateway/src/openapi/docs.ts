@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { sendAnswer } from '@rms/http';
 import type { Express } from 'express';
-import { sendAnswer } from '../http/respond.ts';
 import { mountOpen } from '../routes/mount.ts';
 import { openApiDocument } from './document.ts';
 

@@ -1,10 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { KeyEnvironment } from '@rms/api-key';
+import type { Answer } from '@rms/http';
 import type { CallContextSchema, Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { ZodType } from 'zod';
 import type { Backend } from '../backend/backend.ts';
 import type { RequiredScope } from '../checks/scope.ts';
-import type { Answer } from '../http/respond.ts';
 
 type CallContext = MessageInitShape<typeof CallContextSchema>;
 

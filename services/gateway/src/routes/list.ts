@@ -1,5 +1,5 @@
+import type { Answer } from '@rms/http';
 import { z } from 'zod';
-import type { Answer } from '../http/respond.ts';
 
 const defaultPageSize = 20;
 const longestCursor = 4_096;

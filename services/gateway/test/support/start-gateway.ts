@@ -7,6 +7,7 @@ import { openApiDocument } from '../../src/openapi/document.ts';
 import { FakeAuth, type FakeKey } from './fake-auth.ts';
 import { FakeEvents } from './fake-events.ts';
 import { FakeResources } from './fake-resources.ts';
+import { FakeUsage } from './fake-usage.ts';
 import { FakeWebhooks } from './fake-webhooks.ts';
 import { type SendOptions, send, type WireAnswer } from './wire.ts';
 
@@ -17,8 +18,9 @@ export interface TestGateway {
   readonly resources: FakeResources;
   readonly webhooks: FakeWebhooks;
   readonly events: FakeEvents;
+  readonly usage: FakeUsage;
   readonly limiter: Limiter;
-  readonly servers: Readonly<Record<'auth' | 'resources' | 'webhooks', RpcServer>>;
+  readonly servers: Readonly<Record<'auth' | 'resources' | 'webhooks' | 'alerts', RpcServer>>;
   /** What it has logged. */
   readonly lines: readonly Record<string, unknown>[];
   /** Sends to the live listener, and holds the answer to the OpenAPI document. */
@@ -32,7 +34,7 @@ export async function startGateway(
   options: { env?: Record<string, string>; limiter?: Limiter } = {},
 ): Promise<TestGateway> {
   const [auth, resources] = [new FakeAuth(), new FakeResources()];
-  const [webhooks, events] = [new FakeWebhooks(), new FakeEvents()];
+  const [webhooks, events, usage] = [new FakeWebhooks(), new FakeEvents(), new FakeUsage()];
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({
     name: 'gateway',
@@ -48,12 +50,14 @@ export async function startGateway(
     auth: await start(auth.service, auth.usesService, auth.requestsService),
     resources: await start(resources.service),
     webhooks: await start(webhooks.service, events.service),
+    alerts: await start(usage.service),
   };
   const settings = {
     ...readSettings({ ...options.env }),
     AUTH_ADDRESS: servers.auth.address,
     RESOURCES_ADDRESS: servers.resources.address,
     WEBHOOKS_ADDRESS: servers.webhooks.address,
+    ALERTS_ADDRESS: servers.alerts.address,
   };
   const limiter =
     options.limiter ??
@@ -72,6 +76,7 @@ export async function startGateway(
     resources,
     webhooks,
     events,
+    usage,
     limiter,
     servers,
     lines,

@@ -4,6 +4,9 @@ import type { Listing, SortField } from './listing.ts';
 import { type Resource, statuses } from './resource.ts';
 import { type ResourceRow, resourceColumns, toResource } from './resource-queries.ts';
 
+/** Behind every text that goes on with another character. */
+const lastCharacter = '\u{10FFFF}';
+
 /** The columns of each sort, with their types; the id holds the time of creation. */
 const sortColumns: Readonly<Record<SortField, readonly (readonly [column: string, type: string])[]>> = {
   created_at: [['id', 'text']],
@@ -27,19 +30,22 @@ export async function readPage(
   start: PageStart | undefined,
   limit: number,
 ): Promise<{ resources: Resource[]; total: number }> {
-  const { status, sort } = listing;
+  const { status, sort, namePrefix } = listing;
   const backwards = start?.direction === 'before';
   const descending = sort.descending !== backwards;
   const { rows } = await db.query<ResourceRow & { total: string; id: string | null }>({
-    name: ['resources-page', sort.field, descending, start !== undefined, status !== undefined].join('-'),
+    name: ['resources-page', sort.field, descending, start !== undefined, status !== undefined, namePrefix !== ''].join(
+      '-',
+    ),
     ...pageQuery(listing, start, descending, limit),
   });
   const resources = rows.filter(({ id }) => id !== null).map(toResource);
-  return { resources: backwards ? resources.reverse() : resources, total: Number(rows[0]?.total ?? 0) };
+  const total = namePrefix === '' ? Number(rows[0]?.total ?? 0) : 0;
+  return { resources: backwards ? resources.reverse() : resources, total };
 }
 
 function pageQuery(listing: Listing, start: PageStart | undefined, descending: boolean, limit: number) {
-  const { workspaceId, environment, status, sort } = listing;
+  const { workspaceId, environment, status, sort, namePrefix } = listing;
   const values: unknown[] = [workspaceId, environment, limit];
   const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
   const columns = sortColumns[sort.field];
@@ -50,6 +56,10 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
     const key = columns.map(([, type], i) => parameter(start.keys[i], type));
     const names = columns.map(([column]) => `r.${column}`);
     from = `and (${names.join(', ')}) ${descending ? '<' : '>'} (${key.join(', ')})`;
+  }
+  if (namePrefix !== '') {
+    // The names are compared by their bytes, so that this is a range of the index by name.
+    from += ` and r.name >= ${parameter(namePrefix, 'text')} and r.name < ${parameter(`${namePrefix}${lastCharacter}`, 'text')}`;
   }
   const range = (inStatus: string | undefined) => `
     select r.* from resources.resources as r

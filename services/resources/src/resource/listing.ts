@@ -12,6 +12,8 @@ export interface Sort {
 export interface Listing extends Tenant {
   readonly status: ResourceStatus | undefined;
   readonly sort: Sort;
+  /** Of the names; empty: any. */
+  readonly namePrefix: string;
 }
 
 const sortFields: readonly SortField[] = ['created_at', 'updated_at', 'name'];
@@ -28,6 +30,20 @@ export function parseSort(text: string): Sort {
   return { field, descending };
 }
 
+/** Throws `invalid_request` for a prefix of names in another order: its range would be no range of an index. */
+export function checkNamePrefix(prefix: string, { field }: Sort): string {
+  const message =
+    [...prefix].length > 255
+      ? 'must have at most 255 characters'
+      : prefix.includes('\0')
+        ? 'must not contain NUL'
+        : prefix !== '' && field !== 'name'
+          ? 'needs the order of names'
+          : undefined;
+  if (message) throw new RmsError('invalid_request', { details: [{ field: 'name_prefix', message }] });
+  return prefix;
+}
+
 /** The sort keys of a resource, the last of which is its id; the id alone holds the time of creation. */
 export function sortKeysOf({ field }: Sort, resource: Resource): string[] {
   if (field === 'created_at') return [resource.id];
@@ -35,6 +51,8 @@ export function sortKeysOf({ field }: Sort, resource: Resource): string[] {
 }
 
 /** What a page token of this listing is bound to. */
-export function bindingOf({ workspaceId, environment, status, sort }: Listing): string {
-  return ['resources', workspaceId, environment, status ?? '', sort.field, sort.descending].join('\n');
+export function bindingOf({ workspaceId, environment, status, sort, namePrefix }: Listing): string {
+  const parts = ['resources', workspaceId, environment, status ?? '', sort.field, sort.descending];
+  // Tokens of lists without a prefix stay what they are.
+  return [...parts, ...(namePrefix === '' ? [] : [namePrefix])].join('\n');
 }

@@ -5,7 +5,7 @@ import type { ResourcesService } from '@rms/proto/rms/resources/v1/resources_ser
 import type { Handlers } from '@rms/rpc';
 import type { Keys } from '@rms/secrets';
 import { readPage } from '../resource/list-queries.ts';
-import { bindingOf, type Listing, parseSort, sortKeysOf } from '../resource/listing.ts';
+import { bindingOf, checkNamePrefix, type Listing, parseSort, sortKeysOf } from '../resource/listing.ts';
 import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
 
 const pageSizeLimit = 100;
@@ -16,13 +16,15 @@ export function listResources(parts: {
   pageTokenKeys: Keys;
 }): Handlers<typeof ResourcesService>['listResources'] {
   const { pool, pageTokenKeys } = parts;
-  return async ({ context, status, pageSize, pageToken, orderBy }) => {
+  return async ({ context, status, pageSize, pageToken, orderBy, namePrefix: prefix }) => {
     if (pageSize < 1 || pageSize > pageSizeLimit) {
       throw new RmsError('invalid_request', {
         details: [{ field: 'per_page', message: `must be 1 to ${pageSizeLimit}` }],
       });
     }
-    const listing: Listing = { ...tenantOf(context), status: fromStatusMessage(status), sort: parseSort(orderBy) };
+    const sort = parseSort(orderBy);
+    const namePrefix = checkNamePrefix(prefix, sort);
+    const listing: Listing = { ...tenantOf(context), status: fromStatusMessage(status), sort, namePrefix };
     const binding = bindingOf(listing);
     const start = readPageToken(pageTokenKeys, binding, pageToken);
     // One more than the page tells whether there is another page in that direction.

@@ -3,6 +3,7 @@ import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import type { AttemptReporter } from './attempt-reporter.ts';
 import { traceAttempt } from './attempt-span.ts';
+import type { DeliveryUsage } from './delivery-usage.ts';
 import { failDeliveries } from './end-queries.ts';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
@@ -27,6 +28,7 @@ export interface DeliveryParts {
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
+  readonly usage: Pick<DeliveryUsage, 'count'>;
   readonly report: AttemptReporter;
   readonly log: Logger;
   readonly releaseLeases: boolean;
@@ -63,13 +65,13 @@ const timeForLanes = 1 / 20;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, keyedPool, agents, secrets, health, report, log } = parts;
+  const { pool, keyedPool, agents, secrets, health, usage, report, log } = parts;
   const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
   const paceOfFailing = createPace(failingPace.together, failingPace.restMs);
   const sleeper = createWakeableSleep();
-  const recorder = createRecorder({ pool: keyedPool, log, onFreed: (freed) => track(deliverFreed(freed)) });
+  const recorder = createRecorder({ pool: keyedPool, log, usage, onFreed: (freed) => track(deliverFreed(freed)) });
   let stopping = false;
 
   const release = (jobs: readonly DeliveryJob[]) =>

@@ -4,7 +4,7 @@ import type { Environment, Tenant } from '../subscription/webhook.ts';
 
 /** Something that an owner should hear of. */
 export interface Notice extends Tenant {
-  readonly type: 'webhook.disabled';
+  readonly type: 'webhook.disabled' | 'webhook.enabled' | 'webhook.deleted';
   readonly subjectId: string;
   readonly reason: string;
 }
@@ -13,6 +13,11 @@ export interface Notice extends Tenant {
 export interface PendingNotice extends Notice {
   readonly id: string;
   readonly createdAt: Date;
+}
+
+/** What people have done with a webhook. */
+export function noticeOf({ workspaceId, environment, id }: Tenant & { id: string }, type: Notice['type']): Notice {
+  return { workspaceId, environment, type, subjectId: id, reason: 'manual' };
 }
 
 /** Puts a notice on its way, in the transaction of what it tells of. */
@@ -30,7 +35,7 @@ export async function takeNotices(tx: Queryable, limit: number): Promise<Pending
     workspace_id: string;
     environment: Environment;
     id: string;
-    type: 'webhook.disabled';
+    type: Notice['type'];
     subject_id: string;
     reason: string;
     created_at: Date;

@@ -11,6 +11,7 @@ import type {
 import type { Handlers } from '@rms/rpc';
 import { failPending } from '../delivery/end-queries.ts';
 import { checkRetryPolicy } from '../delivery/retry-policy.ts';
+import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { checkEvents, type Webhook } from '../subscription/webhook.ts';
 import { webhookChange } from '../subscription/webhook-audit.ts';
 import { fromRetryPolicyMessage, toScope, toWebhookMessage } from '../subscription/webhook-message.ts';
@@ -29,6 +30,9 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
         await writeWebhook(tx, changed);
         await appendAudit(tx, context, [webhookChange('webhook.updated', changed)]);
         if (webhook.status === 'active' && changed.status === 'disabled') await failPending(tx, changed);
+        if (webhook.status === 'disabled' && changed.status === 'active') {
+          await insertNotice(tx, noticeOf(changed, 'webhook.enabled'));
+        }
         return changed;
       });
       return { webhook: toWebhookMessage(updated) };

@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Environment, Principal, Scope } from "../../common/v1/common_pb.js";
+import type { CallContext, Environment, Principal, Scope } from "../../common/v1/common_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Key } from "./key_pb.js";
 import type { Status } from "../../../google/rpc/status_pb.js";
@@ -449,6 +449,13 @@ export declare type VerifyKeyRequest = Message<"rms.auth.v1.VerifyKeyRequest"> &
    * @generated from field: rms.common.v1.Environment environment = 2;
    */
   environment: Environment;
+
+  /**
+   * For which request of the API; its id alone.
+   *
+   * @generated from field: rms.common.v1.CallContext context = 3;
+   */
+  context?: CallContext | undefined;
 };
 
 /**

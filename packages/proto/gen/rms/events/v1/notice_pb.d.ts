@@ -28,7 +28,7 @@ export declare type Notice = Message<"rms.events.v1.Notice"> & {
   id: string;
 
   /**
-   * "webhook.disabled".
+   * "webhook.disabled", "webhook.enabled", "webhook.deleted".
    *
    * @generated from field: string type = 2;
    */
@@ -52,7 +52,7 @@ export declare type Notice = Message<"rms.events.v1.Notice"> & {
   subjectId: string;
 
   /**
-   * A word: "gone", "failing".
+   * A word: "gone", "failing", "manual".
    *
    * @generated from field: string reason = 6;
    */

@@ -416,6 +416,13 @@ export declare type ListResourcesRequest = Message<"rms.resources.v1.ListResourc
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
+
+  /**
+   * Those whose name begins so, as it is written; only in the order of names. Empty: any. At most 255 characters.
+   *
+   * @generated from field: string name_prefix = 6;
+   */
+  namePrefix: string;
 };
 
 /**
@@ -448,7 +455,7 @@ export declare type ListResourcesResponse = Message<"rms.resources.v1.ListResour
   previousPageToken: string;
 
   /**
-   * Exact number of resources under the filter.
+   * Exact number of resources under the filter; 0 with a name_prefix, under which they are not counted.
    *
    * @generated from field: int64 total_size = 4;
    */

@@ -1,0 +1,60 @@
+import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { Command, Option } from 'commander';
+import {
+  type AlertKindName,
+  alertKindNames,
+  type IncidentStateName,
+  incidentDocument,
+  incidentStateNames,
+  toAlertKind,
+  toIncidentState,
+} from '../alerts.ts';
+import { positiveNumber, workspaceOption } from '../arguments.ts';
+import { withServices } from '../connect.ts';
+import { note, print, table } from '../print.ts';
+import { workspaceOf } from '../workspace.ts';
+
+interface Options {
+  state?: IncidentStateName;
+  kind?: AlertKindName;
+  limit: number;
+  workspace?: string;
+  json?: boolean;
+}
+
+const largestPage = 100;
+
+export function alertsListCommand(): Command {
+  return new Command('list')
+    .description('list what was wrong in both environments, newest first')
+    .addOption(new Option('--state <state>', 'in one state').choices(incidentStateNames))
+    .addOption(new Option('--kind <kind>', 'of one rule').choices(alertKindNames))
+    .option('--limit <n>', 'how many at most', positiveNumber, largestPage)
+    .addOption(workspaceOption())
+    .action((options: Options) =>
+      withServices(async (services) => {
+        const { incidents, nextPageToken } = await services.alerts.listIncidents({
+          workspaceId: await workspaceOf(services, options),
+          state: options.state ? toIncidentState(options.state) : IncidentState.UNSPECIFIED,
+          kind: options.kind ? toAlertKind(options.kind) : AlertKind.UNSPECIFIED,
+          pageSize: Math.min(options.limit, largestPage),
+        });
+        const data = incidents.map(incidentDocument);
+        print(options, { data }, () =>
+          table(
+            ['OPENED', 'CLOSED', 'ENVIRONMENT', 'RULE', 'STATE', 'ABOUT', 'WHAT'],
+            data.map((one) => [
+              one.opened_at ?? '',
+              one.closed_at ?? '',
+              one.environment,
+              one.kind,
+              one.state,
+              one.subject_id,
+              one.summary,
+            ]),
+          ),
+        );
+        if (nextPageToken !== '') note('there are more; --limit shows up to 100 of them');
+      }),
+    );
+}

@@ -1,0 +1,21 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { cameByHttps } from './base-url.ts';
+import type { CidrList } from './cidr-list.ts';
+
+/** What every answer says, those to malformed requests included (OWASP REST Security Cheat Sheet). */
+export const securityHeaders: readonly (readonly [name: string, value: string])[] = [
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Cache-Control', 'no-store'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['X-Frame-Options', 'DENY'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+];
+
+const twoYears = 'max-age=63072000';
+
+export function setSecurityHeaders(request: IncomingMessage, response: ServerResponse, trustedProxies: CidrList): void {
+  for (const [name, value] of securityHeaders) response.setHeader(name, value);
+  // Said over http it would count for nothing (RFC 6797, 7.2).
+  if (cameByHttps(request, trustedProxies)) response.setHeader('Strict-Transport-Security', twoYears);
+}

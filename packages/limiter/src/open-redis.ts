@@ -1,0 +1,21 @@
+import { readTlsFiles, requireSettings, type Settings, SettingsError, type TlsFiles } from '@rms/service';
+import type { Redis } from 'ioredis';
+import { isTls, plainConnection } from './connect-later.ts';
+
+/** A connection to the Redis that the settings name; it is made when connect() is called. Throws SettingsError. */
+export function openRedis(settings: Settings): Redis {
+  const { url, tls } = readRedisSettings(settings);
+  return plainConnection(url, tls);
+}
+
+/** Where Redis is, and how it is trusted. Throws SettingsError. */
+export function readRedisSettings(settings: Settings): { url: string; tls: TlsFiles } {
+  requireSettings(settings, 'REDIS_URL');
+  const { REDIS_URL: url } = settings;
+  const tls = readTlsFiles(settings, 'REDIS');
+  if (!isTls(url) && (tls.ca || tls.cert)) {
+    const name = tls.ca ? 'REDIS_CA_FILE' : 'REDIS_CERT_FILE';
+    throw new SettingsError(`${name} is set, but REDIS_URL is redis://, without TLS; rediss:// is with it`);
+  }
+  return { url, tls };
+}

@@ -1,0 +1,101 @@
+import type { Queryable } from '@rms/db';
+import type { Tenant } from '../tenant.ts';
+import type { Facts, RequestFacts, WebhookFacts } from './observe.ts';
+
+/** Windows of the rules, in seconds. */
+export interface Windows {
+  readonly apiErrorRate: number;
+  readonly rateLimited: number;
+  readonly deliveryFailureRate: number;
+}
+
+/** Everything that a tenant's rules look at. Minutes that a window only touches count: its first one is a whole one. */
+export async function readFacts(db: Queryable, tenant: Tenant, windows: Windows, now: Date): Promise<Facts> {
+  const [api_error_rate, rate_limited] = [
+    await readRequestFacts(db, tenant, windows.apiErrorRate, now),
+    await readRequestFacts(db, tenant, windows.rateLimited, now),
+  ];
+  return {
+    requests: { api_error_rate, rate_limited },
+    month: await readMonth(db, tenant, now),
+    webhooks: await readWebhookFacts(db, tenant, windows.deliveryFailureRate, now),
+    disabledWebhooks: await readDisabled(db, tenant),
+    expiringKeys: await readExpiring(db, tenant),
+  };
+}
+
+async function readRequestFacts(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  windowSeconds: number,
+  now: Date,
+): Promise<RequestFacts> {
+  const { rows } = await db.query<Record<'requests' | 'errors' | 'rate_limited' | 'refused', string | null>>(
+    `select sum(requests) as requests, sum(client_errors + server_errors - rate_limited - quota_refused) as errors,
+            sum(rate_limited) as rate_limited, sum(rate_limited + quota_refused) as refused
+       from alerts.request_counts
+      where workspace_id = $1 and environment = $2 and period = 'minute'
+        and starts_at > $3::timestamptz - make_interval(secs => $4) and starts_at <= $3`,
+    [workspaceId, environment, now, windowSeconds],
+  );
+  const [row] = rows;
+  return {
+    requests: Number(row?.requests ?? 0),
+    errors: Number(row?.errors ?? 0),
+    rateLimited: Number(row?.rate_limited ?? 0),
+    refused: Number(row?.refused ?? 0),
+  };
+}
+
+async function readMonth(db: Queryable, { workspaceId, environment }: Tenant, now: Date): Promise<Facts['month']> {
+  const { rows } = await db.query<{ admitted: string; monthly_quota: string }>(
+    `select admitted, monthly_quota from alerts.request_counts
+      where workspace_id = $1 and environment = $2 and period = 'month'
+        and starts_at = date_trunc('month', $3::timestamptz, 'UTC')`,
+    [workspaceId, environment, now],
+  );
+  return { used: Number(rows[0]?.admitted ?? 0), quota: Number(rows[0]?.monthly_quota ?? 0) };
+}
+
+/** Webhooks that were called within a day. */
+async function readWebhookFacts(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  windowSeconds: number,
+  now: Date,
+): Promise<WebhookFacts[]> {
+  const { rows } = await db.query<{ webhook_id: string; attempts: string; failed_attempts: string; failures: string }>(
+    `select run.webhook_id, run.failures, coalesce(sum(attempts), 0) as attempts,
+            coalesce(sum(failed_attempts), 0) as failed_attempts
+       from alerts.webhook_runs as run
+       left join alerts.delivery_counts as counts
+         on counts.workspace_id = $1 and counts.environment = $2 and counts.webhook_id = run.webhook_id
+        and counts.period = 'minute' and counts.starts_at > $3::timestamptz - make_interval(secs => $4)
+        and counts.starts_at <= $3
+      where run.workspace_id = $1 and run.environment = $2 and run.last_attempt_at > $3::timestamptz - interval '1 day'
+      group by run.webhook_id, run.failures`,
+    [workspaceId, environment, now, windowSeconds],
+  );
+  return rows.map((row) => ({
+    webhookId: row.webhook_id,
+    attempts: Number(row.attempts),
+    failedAttempts: Number(row.failed_attempts),
+    failures: Number(row.failures),
+  }));
+}
+
+async function readDisabled(db: Queryable, { workspaceId, environment }: Tenant): Promise<Facts['disabledWebhooks']> {
+  const { rows } = await db.query<{ webhook_id: string; reason: string }>(
+    'select webhook_id, reason from alerts.disabled_webhooks where workspace_id = $1 and environment = $2',
+    [workspaceId, environment],
+  );
+  return rows.map((row) => ({ webhookId: row.webhook_id, reason: row.reason }));
+}
+
+async function readExpiring(db: Queryable, { workspaceId, environment }: Tenant): Promise<Facts['expiringKeys']> {
+  const { rows } = await db.query<{ key_id: string; name: string; expires_at: Date }>(
+    'select key_id, name, expires_at from alerts.expiring_keys where workspace_id = $1 and environment = $2',
+    [workspaceId, environment],
+  );
+  return rows.map((row) => ({ keyId: row.key_id, name: row.name, expiresAtMs: row.expires_at.getTime() }));
+}

@@ -1,0 +1,39 @@
+import type { Queryable } from '@rms/db';
+import type { Tenant } from '../tenant.ts';
+
+/**
+ * Takes the tenant whose rules are due for a look the longest; nobody else does until the transaction ends.
+ * Undefined: none is due.
+ */
+export async function takeDue(tx: Queryable): Promise<Tenant | undefined> {
+  const { rows } = await tx.query<{ workspace_id: string; environment: Tenant['environment'] }>(
+    `select workspace_id, environment from alerts.watches
+      where due_at <= now() order by due_at limit 1 for update skip locked`,
+  );
+  const [row] = rows;
+  return row && { workspaceId: row.workspace_id, environment: row.environment };
+}
+
+/** When to look again; undefined: when there is something new. */
+export async function setDue(tx: Queryable, tenant: Tenant, inMs: number | undefined): Promise<void> {
+  await tx.query(
+    `update alerts.watches set due_at = coalesce(now() + make_interval(secs => $3), 'infinity')
+      where workspace_id = $1 and environment = $2`,
+    [tenant.workspaceId, tenant.environment, inMs === undefined ? null : inMs / 1_000],
+  );
+}
+
+/** There is something new about these tenants: they are looked at so soon at the latest. */
+export async function watchSoon(tx: Queryable, tenants: readonly Tenant[], withinMs: number): Promise<void> {
+  await tx.query({
+    name: 'watch-soon',
+    text: `
+      insert into alerts.watches as known (workspace_id, environment, due_at)
+      select distinct workspace_id, environment, now() + make_interval(secs => $3)
+        from unnest($1::text[], $2::text[]) as t (workspace_id, environment)
+       order by 1, 2
+          on conflict (workspace_id, environment) do update set due_at = excluded.due_at
+       where known.due_at > excluded.due_at`,
+    values: [tenants.map((one) => one.workspaceId), tenants.map((one) => one.environment), withinMs / 1_000],
+  });
+}

@@ -1,0 +1,132 @@
+import type { Queryable } from '@rms/db';
+import type { AlertKind } from '../rule/rule.ts';
+import type { Tenant } from '../tenant.ts';
+import type { Incident } from './incident.ts';
+
+/** An incident as it is stored. */
+export interface StoredIncident extends Tenant, Incident {
+  readonly id: string;
+  readonly kind: AlertKind;
+  readonly subjectId: string;
+}
+
+/** Those of a tenant that are open, and of each subject without one the last that closed within a day. */
+export async function readCurrent(db: Queryable, { workspaceId, environment }: Tenant): Promise<StoredIncident[]> {
+  const { rows } = await db.query<IncidentRow>(
+    `select distinct on (kind, subject_id) * from alerts.incidents
+      where workspace_id = $1 and environment = $2
+        and (state = 'open' or closed_at > now() - interval '1 day')
+      order by kind, subject_id, state = 'open' desc, closed_at desc`,
+    [workspaceId, environment],
+  );
+  return rows.map(toIncident);
+}
+
+/** Writes incidents of a tenant as they are now, new ones too. */
+export async function writeIncidents(tx: Queryable, incidents: readonly StoredIncident[]): Promise<void> {
+  for (const one of incidents) {
+    await tx.query(
+      `insert into alerts.incidents
+              (workspace_id, environment, id, kind, subject_id, state, opened_at, last_notice_at, notices, calm_since,
+               closed_at, value, worst_value, threshold, summary, flaps)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+           on conflict (workspace_id, environment, id) do update
+          set state = excluded.state, last_notice_at = excluded.last_notice_at, notices = excluded.notices,
+              calm_since = excluded.calm_since, closed_at = excluded.closed_at, worst_value = excluded.worst_value,
+              summary = excluded.summary`,
+      [
+        one.workspaceId,
+        one.environment,
+        one.id,
+        one.kind,
+        one.subjectId,
+        one.state,
+        new Date(one.openedAtMs),
+        new Date(one.lastNoticeAtMs),
+        one.notices,
+        one.calmSinceMs === undefined ? null : new Date(one.calmSinceMs),
+        one.closedAtMs === undefined ? null : new Date(one.closedAtMs),
+        one.value,
+        one.worstValue,
+        one.threshold,
+        one.summary,
+        one.flaps,
+      ],
+    );
+  }
+}
+
+/** Forgets incidents that were over more than a year ago. */
+export async function forgetIncidents(db: Queryable): Promise<void> {
+  await db.query(`delete from alerts.incidents where state <> 'open' and closed_at < now() - interval '400 days'`);
+}
+
+/** Which incidents to list. */
+export interface IncidentFilter {
+  readonly workspaceId: string;
+  readonly environments: readonly Tenant['environment'][];
+  readonly state: Incident['state'] | undefined;
+  readonly kind: AlertKind | undefined;
+  /** Those before this id; undefined: the newest. */
+  readonly before: string | undefined;
+  readonly limit: number;
+}
+
+/** Newest first. */
+export async function listIncidents(db: Queryable, filter: IncidentFilter): Promise<StoredIncident[]> {
+  const { rows } = await db.query<IncidentRow>(
+    `select * from alerts.incidents
+      where workspace_id = $1 and environment = any($2) and ($3::text is null or state = $3)
+        and ($4::text is null or kind = $4) and ($5::text is null or id < $5)
+      order by id desc limit $6`,
+    [
+      filter.workspaceId,
+      filter.environments,
+      filter.state ?? null,
+      filter.kind ?? null,
+      filter.before ?? null,
+      filter.limit,
+    ],
+  );
+  return rows.map(toIncident);
+}
+
+interface IncidentRow {
+  workspace_id: string;
+  environment: Tenant['environment'];
+  id: string;
+  kind: AlertKind;
+  subject_id: string;
+  state: Incident['state'];
+  opened_at: Date;
+  last_notice_at: Date;
+  notices: number;
+  calm_since: Date | null;
+  closed_at: Date | null;
+  value: number;
+  worst_value: number;
+  threshold: number;
+  summary: string;
+  flaps: number;
+}
+
+function toIncident(row: IncidentRow): StoredIncident {
+  return {
+    workspaceId: row.workspace_id,
+    environment: row.environment,
+    id: row.id,
+    kind: row.kind,
+    subjectId: row.subject_id,
+    state: row.state,
+    openedAtMs: row.opened_at.getTime(),
+    lastNoticeAtMs: row.last_notice_at.getTime(),
+    notices: row.notices,
+    calmSinceMs: row.calm_since?.getTime(),
+    closedAtMs: row.closed_at?.getTime(),
+    value: row.value,
+    worstValue: row.worst_value,
+    threshold: row.threshold,
+    summary: row.summary,
+    flaps: row.flaps,
+  };
+}

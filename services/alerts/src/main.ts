@@ -1,0 +1,13 @@
+import { readSettings, runMain } from '@rms/service';
+import { startTracing } from '@rms/tracing';
+import { readAlertsConfig } from './config.ts';
+import { createAlertsContext } from './context.ts';
+import { createAlerts } from './service.ts';
+
+await runMain(
+  () => {
+    const settings = readSettings(process.env);
+    return createAlerts(readAlertsConfig(settings), createAlertsContext(settings));
+  },
+  { tracing: (log) => startTracing({ serviceName: 'rms-alerts', log }) },
+);

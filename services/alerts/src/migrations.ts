@@ -1,0 +1,9 @@
+import { fileURLToPath } from 'node:url';
+import type { Migration } from '@rms/db';
+
+/** The numbered SQL files of this service, and the schema that they make. */
+export const migrations: Migration = {
+  schema: 'alerts',
+  directory: fileURLToPath(new URL('../migrations/', import.meta.url)),
+  grants: { alerts: 'select, insert, update, delete' },
+};

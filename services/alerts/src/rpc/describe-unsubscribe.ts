@@ -1,0 +1,27 @@
+import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import type { Handlers } from '@rms/rpc';
+import type { Keys } from '@rms/secrets';
+import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
+import { toKindMessage } from '../rule/rule-message.ts';
+import { readUnsubscribed } from '../rule/rule-queries.ts';
+import { toEnvironmentMessage } from '../tenant.ts';
+import { type HandlerParts, refuse, translated } from './handler.ts';
+
+export function describeUnsubscribe(
+  { pool }: HandlerParts,
+  keys: Keys,
+): Handlers<typeof AlertsService>['describeUnsubscribe'] {
+  return ({ token }) =>
+    translated(async () => {
+      const unsubscription = readUnsubscribeToken(keys, token) ?? refuse('token', 'is not of a mail of ours');
+      const { workspaceId, environment, kind, address } = unsubscription;
+      const all = await readUnsubscribed(pool, unsubscription);
+      return {
+        address,
+        workspaceId,
+        environment: toEnvironmentMessage(environment),
+        kind: toKindMessage(kind),
+        unsubscribed: all.some((one) => one.kind === kind && one.address === address.toLowerCase()),
+      };
+    });
+}

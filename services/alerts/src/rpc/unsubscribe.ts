@@ -1,0 +1,24 @@
+import { appendAudit } from '@rms/audit';
+import { inTransaction } from '@rms/db';
+import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import type { Handlers } from '@rms/rpc';
+import type { Keys } from '@rms/secrets';
+import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
+import { addUnsubscribed } from '../rule/rule-queries.ts';
+import { type HandlerParts, refuse, translated } from './handler.ts';
+
+export function unsubscribe({ pool }: HandlerParts, keys: Keys): Handlers<typeof AlertsService>['unsubscribe'] {
+  return ({ token }, context) =>
+    translated(async () => {
+      const unsubscription = readUnsubscribeToken(keys, token) ?? refuse('token', 'is not of a mail of ours');
+      const { workspaceId, environment, kind, address } = unsubscription;
+      await inTransaction(pool, async (tx) => {
+        if (!(await addUnsubscribed(tx, unsubscription, kind, address))) return;
+        const details = { address };
+        await appendAudit(tx, context, [
+          { workspaceId, environment, action: 'alert_rule.unsubscribed', targetId: kind, details },
+        ]);
+      });
+      return {};
+    });
+}

@@ -1,0 +1,98 @@
+import type { Queryable } from '@rms/db';
+import type { Tenant } from '../tenant.ts';
+import type { AlertKind, Rule } from './rule.ts';
+
+/** The rules of a tenant that somebody has changed; `lock`: nobody else changes them until the transaction ends. */
+export async function readRules(db: Queryable, tenant: Tenant, lock?: 'lock'): Promise<Rule[]> {
+  const { rows } = await db.query<{
+    kind: AlertKind;
+    enabled: boolean;
+    threshold: number;
+    window_seconds: number;
+    minimum: string;
+    recipients: string[];
+    to_owners: boolean;
+    updated_at: Date;
+  }>(`select * from alerts.rules where workspace_id = $1 and environment = $2 ${lock ? 'for update' : ''}`, [
+    tenant.workspaceId,
+    tenant.environment,
+  ]);
+  return rows.map((row) => ({
+    workspaceId: tenant.workspaceId,
+    environment: tenant.environment,
+    kind: row.kind,
+    enabled: row.enabled,
+    threshold: row.threshold,
+    windowSeconds: row.window_seconds,
+    minimum: Number(row.minimum),
+    recipients: row.recipients,
+    toOwners: row.to_owners,
+    updatedAt: row.updated_at,
+  }));
+}
+
+/** Stores a rule in place of what was there. */
+export async function writeRule(tx: Queryable, rule: Rule, updatedAt: Date): Promise<void> {
+  await tx.query(
+    `insert into alerts.rules
+            (workspace_id, environment, kind, enabled, threshold, window_seconds, minimum, recipients, to_owners, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         on conflict (workspace_id, environment, kind) do update
+        set enabled = excluded.enabled, threshold = excluded.threshold, window_seconds = excluded.window_seconds,
+            minimum = excluded.minimum, recipients = excluded.recipients, to_owners = excluded.to_owners,
+            updated_at = excluded.updated_at`,
+    [
+      rule.workspaceId,
+      rule.environment,
+      rule.kind,
+      rule.enabled,
+      rule.threshold,
+      rule.windowSeconds,
+      rule.minimum,
+      rule.recipients,
+      rule.toOwners,
+      updatedAt,
+    ],
+  );
+}
+
+/** Who has unsubscribed from a tenant's rules. */
+export async function readUnsubscribed(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+): Promise<{ readonly kind: AlertKind; readonly address: string }[]> {
+  const { rows } = await db.query<{ kind: AlertKind; address: string }>(
+    `select kind, address from alerts.unsubscribed where workspace_id = $1 and environment = $2 order by kind, address`,
+    [workspaceId, environment],
+  );
+  return rows;
+}
+
+/** An address wants no more mails of a rule. Answers whether it did before. */
+export async function addUnsubscribed(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  kind: AlertKind,
+  address: string,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into alerts.unsubscribed (workspace_id, environment, kind, address) values ($1, $2, $3, lower($4))
+         on conflict do nothing`,
+    [workspaceId, environment, kind, address],
+  );
+  return rowCount === 1;
+}
+
+/** All but these addresses get mails of a rule again. */
+export async function keepUnsubscribed(
+  tx: Queryable,
+  { workspaceId, environment }: Tenant,
+  kind: AlertKind,
+  addresses: readonly string[],
+): Promise<void> {
+  await tx.query(
+    `delete from alerts.unsubscribed
+      where workspace_id = $1 and environment = $2 and kind = $3 and address <> all($4)`,
+    [workspaceId, environment, kind, addresses.map((address) => address.toLowerCase())],
+  );
+}

@@ -1,0 +1,119 @@
+import type { FieldViolation } from '@rms/errors';
+import type { Tenant } from '../tenant.ts';
+
+/** What an alert can be about, in the order in which people see them. */
+export const alertKinds = [
+  'api_error_rate',
+  'delivery_failure_rate',
+  'delivery_failures_in_a_row',
+  'webhook_disabled',
+  'quota',
+  'rate_limited',
+  'key_expiry',
+] as const;
+
+export type AlertKind = (typeof alertKinds)[number];
+
+/** When to alert, and whom; see rms.alerts.v1.Rule. */
+export interface Rule extends Tenant {
+  readonly kind: AlertKind;
+  readonly enabled: boolean;
+  readonly threshold: number;
+  /** 0: the kind has none. */
+  readonly windowSeconds: number;
+  readonly minimum: number;
+  readonly recipients: readonly string[];
+  readonly toOwners: boolean;
+  /** Undefined: it has the defaults. */
+  readonly updatedAt: Date | undefined;
+}
+
+type Measures = Pick<Rule, 'threshold' | 'windowSeconds' | 'minimum'>;
+
+const defaults: Readonly<Record<AlertKind, Measures>> = {
+  api_error_rate: { threshold: 0.1, windowSeconds: 300, minimum: 50 },
+  delivery_failure_rate: { threshold: 0.5, windowSeconds: 600, minimum: 20 },
+  delivery_failures_in_a_row: { threshold: 3, windowSeconds: 0, minimum: 0 },
+  webhook_disabled: { threshold: 0, windowSeconds: 0, minimum: 0 },
+  quota: { threshold: 0.8, windowSeconds: 0, minimum: 0 },
+  rate_limited: { threshold: 50, windowSeconds: 900, minimum: 0 },
+  key_expiry: { threshold: 7, windowSeconds: 0, minimum: 0 },
+};
+
+/** What thresholds may be: the least, the most, and whether only whole numbers. */
+const thresholds: Readonly<Record<AlertKind, { least: number; most: number; whole: boolean }>> = {
+  api_error_rate: { least: 0.001, most: 1, whole: false },
+  delivery_failure_rate: { least: 0.001, most: 1, whole: false },
+  delivery_failures_in_a_row: { least: 1, most: 10_000, whole: true },
+  webhook_disabled: { least: 0, most: 0, whole: true },
+  quota: { least: 0.01, most: 1, whole: false },
+  rate_limited: { least: 1, most: 1_000_000, whole: true },
+  key_expiry: { least: 1, most: 90, whole: true },
+};
+
+const longestWindowSeconds = 24 * 3_600;
+export const mostRecipients = 20;
+
+/** The rule of a workspace that has not changed it: on, for the owners. */
+export function defaultRule(tenant: Tenant, kind: AlertKind): Rule {
+  const { workspaceId, environment } = tenant;
+  return {
+    workspaceId,
+    environment,
+    kind,
+    enabled: true,
+    ...defaults[kind],
+    recipients: [],
+    toOwners: true,
+    updatedAt: undefined,
+  };
+}
+
+/** All rules of a tenant: those that are stored, and for the others the defaults. */
+export function withDefaults(tenant: Tenant, stored: readonly Rule[]): Rule[] {
+  return alertKinds.map((kind) => stored.find((rule) => rule.kind === kind) ?? defaultRule(tenant, kind));
+}
+
+/** What is wrong with a rule; empty: nothing. */
+export function checkRule(rule: Rule): FieldViolation[] {
+  const details: FieldViolation[] = [];
+  const { least, most, whole } = thresholds[rule.kind];
+  const inRange = rule.threshold >= least && rule.threshold <= most;
+  if (!inRange || (whole && !Number.isInteger(rule.threshold))) {
+    details.push({ field: 'threshold', message: `must be ${whole ? 'a whole number ' : ''}from ${least} to ${most}` });
+  }
+  const hasWindow = defaults[rule.kind].windowSeconds > 0;
+  const wholeMinutes = rule.windowSeconds >= 60 && rule.windowSeconds % 60 === 0;
+  if (hasWindow && (!wholeMinutes || rule.windowSeconds > longestWindowSeconds)) {
+    details.push({ field: 'window', message: 'must be whole minutes, from 1 minute to 24 hours' });
+  }
+  if (!hasWindow && rule.windowSeconds !== 0) details.push({ field: 'window', message: 'this rule has none' });
+  const hasMinimum = defaults[rule.kind].minimum > 0;
+  if (hasMinimum ? rule.minimum < 1 || rule.minimum > 1_000_000 : rule.minimum !== 0) {
+    details.push({ field: 'minimum', message: hasMinimum ? 'must be 1 to 1,000,000' : 'this rule has none' });
+  }
+  if (rule.recipients.length > mostRecipients) {
+    details.push({ field: 'recipients', message: `must be at most ${mostRecipients}` });
+  }
+  for (const address of rule.recipients) {
+    if (!isMailAddress(address))
+      details.push({ field: 'recipients', message: `"${printable(address)}" is no e-mail address` });
+  }
+  return details;
+}
+
+/**
+ * One address as RFC 5321 has it, without quotes, comments, brackets, names or anything that is not ASCII: what may stand
+ * in a header or an SMTP command as it is.
+ */
+export function isMailAddress(text: string): boolean {
+  const [, local = '', domain = ''] = /^([^@]{1,64})@([^@]{1,253})$/.exec(text) ?? [];
+  return (
+    /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/.test(local) &&
+    /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/.test(domain)
+  );
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 80);
+}

@@ -1,0 +1,162 @@
+import { noLatencies } from '@rms/usage';
+import type { Tenant } from '../tenant.ts';
+
+/** The lengths of time that counts are kept for. */
+export const periods = ['minute', 'hour', 'day', 'month'] as const;
+
+export type Period = (typeof periods)[number];
+
+/** Sums of a period. */
+export interface RequestSums {
+  readonly requests: number;
+  readonly admitted: number;
+  readonly clientErrors: number;
+  readonly serverErrors: number;
+  readonly rateLimited: number;
+  readonly quotaRefused: number;
+  readonly latencies: readonly number[];
+  /** That held for the last of them; 0: none. */
+  readonly monthlyQuota: number;
+}
+
+export interface DeliverySums {
+  readonly attempts: number;
+  readonly failedAttempts: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly latencies: readonly number[];
+}
+
+/** What one process has counted in one minute. */
+export type CountedRequests = Tenant & { readonly atMs: number } & RequestSums;
+
+export type CountedDeliveries = Tenant & {
+  readonly atMs: number;
+  readonly webhookId: string;
+  /** Failed attempts since the last one that went well, of these. */
+  readonly failuresAtEnd: number;
+} & DeliverySums;
+
+/** One row to add to. */
+export type PeriodRow<T> = T & { readonly period: Period; readonly startMs: number };
+
+export const noRequests: RequestSums = {
+  requests: 0,
+  admitted: 0,
+  clientErrors: 0,
+  serverErrors: 0,
+  rateLimited: 0,
+  quotaRefused: 0,
+  latencies: noLatencies(),
+  monthlyQuota: 0,
+};
+
+export const noDeliveries: DeliverySums = {
+  attempts: 0,
+  failedAttempts: 0,
+  delivered: 0,
+  failed: 0,
+  latencies: noLatencies(),
+};
+
+/** When the period that holds a moment begins, in UTC; `ahead` periods later. */
+export function startOf(period: Period, atMs: number, ahead = 0): number {
+  const at = new Date(atMs);
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
+  if (period === 'month') return Date.UTC(year, month + ahead);
+  if (period === 'day') return Date.UTC(year, month, day + ahead);
+  const lengthMs = period === 'hour' ? 3_600_000 : 60_000;
+  return (Math.floor(atMs / lengthMs) + ahead) * lengthMs;
+}
+
+/** The rows that counts add to, each once, in the order of their keys: a statement meets no row twice, and never waits crosswise. */
+export function rowsOf<T extends Tenant & { readonly atMs: number }>(
+  counted: readonly T[],
+  keyOf: (one: T) => string,
+  add: (one: T, other: T) => T,
+): PeriodRow<T>[] {
+  const rows = new Map<string, PeriodRow<T>>();
+  for (const one of counted) {
+    for (const period of periods) {
+      const startMs = startOf(period, one.atMs);
+      const key = [one.workspaceId, one.environment, keyOf(one), period, String(startMs).padStart(15, '0')].join('\n');
+      const known = rows.get(key);
+      rows.set(key, { ...(known ? add(known, one) : one), period, startMs });
+    }
+  }
+  return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+}
+
+export function addRequests<T extends RequestSums>(one: T, other: RequestSums): T {
+  return {
+    ...one,
+    requests: one.requests + other.requests,
+    admitted: one.admitted + other.admitted,
+    clientErrors: one.clientErrors + other.clientErrors,
+    serverErrors: one.serverErrors + other.serverErrors,
+    rateLimited: one.rateLimited + other.rateLimited,
+    quotaRefused: one.quotaRefused + other.quotaRefused,
+    latencies: addLatencies(one.latencies, other.latencies),
+    monthlyQuota: other.monthlyQuota,
+  };
+}
+
+export function addDeliveries<T extends DeliverySums>(one: T, other: DeliverySums): T {
+  return {
+    ...one,
+    attempts: one.attempts + other.attempts,
+    failedAttempts: one.failedAttempts + other.failedAttempts,
+    delivered: one.delivered + other.delivered,
+    failed: one.failed + other.failed,
+    latencies: addLatencies(one.latencies, other.latencies),
+  };
+}
+
+function addLatencies(one: readonly number[], other: readonly number[]): number[] {
+  return noLatencies().map((_, i) => (one[i] ?? 0) + (other[i] ?? 0));
+}
+
+/** How attempts at one webhook went. */
+export interface Run extends Tenant {
+  readonly webhookId: string;
+  /** Failed attempts since the last one that went well; if none did, of these alone. */
+  readonly failures: number;
+  readonly lastAttemptMs: number;
+  /** Undefined: none went well. */
+  readonly lastSuccessMs: number | undefined;
+}
+
+/** The runs that one report tells of, one for each webhook. */
+export function runsOf(counted: readonly CountedDeliveries[]): Run[] {
+  const runs = new Map<string, Run>();
+  for (const one of [...counted].sort((early, late) => early.atMs - late.atMs)) {
+    const { workspaceId, environment, webhookId, failuresAtEnd, atMs } = one;
+    const key = `${workspaceId}\n${environment}\n${webhookId}`;
+    const before = runs.get(key);
+    const wentWell = one.failedAttempts < one.attempts;
+    runs.set(key, {
+      workspaceId,
+      environment,
+      webhookId,
+      failures: failuresAtEnd + (wentWell ? 0 : (before?.failures ?? 0)),
+      lastAttemptMs: atMs,
+      lastSuccessMs: wentWell ? atMs : before?.lastSuccessMs,
+    });
+  }
+  return [...runs.values()];
+}
+
+/** What a chart shows: so many periods up to the one that is under way. */
+export const spans = {
+  hour: { period: 'minute', points: 60 },
+  day: { period: 'hour', points: 24 },
+  month: { period: 'day', points: 31 },
+} as const satisfies Record<string, { period: Period; points: number }>;
+
+export type Span = keyof typeof spans;
+
+/** When each point of a span begins, oldest first. */
+export function pointsOf(span: Span, nowMs: number): number[] {
+  const { period, points } = spans[span];
+  return Array.from({ length: points }, (_, i) => startOf(period, nowMs, i + 1 - points));
+}

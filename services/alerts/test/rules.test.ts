@@ -1,0 +1,164 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import fc from 'fast-check';
+import { addressesOf } from '../src/notify/recipients.ts';
+import { makeUnsubscribeToken, readUnsubscribeToken } from '../src/notify/unsubscribe-token.ts';
+import { isMailAddress } from '../src/rule/rule.ts';
+import { newTenant, startAlerts, type TestAlerts } from './support.ts';
+
+describe('E-mail addresses', () => {
+  test.each(['a@example.com', 'first.last+tag@sub.example.test', "o'neil@example.com", 'x@localhost'])(
+    '%s is one',
+    (text) => {
+      expect(isMailAddress(text)).toBe(true);
+    },
+  );
+
+  test.each([
+    ...['', 'a', '@example.com', 'a@', 'a b@example.com', 'a@example.com, b@example.com', '<a@example.com>'],
+    ...['a@exa_mple.com', 'a@-example.com', '"a"@example.com', '.a@example.com', 'a..b@example.com', 'ä@example.com'],
+    ...['a@example.com\r\nBcc: b@example.com', 'a\n@example.com', 'a@example.com\n', `${'a'.repeat(65)}@example.com`],
+  ])('%j is none', (text) => {
+    expect(isMailAddress(text)).toBe(false);
+  });
+
+  test('no text with a control character, a space or a separator passes', () => {
+    fc.assert(
+      fc.property(
+        fc.string(),
+        fc.constantFrom('\r', '\n', '\0', ' ', ',', ';', '<', '>', '\t', '(', '"'),
+        fc.string(),
+        (a, c, b) => {
+          expect(isMailAddress(`${a}${c}${b}@example.com`)).toBe(false);
+          expect(isMailAddress(`a@${a}${c}${b}`)).toBe(false);
+        },
+      ),
+    );
+  });
+
+  test('a mail goes to each address once, whoever has unsubscribed', () => {
+    const rule = { recipients: ['a@example.com', 'B@example.com'], toOwners: true };
+    const owners = ['b@example.com', 'c@example.com', 'not an address'];
+    expect(addressesOf(rule, owners, ['A@example.com'])).toEqual(['B@example.com', 'c@example.com']);
+    expect(addressesOf({ ...rule, toOwners: false }, owners, [])).toEqual(['a@example.com', 'B@example.com']);
+  });
+
+  test('a link that unsubscribes is for one address and rule, and cannot be made without the key', () => {
+    const key = Buffer.alloc(32, 7);
+    const one = { workspaceId: 'ws_1', environment: 'live', kind: 'quota', address: 'a@example.com' } as const;
+    const token = makeUnsubscribeToken([key], one);
+    expect(readUnsubscribeToken([Buffer.alloc(32, 8), key], token)).toEqual(one);
+    expect(readUnsubscribeToken([Buffer.alloc(32, 8)], token)).toBe(undefined);
+    expect(readUnsubscribeToken([key], `${token}x`)).toBe(undefined);
+    expect(readUnsubscribeToken([key], '')).toBe(undefined);
+  });
+});
+
+describe('Rules', () => {
+  let service: TestAlerts;
+  beforeAll(async () => {
+    service = await startAlerts();
+  });
+  afterAll(() => service.stop());
+
+  test('exist from the start: one of each kind, on, for the owners', async () => {
+    const { rules } = await service.alerts.listRules(newTenant());
+    expect(rules.map(({ kind }) => kind)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(rules.every(({ enabled, toOwners, updateTime }) => enabled && toOwners && !updateTime)).toBe(true);
+    expect(rules[0]).toMatchObject({ threshold: 0.1, minimum: 50n, window: { seconds: 300n }, recipients: [] });
+    expect(rules[6]).toMatchObject({ threshold: 7, minimum: 0n });
+    expect(rules[6]?.window).toBe(undefined);
+  });
+
+  test('change in what is sent, by workspace and environment, and the change is in the audit log', async () => {
+    const tenant = newTenant();
+    const kind = AlertKind.API_ERROR_RATE;
+    const { rule } = await service.alerts.updateRule(
+      {
+        ...tenant,
+        kind,
+        threshold: 0.25,
+        window: durationFromMs(600_000),
+        recipients: { addresses: ['ops@example.com', 'OPS@example.com '] },
+      },
+      { context: { actor: 'user:usr_1', requestId: 'req_1' } },
+    );
+    expect(rule).toMatchObject({
+      threshold: 0.25,
+      window: { seconds: 600n },
+      minimum: 50n,
+      enabled: true,
+      toOwners: true,
+    });
+    expect(rule?.recipients).toEqual(['OPS@example.com']);
+    await service.alerts.updateRule({
+      ...tenant,
+      kind,
+      enabled: false,
+      toOwners: false,
+      recipients: { addresses: [] },
+    });
+    const { rules } = await service.alerts.listRules(tenant);
+    expect(rules[0]).toMatchObject({ enabled: false, toOwners: false, recipients: [], threshold: 0.25 });
+    expect(rules[1]?.updateTime).toBe(undefined);
+    const sandbox = await service.alerts.listRules({ ...tenant, environment: Environment.SANDBOX });
+    expect(sandbox.rules[0]).toMatchObject({ enabled: true, threshold: 0.1 });
+    const { rows } = await service.database.pool.query(
+      `select actor, action, target_id, details from audit.entries where workspace_id = $1 order by id`,
+      [tenant.workspaceId],
+    );
+    expect(rows).toMatchObject([
+      { actor: 'user:usr_1', action: 'alert_rule.updated', target_id: 'api_error_rate', details: { threshold: 0.25 } },
+      { action: 'alert_rule.updated', details: { enabled: false } },
+    ]);
+  });
+
+  test.each([
+    ['a share above 1', AlertKind.API_ERROR_RATE, { threshold: 1.1 }, 'threshold'],
+    ['no number', AlertKind.API_ERROR_RATE, { threshold: Number.NaN }, 'threshold'],
+    ['half a key expiry day', AlertKind.KEY_EXPIRY, { threshold: 0.5 }, 'threshold'],
+    ['a window of half a minute', AlertKind.RATE_LIMITED, { window: durationFromMs(30_000) }, 'window'],
+    ['a window of two days', AlertKind.RATE_LIMITED, { window: durationFromMs(172_800_000) }, 'window'],
+    ['a window where there is none', AlertKind.QUOTA, { window: durationFromMs(60_000) }, 'window'],
+    ['a negative minimum', AlertKind.API_ERROR_RATE, { minimum: -1n }, 'minimum'],
+    ['a minimum where there is none', AlertKind.QUOTA, { minimum: 1n }, 'minimum'],
+    ['no address', AlertKind.QUOTA, { recipients: { addresses: ['nobody'] } }, 'recipients'],
+    [
+      'a header in an address',
+      AlertKind.QUOTA,
+      { recipients: { addresses: ['a@example.com\r\nBcc: b@example.com'] } },
+      'recipients',
+    ],
+    [
+      '21 addresses',
+      AlertKind.QUOTA,
+      { recipients: { addresses: Array.from({ length: 21 }, (_, i) => `a${i}@example.com`) } },
+      'recipients',
+    ],
+    ['no kind', AlertKind.UNSPECIFIED, {}, 'kind'],
+  ])('are not changed to %s', async (_, kind, change, field) => {
+    const tenant = newTenant();
+    await expect(service.alerts.updateRule({ ...tenant, kind, ...change })).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: [expect.objectContaining({ field })],
+    });
+    const { rules } = await service.alerts.listRules(tenant);
+    expect(rules.every(({ updateTime }) => updateTime === undefined)).toBe(true);
+  });
+
+  test('of nobody are refused', async () => {
+    for (const bad of [
+      { workspaceId: '', environment: Environment.LIVE },
+      { workspaceId: 'ws_1', environment: Environment.UNSPECIFIED },
+    ]) {
+      await expect(service.alerts.listRules(bad)).rejects.toMatchObject({ code: 'invalid_request' });
+      await expect(service.alerts.updateRule({ ...bad, kind: AlertKind.QUOTA })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+      await expect(service.alerts.testRule({ ...bad, kind: AlertKind.QUOTA })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+    }
+  });
+});

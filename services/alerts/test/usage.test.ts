@@ -1,0 +1,229 @@
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { newId } from '@rms/ids';
+import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { waitUntil } from '@rms/testkit';
+import { addLatency, noLatencies } from '@rms/usage';
+import { forgetCounts } from '../src/usage/old-usage-queries.ts';
+import { pointsOf, rowsOf, runsOf, startOf } from '../src/usage/usage.ts';
+import { deliveryCounts, newTenant, requestCounts, startAlerts, type TestAlerts } from './support.ts';
+
+describe('Periods', () => {
+  const atMs = Date.UTC(2024, 1, 29, 23, 59, 30);
+
+  test('begin in UTC, and months and days are of their own length', () => {
+    const starts = (['minute', 'hour', 'day', 'month'] as const).map((period) => new Date(startOf(period, atMs)));
+    expect(starts.map((start) => start.toISOString())).toEqual([
+      '2024-02-29T23:59:00.000Z',
+      '2024-02-29T23:00:00.000Z',
+      '2024-02-29T00:00:00.000Z',
+      '2024-02-01T00:00:00.000Z',
+    ]);
+    expect(new Date(startOf('month', atMs, 1)).toISOString()).toBe('2024-03-01T00:00:00.000Z');
+    expect(new Date(startOf('day', atMs, -29)).toISOString()).toBe('2024-01-31T00:00:00.000Z');
+  });
+
+  test('of a chart follow one another without gaps, the last one under way', () => {
+    const hour = pointsOf('hour', atMs);
+    expect([hour.length, hour[0], hour.at(-1)]).toEqual([
+      60,
+      Date.UTC(2024, 1, 29, 23, 0),
+      Date.UTC(2024, 1, 29, 23, 59),
+    ]);
+    expect([pointsOf('day', atMs).length, pointsOf('month', atMs).length]).toEqual([24, 31]);
+  });
+
+  test('rows are merged and in the order of their keys', () => {
+    const one = { workspaceId: 'ws_b', environment: 'live' as const, atMs, count: 1 };
+    const later = { ...one, atMs: atMs + 60_000, count: 2 };
+    const rows = rowsOf(
+      [one, later, { ...one, workspaceId: 'ws_a' }],
+      () => '',
+      (a, b) => ({ ...a, count: a.count + b.count }),
+    );
+    const shown = rows.map(({ workspaceId, period, count }) => `${workspaceId} ${period} ${count}`);
+    expect(shown.slice(0, 4)).toEqual(['ws_a day 1', 'ws_a hour 1', 'ws_a minute 1', 'ws_a month 1']);
+    // The second one is of the next month.
+    expect(shown.slice(4)).toEqual([
+      ...['ws_b day 1', 'ws_b day 2', 'ws_b hour 1', 'ws_b hour 2'],
+      ...['ws_b minute 1', 'ws_b minute 2', 'ws_b month 1', 'ws_b month 2'],
+    ]);
+  });
+
+  test('a run goes on over the minutes of a report, and ends with an attempt that went well', () => {
+    const base = { workspaceId: 'ws_a', environment: 'live' as const, webhookId: 'wh_1', delivered: 0, failed: 0 };
+    const counts = { ...base, latencies: noLatencies() };
+    const failing = { ...counts, atMs, attempts: 3, failedAttempts: 3, failuresAtEnd: 3 };
+    expect(runsOf([failing, { ...failing, atMs: atMs + 60_000 }])).toMatchObject([
+      { failures: 6, lastSuccessMs: undefined, lastAttemptMs: atMs + 60_000 },
+    ]);
+    const mixed = { ...failing, atMs: atMs + 60_000, failedAttempts: 2, failuresAtEnd: 1 };
+    expect(runsOf([mixed, failing])).toMatchObject([{ failures: 1, lastSuccessMs: atMs + 60_000 }]);
+  });
+});
+
+describe('Usage', () => {
+  let alerts: TestAlerts;
+  beforeAll(async () => {
+    alerts = await startAlerts();
+  });
+  afterAll(() => alerts.stop());
+
+  const report = (reporterId: string, sequence: number, parts: object) =>
+    alerts.usage.reportUsage({ reporterId, sequence: BigInt(sequence), ...parts });
+  const usageOf = (of: object, span = UsageSpan.HOUR) => alerts.usage.getUsage({ ...of, span });
+  const now = () => timestampFromMs(Date.now());
+
+  test('is summed over reporters into minutes, hours, days and the month', async () => {
+    const owner = newTenant();
+    const latencies = noLatencies();
+    for (let i = 0; i < 100; i += 1) addLatency(latencies, i < 90 ? 4 : 400);
+    const counts = requestCounts({
+      ...owner,
+      time: now(),
+      requests: 100,
+      admitted: 98,
+      clientErrors: 7,
+      serverErrors: 3,
+    });
+    await report('one', 1, { requests: [{ ...counts, latencies: latencies.map(BigInt), rateLimited: 2n }] });
+    await report('two', 1, { requests: [requestCounts({ ...owner, time: now(), requests: 10, admitted: 10 })] });
+    for (const [span, points] of [
+      [UsageSpan.HOUR, 60],
+      [UsageSpan.DAY, 24],
+      [UsageSpan.MONTH, 31],
+    ] as const) {
+      const usage = await usageOf(owner, span);
+      expect(usage.points).toHaveLength(points);
+      const sum = (name: 'requests' | 'admitted' | 'clientErrors' | 'serverErrors' | 'rateLimited') =>
+        usage.points.reduce((total, point) => total + Number(point[name]), 0);
+      expect([sum('requests'), sum('admitted'), sum('clientErrors'), sum('serverErrors'), sum('rateLimited')]).toEqual([
+        110, 108, 7, 3, 2,
+      ]);
+      const starts = usage.points.map(({ startTime }) => (startTime ? timestampMs(startTime) : 0));
+      expect(starts).toEqual([...starts].sort((a, b) => a - b));
+    }
+    const { points, month } = await usageOf(owner);
+    const busy = points.find(({ requests }) => requests > 0n);
+    expect(busy?.p50Ms).toBeGreaterThanOrEqual(3);
+    expect(busy?.p50Ms).toBeLessThanOrEqual(5);
+    expect(busy?.p95Ms).toBeGreaterThanOrEqual(250);
+    expect(month).toMatchObject({ used: 108n, quota: 1_000n });
+  });
+
+  test('a report that comes again counts once, whichever of its calls was answered', async () => {
+    const owner = newTenant();
+    const webhookId = newId('wh');
+    const parts = {
+      requests: [requestCounts({ ...owner, time: now(), requests: 5, admitted: 5 })],
+      deliveries: [deliveryCounts({ ...owner, time: now(), webhookId, attempts: 4, failedAttempts: 4 })],
+    };
+    await Promise.all([report('r', 1, parts), report('r', 1, parts), report('r', 1, parts)]);
+    await report('r', 2, parts);
+    await report('r', 1, parts);
+    const { month, points } = await usageOf(owner);
+    expect(month?.used).toBe(10n);
+    expect(points.reduce((sum, { attempts }) => sum + Number(attempts), 0)).toBe(8);
+    const { rows } = await alerts.database.pool.query(
+      'select failures from alerts.webhook_runs where webhook_id = $1',
+      [webhookId],
+    );
+    expect(rows).toEqual([{ failures: '8' }]);
+  });
+
+  test('deliveries are counted for each webhook and for all', async () => {
+    const owner = newTenant();
+    const [one, other] = [newId('wh'), newId('wh')];
+    await report('d', 1, {
+      deliveries: [
+        deliveryCounts({ ...owner, time: now(), webhookId: one, attempts: 3, delivered: 3 }),
+        deliveryCounts({ ...owner, time: now(), webhookId: other, attempts: 2, failedAttempts: 2, failed: 1 }),
+      ],
+    });
+    const sums = async (webhookId: string) => {
+      const { points } = await alerts.usage.getUsage({ ...owner, span: UsageSpan.DAY, webhookId });
+      return (['attempts', 'failedAttempts', 'delivered', 'failed'] as const).map((name) =>
+        points.reduce((sum, point) => sum + Number(point[name]), 0),
+      );
+    };
+    expect([await sums(''), await sums(one), await sums(other)]).toEqual([
+      [5, 2, 3, 1],
+      [3, 0, 3, 0],
+      [2, 2, 0, 1],
+    ]);
+  });
+
+  test('of another workspace or environment is not to be seen, and of nobody there is none', async () => {
+    const owner = newTenant();
+    await report('x', 1, { requests: [requestCounts({ ...owner, time: now(), requests: 1, admitted: 1 })] });
+    for (const other of [newTenant(), { ...owner, environment: Environment.SANDBOX }]) {
+      const { points, month } = await usageOf(other);
+      expect(points.every(({ requests }) => requests === 0n)).toBe(true);
+      expect(month).toMatchObject({ used: 0n });
+      expect(month?.quota).toBe(undefined);
+    }
+    for (const bad of [
+      { ...owner, workspaceId: '' },
+      { ...owner, environment: Environment.UNSPECIFIED },
+    ]) {
+      await expect(usageOf(bad)).rejects.toMatchObject({ code: 'invalid_request' });
+    }
+    await expect(usageOf(owner, UsageSpan.UNSPECIFIED)).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test.each([
+    ['no reporter', { reporterId: '' }],
+    ['a long reporter', { reporterId: 'x'.repeat(65) }],
+    ['no number', { sequence: 0n }],
+    ['no workspace', { requests: [requestCounts({ workspaceId: '', environment: Environment.LIVE })] }],
+    ['a negative count', { requests: [requestCounts({ ...newTenant(), requests: -1 })] }],
+    ['too few latencies', { requests: [{ ...requestCounts(newTenant()), latencies: [1n] }] }],
+    ['no webhook', { deliveries: [deliveryCounts({ ...newTenant(), webhookId: '' })] }],
+  ])('a report with %s is refused', async (_, change) => {
+    const refused = alerts.usage.reportUsage({ reporterId: 'bad', sequence: 1n, ...change });
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test('is kept for as long as charts and rules look at it', async () => {
+    const { workspaceId } = newTenant();
+    const days = { minute: [1, 3], hour: [34, 36], day: [399, 401], month: [800] };
+    for (const [period, ages] of Object.entries(days)) {
+      for (const age of ages) {
+        await alerts.database.pool.query(
+          `insert into alerts.request_counts
+           values ($1, 'live', $2, now() - make_interval(days => $3), 1, 1, 0, 0, 0, 0, '{}', 0)`,
+          [workspaceId, period, age],
+        );
+      }
+    }
+    while ((await forgetCounts(alerts.database.pool)) > 0);
+    const { rows } = await alerts.database.pool.query(
+      `select period, extract(day from now() - starts_at)::int as age from alerts.request_counts
+        where workspace_id = $1 order by age`,
+      [workspaceId],
+    );
+    expect(rows).toEqual([
+      { period: 'minute', age: 1 },
+      { period: 'hour', age: 34 },
+      { period: 'day', age: 399 },
+      { period: 'month', age: 800 },
+    ]);
+  });
+
+  test('lifts the counters of the quota where they have fallen behind', async () => {
+    const owner = newTenant();
+    await report('q', 1, { requests: [requestCounts({ ...owner, time: now(), requests: 30, admitted: 30 })] });
+    const check = { ...owner, environment: 'live' as const, keyId: 'key', keyVersion: 1 };
+    const limits = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 40 };
+    expect(await alerts.limiter.check({ ...check, limits })).toMatchObject({ quota: { remaining: 39 } });
+    alerts.loseMarks();
+    const { quota } = await waitUntil(
+      async () => {
+        const decision = await alerts.limiter.check({ ...check, limits });
+        return decision.quota && decision.quota.remaining < 20 ? decision : undefined;
+      },
+      { what: 'the counter to be lifted' },
+    );
+    expect(quota?.remaining).toBe(9);
+  });
+});

@@ -1,0 +1,100 @@
+import type { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import type { Membership, User } from '@rms/proto/rms/auth/v1/user_pb';
+import type { RpcClient } from '@rms/rpc';
+import type { Request } from 'express';
+import type { DashboardConfig } from '../config.ts';
+import { readCookie, setCookie } from '../http/cookies.ts';
+import type { PageResponse } from '../http/locals.ts';
+import { isSecure } from '../http/own-origin.ts';
+import { Refusal } from '../http/refusal.ts';
+import { newHalfSession, newSession, newToken, type Session, tokenHashOf, touchEveryMs } from '../session/session.ts';
+import type { SessionStore } from '../session/session-store.ts';
+
+/** Who is signed in, as auth knows them now. */
+export interface SignedIn {
+  readonly session: Session;
+  readonly user: User;
+  readonly memberships: readonly Membership[];
+}
+
+/** Sessions of the browsers that send requests. */
+export interface Sessions {
+  /** Throws `not_signed_in` unless there is a session that still stands. */
+  require(request: Request, response: PageResponse): Promise<SignedIn>;
+  /** The session whose second factor is asked for. Throws `not_signed_in`. */
+  requireHalf(request: Request): Promise<Session>;
+  /** Begins a session under a new token, whatever the browser sent; the one before ends (session fixation). */
+  begin(request: Request, response: PageResponse, user: Pick<User, 'id' | 'sessionGeneration'>): Promise<Session>;
+  beginHalf(request: Request, response: PageResponse, challenge: string): Promise<Session>;
+  /** Ends the session of this browser, if there is one. */
+  end(request: Request, response: PageResponse): Promise<void>;
+}
+
+const cookie = 'rms_session';
+const tokenForm = /^[\w-]{43}$/;
+
+export function createSessions(
+  store: SessionStore,
+  signIn: Pick<RpcClient<typeof SignInService>, 'checkSession'>,
+  config: Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>,
+): Sessions {
+  const tokenOf = (request: Request) => {
+    const token = readCookie(request, cookie, isSecure(request, config));
+    return token !== undefined && tokenForm.test(token) ? token : undefined;
+  };
+  const find = async (request: Request) => {
+    const token = tokenOf(request);
+    if (token === undefined) throw new Refusal('not_signed_in');
+    const tokenHash = tokenHashOf(token);
+    const session = await store.find(tokenHash);
+    if (!session) throw new Refusal('not_signed_in');
+    return { tokenHash, session };
+  };
+  const put = async (request: Request, response: PageResponse, make: (start: Start) => Session) => {
+    const before = tokenOf(request);
+    if (before !== undefined) await store.remove(tokenHashOf(before));
+    const session = make({
+      address: response.locals.address(),
+      userAgent: request.headers['user-agent'] ?? '',
+      nowMs: Date.now(),
+    });
+    const token = newToken();
+    await store.add(tokenHashOf(token), session);
+    const maxAgeSeconds = Math.ceil((session.endsAtMs - session.createdAtMs) / 1000);
+    response.append('Set-Cookie', setCookie(cookie, token, { secure: isSecure(request, config), maxAgeSeconds }));
+    return session;
+  };
+  return {
+    async require(request, response) {
+      const { tokenHash, session } = await find(request);
+      if (session.userId === '') throw new Refusal('second_factor_required');
+      const { userId, generation } = session;
+      const { valid, user, memberships } = await signIn.checkSession({ userId, sessionGeneration: BigInt(generation) });
+      if (!valid || !user) {
+        await store.remove(tokenHash);
+        throw new Refusal('not_signed_in');
+      }
+      response.locals.userId = userId;
+      const nowMs = Date.now();
+      if (nowMs - session.lastSeenAtMs < touchEveryMs) return { session, user, memberships };
+      const seen = { ...session, lastSeenAtMs: nowMs };
+      await store.update(tokenHash, seen);
+      return { session: seen, user, memberships };
+    },
+    async requireHalf(request) {
+      const { session } = await find(request);
+      if (session.challenge === '') throw new Refusal('not_signed_in');
+      return session;
+    },
+    begin: (request, response, { id, sessionGeneration }) =>
+      put(request, response, (start) => newSession(id, sessionGeneration, start)),
+    beginHalf: (request, response, challenge) => put(request, response, (start) => newHalfSession(challenge, start)),
+    async end(request, response) {
+      const token = tokenOf(request);
+      if (token !== undefined) await store.remove(tokenHashOf(token));
+      response.append('Set-Cookie', setCookie(cookie, '', { secure: isSecure(request, config), maxAgeSeconds: 0 }));
+    },
+  };
+}
+
+type Start = Parameters<typeof newSession>[2];

@@ -1,0 +1,103 @@
+import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
+import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
+import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
+import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
+import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { countClientCalls, createClient, createRpcSecurity, type RpcClient, showCertificate } from '@rms/rpc';
+import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
+import { openSessionStore } from './session/open-session-store.ts';
+import type { SessionStore } from './session/session-store.ts';
+
+/** The services, as the dashboard calls them. */
+export interface Backend {
+  readonly signIn: RpcClient<typeof SignInService>;
+  readonly users: RpcClient<typeof UsersService>;
+  readonly passwords: RpcClient<typeof PasswordsService>;
+  readonly secondFactors: RpcClient<typeof SecondFactorsService>;
+  readonly members: RpcClient<typeof MembersService>;
+  readonly invitations: RpcClient<typeof InvitationsService>;
+  readonly keys: RpcClient<typeof KeysService>;
+  readonly workspaces: RpcClient<typeof WorkspacesService>;
+  readonly plans: RpcClient<typeof PlansService>;
+  readonly requests: RpcClient<typeof RequestsService>;
+  readonly audit: RpcClient<typeof AuditService>;
+  readonly alerts: RpcClient<typeof AlertsService>;
+  readonly usage: RpcClient<typeof UsageService>;
+  readonly resources: RpcClient<typeof ResourcesService>;
+  readonly webhooks: RpcClient<typeof WebhooksService>;
+  readonly deliveries: RpcClient<typeof DeliveriesService>;
+  readonly events: RpcClient<typeof EventsService>;
+}
+
+export interface DashboardContext {
+  readonly backend: Backend;
+  readonly sessions: SessionStore;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** A call that takes longer is answered with 504. Revoking a key waits for all gateways, which may take some seconds. */
+const rpcTimeoutMs = 15_000;
+
+/** The real parts; a test or standalone passes its own for some of them. */
+export function createDashboardContext(
+  settings: Settings,
+  overrides: Partial<DashboardContext> = {},
+): DashboardContext {
+  const log =
+    overrides.log ??
+    createLogger({
+      name: 'dashboard',
+      level: settings.LOG_LEVEL,
+      levelFile: settings.LOG_LEVEL_FILE,
+      destination: gatheringStdout(),
+    });
+  const metrics = overrides.metrics ?? createMetrics('dashboard');
+  return {
+    log,
+    metrics,
+    backend: overrides.backend ?? createBackend(settings, { log, metrics }),
+    sessions: overrides.sessions ?? openSessionStore(settings, log),
+  };
+}
+
+function createBackend(settings: Settings, { log, metrics }: Pick<DashboardContext, 'log' | 'metrics'>): Backend {
+  const security = createRpcSecurity(settings, log);
+  const onCall = countClientCalls(metrics);
+  showCertificate(metrics, security);
+  const at = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security, onCall });
+  const auth = at(settings.AUTH_ADDRESS);
+  const alerts = at(settings.ALERTS_ADDRESS);
+  const webhooks = at(settings.WEBHOOKS_ADDRESS);
+  return {
+    signIn: createClient(SignInService, auth),
+    users: createClient(UsersService, auth),
+    passwords: createClient(PasswordsService, auth),
+    secondFactors: createClient(SecondFactorsService, auth),
+    members: createClient(MembersService, auth),
+    invitations: createClient(InvitationsService, auth),
+    keys: createClient(KeysService, auth),
+    workspaces: createClient(WorkspacesService, auth),
+    plans: createClient(PlansService, auth),
+    requests: createClient(RequestsService, auth),
+    audit: createClient(AuditService, auth),
+    alerts: createClient(AlertsService, alerts),
+    usage: createClient(UsageService, alerts),
+    resources: createClient(ResourcesService, at(settings.RESOURCES_ADDRESS)),
+    webhooks: createClient(WebhooksService, webhooks),
+    deliveries: createClient(DeliveriesService, webhooks),
+    events: createClient(EventsService, webhooks),
+  };
+}

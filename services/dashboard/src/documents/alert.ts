@@ -1,0 +1,89 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import { AlertKind, type Incident, IncidentState, type Rule } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { timeOf } from './text.ts';
+
+export const alertKindNames = [
+  'api_error_rate',
+  'delivery_failure_rate',
+  'delivery_failures_in_a_row',
+  'webhook_disabled',
+  'quota',
+  'rate_limited',
+  'key_expiry',
+] as const;
+export type AlertKindName = (typeof alertKindNames)[number];
+
+const kinds: Readonly<Record<AlertKindName, AlertKind>> = {
+  api_error_rate: AlertKind.API_ERROR_RATE,
+  delivery_failure_rate: AlertKind.DELIVERY_FAILURE_RATE,
+  delivery_failures_in_a_row: AlertKind.DELIVERY_FAILURES_IN_A_ROW,
+  webhook_disabled: AlertKind.WEBHOOK_DISABLED,
+  quota: AlertKind.QUOTA,
+  rate_limited: AlertKind.RATE_LIMITED,
+  key_expiry: AlertKind.KEY_EXPIRY,
+};
+
+/** When to alert whom; see Rule of rms.alerts.v1 for the unit of the threshold. */
+export interface RuleDocument {
+  readonly kind: AlertKindName;
+  readonly enabled: boolean;
+  readonly threshold: number;
+  /** null: the kind has none. */
+  readonly window_seconds: number | null;
+  readonly minimum: number;
+  readonly recipients: readonly string[];
+  readonly to_owners: boolean;
+  readonly unsubscribed: readonly string[];
+}
+
+export interface IncidentDocument {
+  readonly id: string;
+  readonly kind: AlertKindName;
+  readonly subject_id: string;
+  readonly state: 'open' | 'recovered' | 'ended';
+  readonly opened_at: string | null;
+  readonly closed_at: string | null;
+  readonly notices: number;
+  readonly summary: string;
+}
+
+export function toAlertKind(name: AlertKindName): AlertKind {
+  return kinds[name];
+}
+
+export function kindNameOf(kind: AlertKind): AlertKindName {
+  const name = alertKindNames.find((candidate) => kinds[candidate] === kind);
+  if (!name) throw new Error(`alerts answered with a kind that is not known here: ${kind}`);
+  return name;
+}
+
+export function ruleDocument(rule: Rule): RuleDocument {
+  return {
+    kind: kindNameOf(rule.kind),
+    enabled: rule.enabled,
+    threshold: rule.threshold,
+    window_seconds: rule.window ? durationMs(rule.window) / 1000 : null,
+    minimum: Number(rule.minimum),
+    recipients: rule.recipients,
+    to_owners: rule.toOwners,
+    unsubscribed: rule.unsubscribed,
+  };
+}
+
+export function incidentDocument(incident: Incident): IncidentDocument {
+  return {
+    id: incident.id,
+    kind: kindNameOf(incident.kind),
+    subject_id: incident.subjectId,
+    state:
+      incident.state === IncidentState.OPEN
+        ? 'open'
+        : incident.state === IncidentState.RECOVERED
+          ? 'recovered'
+          : 'ended',
+    opened_at: timeOf(incident.openTime),
+    closed_at: timeOf(incident.closeTime),
+    notices: incident.notices,
+    summary: incident.summary,
+  };
+}

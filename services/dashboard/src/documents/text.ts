@@ -1,0 +1,14 @@
+import { isUtf8 } from 'node:buffer';
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+
+/** ISO 8601 in UTC; null: unset. */
+export function timeOf(timestamp: Timestamp | undefined): string | null {
+  return timestamp ? timestampDate(timestamp).toISOString() : null;
+}
+
+/** Text, or what is none in base64. */
+export function textOf(bytes: Uint8Array): { text: string } | { base64: string } {
+  return isUtf8(bytes)
+    ? { text: Buffer.from(bytes).toString('utf8') }
+    : { base64: Buffer.from(bytes).toString('base64') };
+}

@@ -1,0 +1,81 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { RmsError } from '@rms/errors';
+import type { Request } from 'express';
+import type { PageResponse } from '../http/locals.ts';
+
+/** The built pages, as they are sent. */
+export interface StaticFiles {
+  send(request: Request, response: PageResponse): void;
+}
+
+interface StaticFile {
+  readonly type: string;
+  /** By the name of its encoding; '' is the file as it is. */
+  readonly bodies: ReadonlyMap<string, Buffer>;
+  /** Its name holds a hash of its content. */
+  readonly isImmutable: boolean;
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+/** Best first. The build makes them beside each file. */
+const encodings = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+/** What Vite builds, beside the compiled service. */
+const builtFolder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'web');
+
+/** Reads all pages into memory: some hundred kilobytes. Throws an error that says how to build them. */
+export async function readStaticFiles(folder = builtFolder): Promise<StaticFiles> {
+  const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = new Map<string, StaticFile>();
+  for (const entry of names) {
+    const path = join(entry.parentPath, entry.name);
+    const type = types[extname(entry.name)];
+    if (!entry.isFile() || type === undefined) continue;
+    const bodies = new Map([['', await readFile(path)]]);
+    for (const [encoding, suffix] of encodings) {
+      const packed = await readFile(path + suffix).catch(() => undefined);
+      if (packed) bodies.set(encoding, packed);
+    }
+    const url = `/${path.slice(folder.length + 1)}`.replaceAll('\\', '/');
+    files.set(url, { type, bodies, isImmutable: url.startsWith('/assets/') });
+  }
+  const page = files.get('/index.html');
+  if (!page)
+    throw new Error(`the pages of the dashboard are not built: ${folder} has no index.html; run npm run build`);
+  return {
+    send(request, response) {
+      const { path } = request;
+      const file = files.get(path);
+      // Whatever else there is, is a page: the script in it knows which. A file that is not there is no page.
+      if (!file && (path.startsWith('/assets/') || extname(path) !== '')) throw new RmsError('not_found');
+      sendFile(request, response, file ?? page);
+    },
+  };
+}
+
+function sendFile({ headers }: Request, response: PageResponse, { type, bodies, isImmutable }: StaticFile): void {
+  const accepted = String(headers['accept-encoding'] ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => !/;\s*q=0(?:\.0*)?$/.test(entry))
+    .map((entry) => entry.replace(/;.*$/, ''));
+  const [encoding = ''] = encodings.map(([name]) => name).filter((name) => accepted.includes(name) && bodies.has(name));
+  const body = bodies.get(encoding) as Buffer;
+  response.setHeader('Content-Type', type);
+  response.setHeader('Content-Length', body.length);
+  response.setHeader('Vary', 'Accept-Encoding');
+  response.setHeader('Cache-Control', isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache');
+  if (encoding !== '') response.setHeader('Content-Encoding', encoding);
+  response.end(body);
+}

@@ -1,0 +1,28 @@
+import { InputType } from '@rms/proto/rms/resources/v1/resource_pb';
+import { z } from 'zod';
+import { inputTypeNames, resourceDocument, toInputType } from '../documents/resource.ts';
+import { tenantEndpoint } from './endpoint.ts';
+import { metadataBody, resourceOf } from './resource-parts.ts';
+
+export const createResource = tenantEndpoint({
+  access: 'resources.write',
+  method: 'post',
+  path: '/resources',
+  body: z.strictObject({
+    name: z.string().max(10_000),
+    type: z.enum(inputTypeNames).nullable(),
+    metadata: metadataBody,
+    idempotency_key: z.string().min(8).max(100),
+  }),
+  async handle({ backend, body, context }) {
+    const request = {
+      context,
+      name: body.name,
+      inputType: body.type ? toInputType(body.type) : InputType.UNSPECIFIED,
+      metadataJson: JSON.stringify(body.metadata),
+      idempotencyKey: body.idempotency_key,
+    };
+    const { results } = await backend.resources.batchCreateResources({ requests: [request] }, { context });
+    return resourceDocument(resourceOf(results[0]));
+  },
+});

@@ -1,0 +1,122 @@
+import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
+import { listIncidents, listRules, testRule, updateRule } from './alerts.ts';
+import { createKey } from './create-key.ts';
+import { createResource } from './create-resource.ts';
+import { createWebhook } from './create-webhook.ts';
+import { deleteResource } from './delete-resource.ts';
+import { deleteWebhook } from './delete-webhook.ts';
+import type { Endpoint } from './endpoint.ts';
+import { getAccount } from './get-account.ts';
+import { getDelivery } from './get-delivery.ts';
+import { getKey } from './get-key.ts';
+import { getLimits } from './get-limits.ts';
+import { getRequest } from './get-request.ts';
+import { getResource } from './get-resource.ts';
+import { getUsage } from './get-usage.ts';
+import { getWebhook } from './get-webhook.ts';
+import { listAuditEntries } from './list-audit-entries.ts';
+import { listDeliveries } from './list-deliveries.ts';
+import { listKeys } from './list-keys.ts';
+import { listResources } from './list-resources.ts';
+import { listWebhooks } from './list-webhooks.ts';
+import { changePassword, requestPasswordReset, resetPassword } from './passwords.ts';
+import { redeliver, redeliverSelected } from './redeliver.ts';
+import { cancelReplay, getReplay, startReplay } from './replays.ts';
+import { revokeKey } from './revoke-key.ts';
+import { rollKey } from './roll-key.ts';
+import { rotateSecret } from './rotate-secret.ts';
+import {
+  beginSecondFactor,
+  confirmSecondFactor,
+  getSecondFactor,
+  removeSecondFactor,
+  renewRecoveryCodes,
+} from './second-factor.ts';
+import { endOtherSessions, endSession, listSessions } from './sessions.ts';
+import { secondFactorRoute, signInOptions, signInRoute } from './sign-in.ts';
+import { signOut } from './sign-out.ts';
+import {
+  createInvitation,
+  listInvitations,
+  listMembers,
+  removeMember,
+  revokeInvitation,
+  updateMember,
+} from './team.ts';
+import { testWebhook } from './test-webhook.ts';
+import { findUnsubscribe, unsubscribe } from './unsubscribe.ts';
+import { updateKey } from './update-key.ts';
+import { updateProfile } from './update-profile.ts';
+import { updateResource } from './update-resource.ts';
+import { updateWebhook } from './update-webhook.ts';
+
+/** Everything that pages can ask for. A fixed path stands before one with a parameter in its place. */
+export const endpoints: readonly Endpoint[] = [
+  signInRoute,
+  signInOptions,
+  secondFactorRoute,
+  requestPasswordReset,
+  resetPassword,
+  findInvitation,
+  acceptInvitationAsNew,
+  findUnsubscribe,
+  unsubscribe,
+
+  getAccount,
+  updateProfile,
+  signOut,
+  listSessions,
+  endOtherSessions,
+  endSession,
+  changePassword,
+  getSecondFactor,
+  beginSecondFactor,
+  confirmSecondFactor,
+  renewRecoveryCodes,
+  removeSecondFactor,
+  acceptInvitation,
+
+  listKeys,
+  createKey,
+  getKey,
+  updateKey,
+  rollKey,
+  revokeKey,
+
+  listWebhooks,
+  createWebhook,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  rotateSecret,
+  testWebhook,
+
+  listDeliveries,
+  redeliverSelected,
+  getDelivery,
+  redeliver,
+  startReplay,
+  getReplay,
+  cancelReplay,
+
+  listResources,
+  createResource,
+  getResource,
+  updateResource,
+  deleteResource,
+
+  listMembers,
+  updateMember,
+  removeMember,
+  listInvitations,
+  createInvitation,
+  revokeInvitation,
+  listAuditEntries,
+  getLimits,
+  getRequest,
+  getUsage,
+  listRules,
+  updateRule,
+  testRule,
+  listIncidents,
+];

@@ -1,0 +1,26 @@
+import { roleOf } from '../checks/tenant.ts';
+import type { AccountDocument } from '../documents/account.ts';
+import { accountEndpoint } from './endpoint.ts';
+
+export const getAccount = accountEndpoint({
+  access: 'account',
+  method: 'get',
+  path: '/api/account',
+  async handle({ who: { user, memberships, session }, config }): Promise<AccountDocument> {
+    return {
+      user: {
+        id: user.id,
+        email: user.email,
+        name: user.name,
+        has_password: user.hasPassword,
+        has_second_factor: user.hasSecondFactor,
+      },
+      workspaces: memberships.flatMap((membership) => {
+        const role = roleOf(membership);
+        return role ? [{ id: membership.workspaceId, name: membership.workspaceName, role }] : [];
+      }),
+      csrf_token: session.csrfToken,
+      api_urls: config.apiUrls,
+    };
+  },
+});

@@ -1,0 +1,46 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { z } from 'zod';
+import { deliveryDocument, deliveryStatusNames, toDeliveryStatus } from '../documents/delivery.ts';
+import { tenantEndpoint } from './endpoint.ts';
+
+const text = z.string().max(300).optional();
+const time = z.iso.datetime().optional();
+
+/** Newest first, by any of the filters. */
+export const listDeliveries = tenantEndpoint({
+  access: 'deliveries.read',
+  method: 'get',
+  path: '/deliveries',
+  query: z.strictObject({
+    webhook: text,
+    status: z.enum(deliveryStatusNames).optional(),
+    type: text,
+    request: text,
+    resource: text,
+    event: text,
+    since: time,
+    until: time,
+    cursor: z.string().max(2_000).optional(),
+  }),
+  async handle({ backend, tenant, query, context, signal }) {
+    const { since, until } = query;
+    const page = await backend.deliveries.listDeliveries(
+      {
+        ...tenant,
+        webhookId: query.webhook ?? '',
+        status: query.status ? toDeliveryStatus(query.status) : DeliveryStatus.UNSPECIFIED,
+        eventType: query.type ?? '',
+        requestId: query.request ?? '',
+        resourceId: query.resource ?? '',
+        eventId: query.event ?? '',
+        ...(since ? { since: timestampFromMs(Date.parse(since)) } : {}),
+        ...(until ? { until: timestampFromMs(Date.parse(until)) } : {}),
+        pageSize: 50,
+        pageToken: query.cursor ?? '',
+      },
+      { context, signal: signal() },
+    );
+    return { data: page.deliveries.map(deliveryDocument), next: page.nextPageToken || null };
+  },
+});

@@ -1,0 +1,67 @@
+import { durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Replay } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { z } from 'zod';
+import { toDeliveryStatus } from '../documents/delivery.ts';
+import { type ReplayAnswerDocument, replayDocument } from '../documents/replay.ts';
+import { tenantEndpoint } from './endpoint.ts';
+
+/** Sends what has failed since a time again; `dry_run` says how much that is, and how long it takes. */
+export const startReplay = tenantEndpoint({
+  access: 'deliveries.send',
+  method: 'post',
+  path: '/replays',
+  body: z.strictObject({
+    webhook_id: z.string().max(100),
+    since: z.iso.datetime(),
+    dry_run: z.boolean(),
+    statuses: z.array(z.enum(['delivered', 'failed', 'skipped'])).max(3),
+    per_second: z.int().min(1).max(10_000),
+  }),
+  async handle({ backend, tenant, body, context }): Promise<ReplayAnswerDocument> {
+    const { count, duration, replay } = await backend.deliveries.replayDeliveries(
+      {
+        ...tenant,
+        webhookId: body.webhook_id,
+        since: timestampFromMs(Date.parse(body.since)),
+        dryRun: body.dry_run,
+        statuses: body.statuses.map(toDeliveryStatus),
+        perSecond: body.per_second,
+      },
+      { context },
+    );
+    return {
+      count: Number(count),
+      duration_seconds: duration ? durationMs(duration) / 1000 : 0,
+      replay: replay ? replayDocument(replay) : null,
+    };
+  },
+});
+
+export const getReplay = tenantEndpoint({
+  access: 'deliveries.read',
+  method: 'get',
+  path: '/replays/{id}',
+  async handle({ backend, tenant, param, context, signal }) {
+    const { replay } = await backend.deliveries.getReplay(
+      { ...tenant, id: param('id') },
+      { context, signal: signal() },
+    );
+    return replayDocument(present(replay));
+  },
+});
+
+/** What it has sent stays sent. */
+export const cancelReplay = tenantEndpoint({
+  access: 'deliveries.send',
+  method: 'post',
+  path: '/replays/{id}/cancel',
+  async handle({ backend, tenant, param, context }) {
+    const { replay } = await backend.deliveries.cancelReplay({ ...tenant, id: param('id') }, { context });
+    return replayDocument(present(replay));
+  },
+});
+
+function present(replay: Replay | undefined): Replay {
+  if (!replay) throw new Error('webhooks answered without a replay');
+  return replay;
+}

@@ -1,0 +1,26 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { z } from 'zod';
+import { keyDocument, type NewKeyDocument } from '../documents/key.ts';
+import { tenantEndpoint } from './endpoint.ts';
+import { findKey, present } from './find-key.ts';
+
+const longestOverlapSeconds = 30 * 86_400;
+
+export const rollKey = tenantEndpoint({
+  access: 'keys.write',
+  method: 'post',
+  path: '/keys/{id}/roll',
+  body: z.strictObject({ overlap_seconds: z.int().min(0).max(longestOverlapSeconds) }),
+  async handle(call): Promise<NewKeyDocument> {
+    const { id } = await findKey(call);
+    const { key, keyValue } = await call.backend.keys.rollKey(
+      {
+        workspaceId: call.tenant.workspaceId,
+        id,
+        overlap: durationFromMs(call.body.overlap_seconds * 1000),
+      },
+      { context: call.context },
+    );
+    return { key: keyDocument(present(key)), value: keyValue };
+  },
+});

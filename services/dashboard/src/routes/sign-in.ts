@@ -1,0 +1,59 @@
+import { SignInOutcome, type SignInResult } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { z } from 'zod';
+import { Refusal } from '../http/refusal.ts';
+import { type OpenCall, openEndpoint } from './endpoint.ts';
+
+const longestPassword = 1_000;
+
+/** First step: e-mail and password. `{step: "done"}`, or `{step: "second_factor"}`. */
+export const signInRoute = openEndpoint({
+  access: 'open',
+  method: 'post',
+  path: '/api/sign-in',
+  body: z.strictObject({ email: z.string().max(254), password: z.string().max(longestPassword) }),
+  async handle(call) {
+    const { result } = await call.backend.signIn.verifyPassword(call.body, { context: call.context });
+    return settleSignIn(call, result, 'sign_in_refused');
+  },
+});
+
+/** How one can sign in here. */
+export const signInOptions = openEndpoint({
+  access: 'open',
+  method: 'get',
+  path: '/api/sign-in/options',
+  handle: async ({ config: { oidc } }) => ({ oidc: oidc ? { name: oidc.name } : null }),
+});
+
+/** Second step, when it is asked for. */
+export const secondFactorRoute = openEndpoint({
+  access: 'open',
+  method: 'post',
+  path: '/api/sign-in/second-factor',
+  body: z.strictObject({ code: z.string().max(100) }),
+  async handle(call) {
+    const { challenge } = await call.sessions.requireHalf(call.request);
+    const { context, body } = call;
+    const { result, recoveryCodesLeft } = await call.backend.signIn.verifySecondFactor(
+      { challenge, code: body.code },
+      { context },
+    );
+    const answer = await settleSignIn(call, result, 'code_refused');
+    return recoveryCodesLeft === undefined ? answer : { ...answer, recovery_codes_left: recoveryCodesLeft };
+  },
+});
+
+/** What becomes of the browser's session; throws a refusal if nobody was signed in. */
+export async function settleSignIn(
+  { sessions, request, response }: Pick<OpenCall<unknown, unknown>, 'sessions' | 'request' | 'response'>,
+  result: SignInResult | undefined,
+  refusal: 'sign_in_refused' | 'code_refused',
+): Promise<{ step: 'done' | 'second_factor' }> {
+  if (result?.outcome === SignInOutcome.SECOND_FACTOR_REQUIRED) {
+    await sessions.beginHalf(request, response, result.challenge);
+    return { step: 'second_factor' };
+  }
+  if (result?.outcome !== SignInOutcome.SIGNED_IN || !result.user) throw new Refusal(refusal);
+  await sessions.begin(request, response, result.user);
+  return { step: 'done' };
+}

@@ -1,0 +1,165 @@
+import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
+import { may, roles } from '@rms/roles';
+import { type Endpoint, pathOf } from '../src/routes/endpoint.ts';
+import { endpoints } from '../src/routes/endpoints.ts';
+import { codeOf, ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
+
+/** A body that passes the schema, for every endpoint that takes one: without it the test fails. */
+const bodies: Readonly<Record<string, object>> = {
+  'POST /api/sign-in': { email: 'a@example.com', password: 'x' },
+  'POST /api/sign-in/second-factor': { code: '1' },
+  'POST /api/password-reset/request': { email: 'a@example.com' },
+  'POST /api/password-reset': { token: 't', password: 'x' },
+  'POST /api/invitation/find': { token: 't' },
+  'POST /api/invitation/accept': { token: 't', name: '', password: 'x' },
+  'PATCH /api/account': { name: 'A' },
+  'POST /api/account/password': { current_password: 'x', password: 'y' },
+  'POST /api/account/second-factor/begin': { password: 'x' },
+  'POST /api/account/second-factor/confirm': { code: '1' },
+  'POST /api/account/second-factor/recovery-codes': { code: '1' },
+  'POST /api/account/second-factor/remove': { code: '1' },
+  'POST /api/account/invitation': { token: 't' },
+  'POST /keys': { name: 'k', scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null },
+  'PATCH /keys/{id}': { name: 'k' },
+  'POST /keys/{id}/roll': { overlap_seconds: 0 },
+  'POST /webhooks': { url: 'https://example.com', events: ['*'], idempotency_key: 'dashboard-1' },
+  'PATCH /webhooks/{id}': { status: 'disabled' },
+  'POST /webhooks/{id}/rotate-secret': { overlap_seconds: 0 },
+  'POST /deliveries/redeliver': { ids: ['dlv_1'] },
+  'POST /replays': {
+    webhook_id: 'wh_1',
+    since: '2026-01-01T00:00:00Z',
+    dry_run: true,
+    statuses: ['failed'],
+    per_second: 1,
+  },
+  'POST /resources': { name: 'r', type: null, metadata: {}, idempotency_key: 'dashboard-1' },
+  'PATCH /resources/{id}': { name: 'r' },
+  'PATCH /members/{id}': { role: 'viewer' },
+  'PATCH /alerts/rules/{id}': { enabled: false },
+  'POST /api/unsubscribe/find': { token: 't' },
+  'POST /api/unsubscribe': { token: 't' },
+  'POST /invitations': { email: 'a@example.com', role: 'viewer' },
+};
+
+const nameOf = ({ method, path }: Endpoint) => `${method.toUpperCase()} ${path}`;
+const isChange = ({ method }: Endpoint) => method !== 'get';
+const isOpen = ({ access }: Endpoint) => access === 'open';
+const isTenant = ({ access }: Endpoint) => access !== 'open' && access !== 'account';
+
+/** What has to be asked for. */
+const queries: Readonly<Record<string, string>> = { 'GET /requests': '?id=req_1' };
+
+function urlOf(endpoint: Endpoint, workspace = ownWorkspace, environment = 'live'): string {
+  const path = pathOf(endpoint)
+    .replace('{workspace}', workspace)
+    .replace('{environment}', environment)
+    .replace('{id}', endpoint.path.startsWith('/alerts') ? 'quota' : 'key_own');
+  return path + (queries[nameOf(endpoint)] ?? '');
+}
+
+let dashboard: TestDashboard;
+beforeAll(async () => {
+  dashboard = await startDashboard();
+});
+beforeEach(() => {
+  dashboard.person.workspaces = { [ownWorkspace]: RoleMessage.OWNER };
+});
+afterAll(() => dashboard.stop());
+
+/** What was asked of services since then, beside whether the session stands. */
+const askedSince = (count: number) => dashboard.recorded.slice(count).filter(({ method }) => method !== 'checkSession');
+
+test('every endpoint that takes a body has a sample here', () => {
+  expect(
+    endpoints
+      .filter(({ body }) => body)
+      .map(nameOf)
+      .sort(),
+  ).toEqual(Object.keys(bodies).sort());
+});
+
+describe.each(endpoints.map((endpoint) => [nameOf(endpoint), endpoint] as const))('%s', (name, endpoint) => {
+  const method = endpoint.method.toUpperCase();
+  const body = bodies[name];
+  const given = body === undefined ? {} : { body };
+
+  if (!isOpen(endpoint)) {
+    test('401 without a session', async () => {
+      const before = dashboard.recorded.length;
+      const answer = await fetch(dashboard.url + urlOf(endpoint), { method, headers: { Origin: dashboard.url } });
+      expect(answer.status).toBe(401);
+      expect(await codeOf(answer)).toBe('not_signed_in');
+      expect(askedSince(before)).toEqual([]);
+    });
+  }
+  if (isChange(endpoint)) {
+    test('403 for what another site asks for, whatever cookie comes with it', async () => {
+      const browser = await dashboard.signIn();
+      const before = dashboard.recorded.length;
+      for (const headers of [
+        { Origin: 'https://evil.example.com' },
+        { Origin: 'null' },
+        { 'Sec-Fetch-Site': 'cross-site' },
+        { 'Sec-Fetch-Site': 'same-site' },
+        { Origin: '' },
+      ]) {
+        const answer = await browser.send(method, urlOf(endpoint), { ...given, headers });
+        expect([answer.status, await codeOf(answer)]).toEqual([403, 'cross_site_request']);
+      }
+      expect(askedSince(before)).toEqual([]);
+    });
+  }
+  if (isChange(endpoint) && !isOpen(endpoint)) {
+    test("403 without the session's token", async () => {
+      const browser = await dashboard.signIn();
+      const other = await dashboard.signIn();
+      const before = dashboard.recorded.length;
+      for (const token of ['', 'x', other.csrfToken]) {
+        const answer = await browser.send(method, urlOf(endpoint), { ...given, headers: { 'X-CSRF-Token': token } });
+        expect([answer.status, await codeOf(answer)]).toEqual([403, 'cross_site_request']);
+      }
+      expect(askedSince(before)).toEqual([]);
+    });
+  }
+  if (isTenant(endpoint)) {
+    test('404 for a workspace that one is no member of, and for no environment', async () => {
+      const browser = await dashboard.signIn();
+      const before = dashboard.recorded.length;
+      for (const url of [
+        urlOf(endpoint, 'ws_other'),
+        urlOf(endpoint, ownWorkspace, 'test'),
+        urlOf(endpoint, ownWorkspace, 'constructor'),
+      ]) {
+        const answer = await browser.send(method, url, given);
+        expect([answer.status, await codeOf(answer)]).toEqual([404, 'not_found']);
+      }
+      expect(askedSince(before)).toEqual([]);
+    });
+
+    test.each(roles)('as %s: what the role allows, and nothing else', async (role) => {
+      const browser = await dashboard.signIn();
+      dashboard.person.workspaces = { [ownWorkspace]: RoleMessage[role.toUpperCase() as 'OWNER'] };
+      const before = dashboard.recorded.length;
+      const answer = await browser.send(method, urlOf(endpoint, ownWorkspace, 'sandbox'), given);
+      if (!may(role, endpoint.access as never)) {
+        expect([answer.status, await codeOf(answer)]).toEqual([403, 'insufficient_role']);
+        expect(askedSince(before)).toEqual([]);
+        return;
+      }
+      expect(answer.status).not.toBe(403);
+      const asked = askedSince(before);
+      expect(asked.length).toBeGreaterThan(0);
+      for (const { request, options } of asked) {
+        const text = JSON.stringify([request, options], (_, value) =>
+          typeof value === 'bigint' ? String(value) : value,
+        );
+        expect(text).toContain(`"workspaceId":"${ownWorkspace}"`);
+        expect(text).not.toContain('ws_other');
+        // On behalf of the person, from the browser's address, for this request.
+        expect(options).toMatchObject({ context: { actor: 'user:usr_1', clientAddress: '127.0.0.1' } });
+        expect(options).toMatchObject({ context: { principal: { workspaceId: ownWorkspace, environment: 2 } } });
+      }
+    });
+  }
+});

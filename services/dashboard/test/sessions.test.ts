@@ -1,0 +1,139 @@
+import { codeOf, cookieOf, startDashboard, type TestDashboard } from './support.ts';
+
+let dashboard: TestDashboard;
+beforeEach(async () => {
+  dashboard = await startDashboard();
+});
+afterEach(() => dashboard.stop());
+
+const signInBody = { email: 'person@example.com', password: 'right password' };
+const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+  fetch(dashboard.url + path, {
+    method: 'POST',
+    headers: { Origin: dashboard.url, 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+const account = (cookie: string) => fetch(`${dashboard.url}/api/account`, { headers: { Cookie: cookie } });
+
+test('a wrong password signs nobody in, and sets no cookie', async () => {
+  const answer = await post('/api/sign-in', { ...signInBody, password: 'wrong' });
+  expect(answer.status).toBe(401);
+  expect(await codeOf(answer)).toBe('sign_in_refused');
+  expect(answer.headers.getSetCookie()).toEqual([]);
+});
+
+test('the cookie is unseen by scripts and sent by our pages only', async () => {
+  const answer = await post('/api/sign-in', signInBody);
+  const [cookie = ''] = answer.headers.getSetCookie();
+  expect(cookie).toMatch(/^rms_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
+});
+
+test("over https it is the host's own: __Host- and Secure", async () => {
+  const secure = await startDashboard({ DASHBOARD_URL: 'https://dashboard.example.com' });
+  try {
+    const answer = await fetch(`${secure.url}/api/sign-in`, {
+      method: 'POST',
+      headers: { Origin: 'https://dashboard.example.com', 'Content-Type': 'application/json' },
+      body: JSON.stringify(signInBody),
+    });
+    const [cookie = ''] = answer.headers.getSetCookie();
+    expect(cookie).toMatch(/^__Host-rms_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/);
+    const plain = cookieOf(answer).replace('__Host-', '');
+    // What a neighbouring host could have set does not count.
+    expect((await fetch(`${secure.url}/api/account`, { headers: { Cookie: plain } })).status).toBe(401);
+    expect((await fetch(`${secure.url}/api/account`, { headers: { Cookie: cookieOf(answer) } })).status).toBe(200);
+  } finally {
+    await secure.stop();
+  }
+});
+
+test('signing in never takes over the token that the browser came with, and ends its session', async () => {
+  const planted = `rms_session=${'A'.repeat(43)}`;
+  const first = await dashboard.signIn({ cookie: planted });
+  expect(first.cookie).not.toBe(planted);
+  expect((await account(planted)).status).toBe(401);
+  const second = await dashboard.signIn({ cookie: first.cookie });
+  expect(second.cookie).not.toBe(first.cookie);
+  expect((await account(first.cookie)).status).toBe(401);
+  expect((await account(second.cookie)).status).toBe(200);
+});
+
+test('two cookies of one name are none', async () => {
+  const { cookie } = await dashboard.signIn();
+  expect((await account(`${cookie}; rms_session=${'B'.repeat(43)}`)).status).toBe(401);
+});
+
+test('the first step alone opens nothing but the second one', async () => {
+  dashboard.person.secondFactor = true;
+  const first = await post('/api/sign-in', signInBody);
+  expect(await first.json()).toEqual({ step: 'second_factor' });
+  const half = cookieOf(first);
+  const refused = await account(half);
+  expect(refused.status).toBe(401);
+  expect(await codeOf(refused)).toBe('second_factor_required');
+  const wrong = await post('/api/sign-in/second-factor', { code: '000000' }, { Cookie: half });
+  expect(await codeOf(wrong)).toBe('code_refused');
+  const right = await post('/api/sign-in/second-factor', { code: '123456' }, { Cookie: half });
+  expect(await right.json()).toEqual({ step: 'done' });
+  expect(cookieOf(right)).not.toBe(half);
+  expect((await account(cookieOf(right))).status).toBe(200);
+  expect((await account(half)).status).toBe(401);
+});
+
+test('the second step needs the first', async () => {
+  const answer = await post('/api/sign-in/second-factor', { code: '123456' });
+  expect(await codeOf(answer)).toBe('not_signed_in');
+  const { cookie } = await dashboard.signIn();
+  expect((await post('/api/sign-in/second-factor', { code: '123456' }, { Cookie: cookie })).status).toBe(401);
+});
+
+test('signing out ends the session on the server', async () => {
+  const browser = await dashboard.signIn();
+  const answer = await browser.send('POST', '/api/account/sign-out');
+  expect(answer.status).toBe(204);
+  expect(answer.headers.getSetCookie()[0]).toContain('Max-Age=0');
+  expect((await account(browser.cookie)).status).toBe(401);
+});
+
+test('what auth has ended is ended: another generation, a user who is gone', async () => {
+  const browser = await dashboard.signIn();
+  dashboard.person.generation += 1n;
+  expect((await account(browser.cookie)).status).toBe(401);
+  const again = await dashboard.signIn();
+  dashboard.person.valid = false;
+  expect((await account(again.cookie)).status).toBe(401);
+  dashboard.person.valid = true;
+  expect((await account(again.cookie)).status).toBe(401);
+});
+
+test('sessions are listed without what opens them, and can be ended one by one or all others at once', async () => {
+  const [one, two, three] = [await dashboard.signIn(), await dashboard.signIn(), await dashboard.signIn()];
+  const list = async () => {
+    const text = await (await one.send('GET', '/api/account/sessions')).text();
+    for (const { cookie } of [one, two, three]) expect(text).not.toContain(cookie.split('=')[1]);
+    return (JSON.parse(text) as { data: { id: string; current: boolean }[] }).data;
+  };
+  const sessions = await list();
+  expect(sessions).toHaveLength(3);
+  expect(sessions.filter(({ current }) => current)).toHaveLength(1);
+  const other = sessions.find(({ current }) => !current);
+  expect((await one.send('DELETE', `/api/account/sessions/${other?.id}`)).status).toBe(204);
+  expect(await list()).toHaveLength(2);
+  expect((await one.send('DELETE', `/api/account/sessions/${other?.id}`)).status).toBe(404);
+  const ended = await one.send('POST', '/api/account/sessions/end-others');
+  expect(ended.status).toBe(204);
+  const kept = cookieOf(ended);
+  const states = await Promise.all([one, two, three].map(async ({ cookie }) => (await account(cookie)).status));
+  expect(states).toEqual([401, 401, 401]);
+  expect((await account(kept)).status).toBe(200);
+});
+
+test('no token, password or cookie is in the log', async () => {
+  const browser = await dashboard.signIn();
+  await browser.send('GET', '/api/account');
+  const log = dashboard.lines.join('');
+  expect(log).toContain('"route":"/api/account"');
+  for (const secret of [browser.cookie.split('=')[1] ?? '', browser.csrfToken, 'right password']) {
+    expect(log).not.toContain(secret);
+  }
+});

@@ -1,0 +1,53 @@
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useAccount } from '../api/account.ts';
+import { call } from '../api/client.ts';
+import { queryClient } from '../api/query-client.ts';
+import { useTenant } from '../api/tenant.ts';
+import { SelectField } from '../ui/field.tsx';
+import { Icon } from '../ui/icons.tsx';
+
+/** Another workspace, one's own account, and the way out. */
+export function AccountLinks() {
+  const account = useAccount();
+  const { workspace, environment } = useTenant();
+  const navigate = useNavigate();
+  const leave = async () => {
+    await call('/api/account/sign-out', { method: 'POST' });
+    queryClient.clear();
+    await navigate({ to: '/sign-in' });
+  };
+  return (
+    <div className="side-end">
+      {account.workspaces.length > 1 ? (
+        <SelectField
+          label="Workspace"
+          value={workspace}
+          options={account.workspaces.map(({ id, name }) => [id, name])}
+          onChange={(event) =>
+            void navigate({ to: '/w/$workspace/$environment', params: { workspace: event.target.value, environment } })
+          }
+        />
+      ) : null}
+      <ul className="nav">
+        <li>
+          <Link to="/account">
+            <Icon name="account" />
+            <span className="break">{account.user.name || account.user.email}</span>
+          </Link>
+        </li>
+        <li>
+          <a
+            href="/sign-in"
+            onClick={(event) => {
+              event.preventDefault();
+              void leave();
+            }}
+          >
+            <Icon name="out" />
+            Sign out
+          </a>
+        </li>
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { Link, useLocation } from '@tanstack/react-router';
+import { type Tenant, useTenant } from '../api/tenant.ts';
+
+const names = { live: 'Live', sandbox: 'Sandbox' } as const;
+
+/** Which data the pages show; the same page of the other environment, without what is of this one alone. */
+export function EnvironmentSwitch() {
+  const tenant = useTenant();
+  const { pathname } = useLocation();
+  return (
+    <nav className="environment" aria-label="Environment">
+      {(['live', 'sandbox'] as const).map((environment) => (
+        <Link
+          key={environment}
+          to={samePage(pathname, tenant, environment)}
+          data-environment={environment}
+          data-current={environment === tenant.environment}
+        >
+          {names[environment]}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** "/w/ws_1/live/webhooks/wh_1" → "/w/ws_1/sandbox/webhooks": ids are of one environment. */
+function samePage(pathname: string, { workspace }: Tenant, environment: string): string {
+  const [, , , , ...rest] = pathname.split('/');
+  const section = rest[0] === 'settings' ? rest.slice(0, 2) : rest.slice(0, 1);
+  return ['', 'w', workspace, environment, ...section].join('/');
+}

@@ -1,0 +1,64 @@
+import { useQuery } from '@tanstack/react-query';
+import type { SessionDocument } from '../../../src/documents/account.ts';
+import { useAccountChange } from '../api/account-change.ts';
+import { call } from '../api/client.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { ErrorNote, Loading } from '../ui/notes.tsx';
+import { Card } from '../ui/page.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+
+/** Where one is signed in, and the end of that. */
+export function SessionsCard() {
+  const { data, error } = useQuery({
+    queryKey: ['account', 'sessions'],
+    queryFn: ({ signal }) => call<{ data: SessionDocument[] }>('/api/account/sessions', { signal }),
+  });
+  const end = useAccountChange(() => toast('Done.'));
+  return (
+    <Card
+      title="Sessions"
+      about="Browsers that are signed in as you."
+      flush
+      actions={
+        <Button small busy={end.isPending} onClick={() => end.mutate({ path: '/sessions/end-others' })}>
+          Sign out everywhere else
+        </Button>
+      }
+    >
+      <ErrorNote error={error ?? end.error} />
+      {data ? (
+        <Table
+          label="Sessions"
+          rows={data.data}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Browser', cell: (row) => <span className="break">{row.user_agent || 'unknown'}</span> },
+            { title: 'Address', cell: (row) => <span className="mono">{row.address}</span> },
+            { title: 'Signed in', cell: (row) => <Time at={row.created_at} /> },
+            { title: 'Last seen', cell: (row) => <Time at={row.last_seen_at} /> },
+            {
+              title: '',
+              cell: (row) =>
+                row.current ? (
+                  <Badge tone="good">This one</Badge>
+                ) : (
+                  <Button
+                    small
+                    aria-label={`End the session from ${row.address}`}
+                    onClick={() => end.mutate({ method: 'DELETE', path: `/sessions/${row.id}` })}
+                  >
+                    End
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      ) : (
+        <Loading what="sessions" />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,219 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { DeliveryDocument } from '../../../src/documents/delivery.ts';
+import type { WebhookDocument } from '../../../src/documents/webhook.ts';
+import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
+import { Button } from '../ui/button.tsx';
+import { Choice, SelectField, TextField } from '../ui/field.tsx';
+import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
+import { Card, PageHead } from '../ui/page.tsx';
+import { Pager } from '../ui/pager.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { answerText, DeliveryStateBadge, statusOptions } from './delivery-state.tsx';
+import { eventTypes } from './event-choice.tsx';
+import { ReplayDialog } from './replay.tsx';
+
+interface Page {
+  readonly data: readonly DeliveryDocument[];
+  readonly next: string | null;
+}
+
+const tailMs = 2_000;
+const from = '/w/$workspace/$environment/deliveries';
+
+export function DeliveriesPage() {
+  const tenant = useTenant();
+  const search = useSearch({ from });
+  const navigate = useNavigate({ from });
+  const maySend = useMay('deliveries.send');
+  const { live, ...filter } = search;
+  const isLive = live === '1';
+  const { data, error } = useTenantQuery<Page>('/deliveries', { search: filter, everyMs: isLive ? tailMs : false });
+  const webhooks = useTenantQuery<{ data: readonly WebhookDocument[] }>('/webhooks');
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [replaying, setReplaying] = useState(false);
+  const redeliver = useTenantChange<{ sent: number; refused: number }>(({ sent, refused }) => {
+    setChosen(new Set());
+    toast(`${sent} are being delivered again${refused > 0 ? `; ${refused} could not be` : ''}.`);
+  });
+  const set = (changes: Partial<typeof search>) => {
+    setChosen(new Set());
+    void navigate({ search: (before) => clean({ ...before, cursor: '', ...changes }), replace: true });
+  };
+  const urls = new Map(webhooks.data?.data.map(({ id, url }) => [id, url]));
+  const isFiltered = Object.keys(filter).length > 0;
+  return (
+    <>
+      <PageHead
+        title="Delivery logs"
+        lead="Every delivery of every event, with each attempt."
+        actions={
+          maySend ? (
+            <>
+              {chosen.size > 0 ? (
+                <Button
+                  busy={redeliver.isPending}
+                  onClick={() =>
+                    redeliver.mutate({ method: 'POST', path: '/deliveries/redeliver', body: { ids: [...chosen] } })
+                  }
+                >
+                  Redeliver {chosen.size} selected
+                </Button>
+              ) : null}
+              <Button look="main" disabled={!webhooks.data?.data.length} onClick={() => setReplaying(true)}>
+                Redeliver all failed
+              </Button>
+            </>
+          ) : null
+        }
+      />
+      <ErrorNote error={redeliver.error} />
+      <Card title="Filters">
+        <div className="filters">
+          <SelectField
+            label="Webhook"
+            value={search.webhook ?? ''}
+            options={[['', 'Any webhook'], ...[...urls].map(([id, url]) => [id, url] as const)]}
+            onChange={(event) => set({ webhook: event.target.value })}
+          />
+          <SelectField
+            label="Status"
+            value={search.status ?? ''}
+            options={statusOptions}
+            onChange={(event) => set({ status: event.target.value })}
+          />
+          <SelectField
+            label="Event type"
+            value={search.type ?? ''}
+            options={[['', 'Any type'], ...eventTypes.map((type) => [type, type] as const)]}
+            onChange={(event) => set({ type: event.target.value })}
+          />
+          <TextFilter label="Request id" value={search.request} onSet={(request) => set({ request })} />
+          <TextFilter label="Resource id" value={search.resource} onSet={(resource) => set({ resource })} />
+          <TextField
+            label="Since"
+            type="datetime-local"
+            value={toLocal(search.since)}
+            onChange={(event) => set({ since: toUtc(event.target.value) })}
+          />
+          <TextField
+            label="Until"
+            type="datetime-local"
+            value={toLocal(search.until)}
+            onChange={(event) => set({ until: toUtc(event.target.value) })}
+          />
+          <div className="stack-small">
+            <Choice
+              type="checkbox"
+              label="Live tail"
+              hint="New ones show by themselves"
+              checked={isLive}
+              onChange={() => set({ live: isLive ? '' : '1' })}
+            />
+            {isFiltered ? (
+              <Link to={from} params={tenant} search={{}} className="small">
+                Clear all filters
+              </Link>
+            ) : null}
+          </div>
+        </div>
+      </Card>
+      <Card flush>
+        <ErrorNote error={error} />
+        {data ? null : error ? null : <Loading what="deliveries" />}
+        {data?.data.length === 0 ? (
+          isFiltered ? (
+            <Empty icon="deliveries" title="No delivery matches">
+              {data.next ? 'None on this page; go on to the next one, or change the filters.' : 'Change the filters.'}
+            </Empty>
+          ) : (
+            <Empty icon="deliveries" title="No deliveries yet">
+              When something happens to a resource, each webhook that wants the event gets a delivery. Create a webhook,
+              then a resource.
+            </Empty>
+          )
+        ) : null}
+        {data && data.data.length > 0 ? (
+          <Table
+            label="Deliveries"
+            rows={data.data}
+            keyOf={({ id }) => id}
+            {...(maySend ? { select: { chosen, onChange: setChosen } } : {})}
+            columns={[
+              {
+                title: 'Event',
+                cell: (delivery) => (
+                  <Link
+                    to="/w/$workspace/$environment/deliveries/$id"
+                    params={{ ...tenant, id: delivery.id }}
+                    className="main-link"
+                  >
+                    {delivery.event_type}
+                  </Link>
+                ),
+              },
+              { title: 'Status', cell: (delivery) => <DeliveryStateBadge of={delivery} /> },
+              { title: 'Answer', cell: (delivery) => <span className="break">{answerText(delivery)}</span> },
+              { title: 'Attempts', number: true, cell: (delivery) => delivery.attempts },
+              {
+                title: 'Webhook',
+                cell: (delivery) => (
+                  <span className="break">{urls.get(delivery.webhook_id) ?? delivery.webhook_id}</span>
+                ),
+              },
+              { title: 'Made', cell: (delivery) => <Time at={delivery.created_at} /> },
+            ]}
+          />
+        ) : null}
+        {data ? <Pager next={data.next} /> : null}
+      </Card>
+      {replaying ? (
+        <ReplayDialog
+          webhooks={webhooks.data?.data ?? []}
+          chosen={search.webhook}
+          onClose={() => setReplaying(false)}
+        />
+      ) : null}
+    </>
+  );
+}
+
+/** Is set when one is done with it: each letter would be a search of its own. */
+function TextFilter({
+  label,
+  value = '',
+  onSet,
+}: {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onSet: (value: string) => void;
+}) {
+  return (
+    <TextField
+      key={value}
+      label={label}
+      defaultValue={value}
+      className="input-code"
+      onBlur={(event) => event.target.value.trim() !== value && onSet(event.target.value.trim())}
+      onKeyDown={(event) => event.key === 'Enter' && onSet(event.currentTarget.value.trim())}
+    />
+  );
+}
+
+/** What is empty is not in the address. */
+function clean<T extends Record<string, string | undefined>>(search: T): T {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value)) as T;
+}
+
+/** What a field for times shows: local, without seconds. */
+function toLocal(at: string | undefined): string {
+  if (!at || Number.isNaN(Date.parse(at))) return '';
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function toUtc(local: string): string {
+  return local === '' ? '' : new Date(local).toISOString();
+}

@@ -1,0 +1,25 @@
+import type { KeyDocument, KeyState } from '../../../src/documents/key.ts';
+import { Badge, type Tone } from '../ui/badge.tsx';
+
+const states: Readonly<Record<KeyState, readonly [Tone, string]>> = {
+  active: ['good', 'Active'],
+  rolled: ['warn', 'Rolled'],
+  ended: ['plain', 'Rolled, ended'],
+  expired: ['plain', 'Expired'],
+  revoked: ['bad', 'Revoked'],
+};
+
+export function KeyStateBadge({ of }: { readonly of: Pick<KeyDocument, 'state'> }) {
+  const [tone, text] = states[of.state];
+  return <Badge tone={tone}>{text}</Badge>;
+}
+
+/** Whether it still lets anybody in. */
+export function works({ state }: Pick<KeyDocument, 'state'>): boolean {
+  return state === 'active' || state === 'rolled';
+}
+
+/** The latest use; null: none is known. */
+export function lastUseOf({ uses }: KeyDocument): string | null {
+  return uses[0]?.last_used_at ?? null;
+}

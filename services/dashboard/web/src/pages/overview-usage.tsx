@@ -1,0 +1,121 @@
+import { Link } from '@tanstack/react-router';
+import type { SpanName, UsageDocument, UsagePointDocument } from '../../../src/documents/usage.ts';
+import { useTenant, useTenantQuery } from '../api/tenant.ts';
+import { Chart } from '../ui/chart.tsx';
+import { ErrorNote, Loading } from '../ui/notes.tsx';
+import { Card } from '../ui/page.tsx';
+import { spanText } from '../ui/time.tsx';
+import { Quota } from './quota.tsx';
+
+const spans: readonly (readonly [SpanName, string])[] = [
+  ['hour', 'Hour'],
+  ['day', 'Day'],
+  ['month', 'Month'],
+];
+const everyMs = 10_000;
+const times: Readonly<Record<SpanName, Intl.DateTimeFormat>> = {
+  hour: new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }),
+  day: new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric' }),
+  month: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }),
+};
+const count = (value: number) => Math.round(value).toLocaleString();
+
+/** Which of the last hour, day or month the charts show. */
+export function SpanSwitch({ span }: { readonly span: SpanName }) {
+  const tenant = useTenant();
+  return (
+    <nav className="spans" aria-label="Time">
+      {spans.map(([name, text]) => (
+        <Link
+          key={name}
+          to="/w/$workspace/$environment"
+          params={tenant}
+          search={name === 'hour' ? {} : { span: name }}
+          data-current={name === span}
+        >
+          {text}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** Requests, errors, p95, deliveries, and how much of the quota is used. */
+export function UsageCharts({ span }: { readonly span: SpanName }) {
+  const { data, error } = useTenantQuery<UsageDocument>('/usage', { search: { span }, everyMs });
+  if (!data) return error ? <ErrorNote error={error} /> : <Loading what="usage" />;
+  const timeOf = (at: string) => times[span].format(new Date(at));
+  const sum = (amountOf: (point: UsagePointDocument) => number) => data.points.reduce((all, p) => all + amountOf(p), 0);
+  const requests = sum((point) => point.requests);
+  const errors = sum((point) => point.client_errors + point.server_errors);
+  const ended = sum((point) => point.delivered + point.failed);
+  const tiles = [
+    ['Requests', count(requests)],
+    ['Errors', requests > 0 ? `${((errors / requests) * 100).toFixed(1)} %` : 'none'],
+    ['Delivered', ended > 0 ? `${((sum((point) => point.delivered) / ended) * 100).toFixed(1)} %` : 'none'],
+  ] as const;
+  return (
+    <>
+      <div className="tiles">
+        {tiles.map(([title, value]) => (
+          <div className="card tile" key={title}>
+            <p className="soft small">{title}</p>
+            <p className="value">{value}</p>
+          </div>
+        ))}
+        <div className="card tile">
+          <Quota of={data.month} />
+        </div>
+      </div>
+      <div className="charts">
+        <Card title="Requests">
+          <Chart
+            label="Requests"
+            points={data.points}
+            timeOf={timeOf}
+            textOf={count}
+            series={[
+              {
+                name: 'answered',
+                look: 'chart-1',
+                amountOf: (point) => Math.max(0, point.requests - point.client_errors - point.server_errors),
+              },
+              { name: '4xx', look: 'chart-2', amountOf: (point) => point.client_errors },
+              { name: '5xx', look: 'chart-3', amountOf: (point) => point.server_errors },
+            ]}
+          />
+        </Card>
+        <Card title="p95 of the API">
+          <Chart
+            label="p95 of the API"
+            points={data.points}
+            timeOf={timeOf}
+            textOf={(ms) => spanText(ms / 1000)}
+            series={[{ name: 'p95', look: 'chart-1', amountOf: (point) => point.p95_ms }]}
+          />
+        </Card>
+        <Card title="Deliveries">
+          <Chart
+            label="Deliveries"
+            points={data.points}
+            timeOf={timeOf}
+            textOf={count}
+            series={[
+              { name: 'delivered', look: 'chart-1', amountOf: (point) => point.delivered },
+              { name: 'failed', look: 'chart-3', amountOf: (point) => point.failed },
+            ]}
+          />
+        </Card>
+        <Card title="Attempts that failed">
+          <Chart
+            label="Attempts that failed"
+            points={data.points}
+            timeOf={timeOf}
+            textOf={count}
+            series={[{ name: 'failed attempts', look: 'chart-2', amountOf: (point) => point.failed_attempts }]}
+          />
+        </Card>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,108 @@
+import { Link, useSearch } from '@tanstack/react-router';
+import type { DeliveryDocument } from '../../../src/documents/delivery.ts';
+import { useMay, useTenant, useTenantQuery } from '../api/tenant.ts';
+import { buttonClass } from '../ui/button.tsx';
+import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
+import { Card, PageHead } from '../ui/page.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { answerText, DeliveryStateBadge } from './delivery-state.tsx';
+import { SpanSwitch, UsageCharts } from './overview-usage.tsx';
+
+interface Total {
+  readonly total: number;
+}
+
+const everyMs = 15_000;
+const spanNames = ['hour', 'day', 'month'] as const;
+
+/** What there is, and what needs somebody to look at it. */
+export function OverviewPage() {
+  const { span: wanted } = useSearch({ from: '/w/$workspace/$environment/' });
+  const span = spanNames.find((name) => name === wanted) ?? 'hour';
+  const tenant = useTenant();
+  const mayKeys = useMay('keys.read');
+  const resources = useTenantQuery<Total>('/resources', { everyMs });
+  const webhooks = useTenantQuery<Total>('/webhooks', { everyMs });
+  const failed = useTenantQuery<{ data: readonly DeliveryDocument[] }>('/deliveries', {
+    search: { status: 'failed' },
+    everyMs,
+  });
+  const tiles = [
+    ['Resources', '/w/$workspace/$environment/resources', resources.data?.total],
+    ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.total],
+  ] as const;
+  return (
+    <>
+      <PageHead title="Overview" actions={<SpanSwitch span={span} />} />
+      <ErrorNote error={resources.error ?? webhooks.error ?? failed.error} />
+      <div className="tiles">
+        {tiles.map(([title, to, value]) => (
+          <div className="card tile" key={title}>
+            <p className="soft small">{title}</p>
+            <p className="value">{value === undefined ? '…' : value.toLocaleString()}</p>
+            <Link to={to} params={tenant} className="small">
+              Show them
+            </Link>
+          </div>
+        ))}
+      </div>
+      <UsageCharts span={span} />
+      <Card
+        title="Deliveries that failed last"
+        flush
+        actions={
+          <Link
+            to="/w/$workspace/$environment/deliveries"
+            params={tenant}
+            search={{ status: 'failed' }}
+            className="small"
+          >
+            All that failed
+          </Link>
+        }
+      >
+        {failed.data ? null : failed.error ? null : <Loading what="deliveries" />}
+        {failed.data?.data.length === 0 ? (
+          <Empty
+            icon="check"
+            title="Nothing has failed"
+            action={
+              mayKeys ? (
+                <Link to="/w/$workspace/$environment/settings/keys" params={tenant} className={buttonClass()}>
+                  API keys
+                </Link>
+              ) : null
+            }
+          >
+            Deliveries that all retries could not bring to their endpoint show here.
+          </Empty>
+        ) : null}
+        {failed.data && failed.data.data.length > 0 ? (
+          <Table
+            label="Deliveries that failed last"
+            rows={failed.data.data.slice(0, 8)}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: 'Event',
+                cell: (delivery) => (
+                  <Link
+                    to="/w/$workspace/$environment/deliveries/$id"
+                    params={{ ...tenant, id: delivery.id }}
+                    className="main-link"
+                  >
+                    {delivery.event_type}
+                  </Link>
+                ),
+              },
+              { title: 'Status', cell: (delivery) => <DeliveryStateBadge of={delivery} /> },
+              { title: 'Answer', cell: (delivery) => <span className="break">{answerText(delivery)}</span> },
+              { title: 'Made', cell: (delivery) => <Time at={delivery.created_at} /> },
+            ]}
+          />
+        ) : null}
+      </Card>
+    </>
+  );
+}

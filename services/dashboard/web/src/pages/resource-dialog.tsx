@@ -1,0 +1,101 @@
+import { useState } from 'react';
+import type { ResourceDocument } from '../../../src/documents/resource.ts';
+import { ApiError } from '../api/client.ts';
+import { useTenantChange } from '../api/tenant.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { SelectField, TextArea, TextField } from '../ui/field.tsx';
+import { ErrorNote } from '../ui/notes.tsx';
+import { statusOptions } from './resource-state.tsx';
+
+/** Makes a resource, or changes one. */
+export function ResourceDialog({
+  of: resource,
+  onClose,
+  onDone,
+}: {
+  /** Undefined: a new one. */
+  readonly of?: ResourceDocument;
+  readonly onClose: () => void;
+  readonly onDone: (resource: ResourceDocument) => void;
+}) {
+  const [idempotencyKey] = useState(() => `dashboard-${crypto.randomUUID()}`);
+  const [wrongJson, setWrongJson] = useState<string>();
+  const save = useTenantChange<ResourceDocument>(onDone);
+  const about = (field: string) => (save.error instanceof ApiError ? save.error.about(field) : undefined);
+  return (
+    <Dialog title={resource ? 'Edit the resource' : 'Create a resource'} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const given = new FormData(event.currentTarget);
+          const text = (name: string) => String(given.get(name) ?? '');
+          const metadata = readMetadata(text('metadata'));
+          setWrongJson(typeof metadata === 'string' ? metadata : undefined);
+          if (typeof metadata === 'string') return;
+          const name = text('name');
+          save.mutate(
+            resource
+              ? { method: 'PATCH', path: `/resources/${resource.id}`, body: { name, status: text('status'), metadata } }
+              : {
+                  method: 'POST',
+                  path: '/resources',
+                  body: { name, type: text('type') || null, metadata, idempotency_key: idempotencyKey },
+                },
+          );
+        }}
+      >
+        <TextField
+          label="Name"
+          name="name"
+          defaultValue={resource?.name}
+          maxLength={255}
+          wrong={about('name')}
+          required
+        />
+        {resource ? (
+          <SelectField label="Status" name="status" defaultValue={resource.status} options={statusOptions} />
+        ) : (
+          <SelectField
+            label="Type"
+            name="type"
+            options={[
+              ['', 'Not told'],
+              ['standard', 'standard'],
+              ['advanced', 'advanced'],
+            ]}
+          />
+        )}
+        <TextArea
+          label="Metadata"
+          name="metadata"
+          rows={6}
+          className="input-code"
+          spellCheck={false}
+          defaultValue={resource ? JSON.stringify(JSON.parse(resource.metadata_json), null, 2) : '{}'}
+          hint="A JSON object of texts."
+          wrong={wrongJson ?? about('metadata')}
+        />
+        <ErrorNote error={save.error} fields={['name', 'metadata']} />
+        <div className="row row-end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" busy={save.isPending}>
+            {resource ? 'Save' : 'Create resource'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The metadata, or what is wrong with them. */
+function readMetadata(text: string): Record<string, string> | string {
+  try {
+    const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be a JSON object';
+    return value as Record<string, string>;
+  } catch (error) {
+    return `is not JSON: ${(error as Error).message}`;
+  }
+}

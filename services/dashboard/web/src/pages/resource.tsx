@@ -1,0 +1,170 @@
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { DeliveryDocument } from '../../../src/documents/delivery.ts';
+import type { ResourceDocument } from '../../../src/documents/resource.ts';
+import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
+import { Button } from '../ui/button.tsx';
+import { Confirm } from '../ui/confirm.tsx';
+import { CodeBlock } from '../ui/copy.tsx';
+import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
+import { Card, Facts, PageHead } from '../ui/page.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { answerText, DeliveryStateBadge } from './delivery-state.tsx';
+import { ResourceDialog } from './resource-dialog.tsx';
+import { ResourceStateBadge } from './resource-state.tsx';
+
+export function ResourcePage() {
+  const tenant = useTenant();
+  const navigate = useNavigate();
+  const { id = '' } = useParams({ strict: false });
+  const mayWrite = useMay('resources.write');
+  const { data: resource, error } = useTenantQuery<ResourceDocument>(`/resources/${id}`);
+  const [doing, setDoing] = useState<'edit' | 'delete'>();
+  const archive = useTenantChange<ResourceDocument>(({ status }) => toast(`The resource is ${status}.`));
+  const remove = useTenantChange(() => {
+    toast('The resource is deleted.');
+    void navigate({ to: '/w/$workspace/$environment/resources', params: tenant });
+  });
+  const crumbs = [
+    <Link key="resources" to="/w/$workspace/$environment/resources" params={tenant}>
+      Resources
+    </Link>,
+  ];
+  if (!resource) {
+    return (
+      <>
+        <PageHead title="Resource" crumbs={crumbs} />
+        {error ? <ErrorNote error={error} /> : <Loading what="the resource" />}
+        <EventsCard id={id} />
+      </>
+    );
+  }
+  const isArchived = resource.status === 'archived';
+  return (
+    <>
+      <PageHead
+        title={resource.name}
+        crumbs={crumbs}
+        badge={<ResourceStateBadge of={resource} />}
+        lead={<code>{resource.id}</code>}
+        actions={
+          mayWrite ? (
+            <>
+              <Button onClick={() => setDoing('edit')}>Edit</Button>
+              <Button
+                busy={archive.isPending}
+                onClick={() =>
+                  archive.mutate({
+                    method: 'PATCH',
+                    path: `/resources/${id}`,
+                    body: { status: isArchived ? 'active' : 'archived' },
+                  })
+                }
+              >
+                {isArchived ? 'Take out of the archive' : 'Archive'}
+              </Button>
+              <Button look="danger" onClick={() => setDoing('delete')}>
+                Delete
+              </Button>
+            </>
+          ) : null
+        }
+      />
+      <ErrorNote error={archive.error} />
+      <Card title="Details">
+        <Facts
+          of={[
+            ['Input type', resource.input_type ?? 'not told'],
+            ['Created', <Time key="created" at={resource.created_at} />],
+            ['Changed', <Time key="updated" at={resource.updated_at} />],
+          ]}
+        />
+      </Card>
+      <Card title="As the API returns it">
+        <CodeBlock text={jsonOf(resource)} label="JSON of the resource" />
+      </Card>
+      <EventsCard id={id} />
+      {doing === 'edit' ? (
+        <ResourceDialog
+          of={resource}
+          onClose={() => setDoing(undefined)}
+          onDone={() => {
+            setDoing(undefined);
+            toast('The resource is changed.');
+          }}
+        />
+      ) : null}
+      {doing === 'delete' ? (
+        <Confirm
+          title="Delete this resource?"
+          action="Delete resource"
+          name={resource.name}
+          busy={remove.isPending}
+          error={remove.error}
+          onClose={() => setDoing(undefined)}
+          onConfirm={() => remove.mutate({ method: 'DELETE', path: `/resources/${id}` })}
+        >
+          <p>The resource and its metadata are removed. This cannot be undone.</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}
+
+/** What happened to it, as webhooks were told; also of one that is deleted. */
+function EventsCard({ id }: { readonly id: string }) {
+  const tenant = useTenant();
+  const { data, error } = useTenantQuery<{ data: readonly DeliveryDocument[] }>('/deliveries', {
+    search: { resource: id },
+  });
+  return (
+    <Card title="Events" about="What happened to it, as it was delivered to webhooks." flush>
+      <ErrorNote error={error} />
+      {data ? null : error ? null : <Loading what="events" />}
+      {data?.data.length === 0 ? (
+        <Empty icon="deliveries" title="No webhook was told of it">
+          Events are delivered to the webhooks that want them when they happen.
+        </Empty>
+      ) : null}
+      {data && data.data.length > 0 ? (
+        <Table
+          label="Events of this resource"
+          rows={data.data}
+          keyOf={(delivery) => delivery.id}
+          columns={[
+            {
+              title: 'Event',
+              cell: (delivery) => (
+                <Link
+                  to="/w/$workspace/$environment/deliveries/$id"
+                  params={{ ...tenant, id: delivery.id }}
+                  className="main-link"
+                >
+                  {delivery.event_type}
+                </Link>
+              ),
+            },
+            { title: 'Status', cell: (delivery) => <DeliveryStateBadge of={delivery} /> },
+            { title: 'Answer', cell: answerText },
+            { title: 'Made', cell: (delivery) => <Time at={delivery.created_at} /> },
+          ]}
+        />
+      ) : null}
+    </Card>
+  );
+}
+
+function jsonOf({ id, status, name, metadata_json: metadata, created_at, updated_at }: ResourceDocument): string {
+  const shown = {
+    id,
+    type: 'resource',
+    status,
+    name,
+    metadata: JSON.parse(metadata) as object,
+    created_at,
+    updated_at,
+  };
+  return JSON.stringify(shown, null, 2);
+}

@@ -1,0 +1,113 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { call } from '../api/client.ts';
+import { queryClient } from '../api/query-client.ts';
+import { Narrow } from '../layout/narrow.tsx';
+import { Button, buttonClass } from '../ui/button.tsx';
+import { TextField } from '../ui/field.tsx';
+import { ErrorNote, Note } from '../ui/notes.tsx';
+
+interface Step {
+  readonly step: 'done' | 'second_factor';
+}
+
+/** E-mail and password, then the second factor if there is one. */
+export function SignInPage() {
+  const { next, step: begunStep, failed } = useSearch({ from: '/sign-in' });
+  const navigate = useNavigate();
+  const options = useQuery({
+    queryKey: ['sign-in-options'],
+    queryFn: ({ signal }) => call<{ oidc: { name: string } | null }>('/api/sign-in/options', { signal }),
+  });
+  const [step, setStep] = useState<'password' | 'second_factor'>(
+    begunStep === 'second_factor' ? 'second_factor' : 'password',
+  );
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+
+  const send = async (path: string, body: object) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      const answer = await call<Step>(path, { method: 'POST', body });
+      if (answer.step === 'second_factor') setStep('second_factor');
+      else {
+        queryClient.clear();
+        await navigate({ href: ownPath(next) });
+      }
+    } catch (thrown) {
+      setError(thrown);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget);
+    const text = (name: string) => String(given.get(name) ?? '');
+    if (step === 'password') void send('/api/sign-in', { email: text('email').trim(), password: text('password') });
+    else void send('/api/sign-in/second-factor', { code: text('code') });
+  };
+
+  if (step === 'second_factor') {
+    return (
+      <Narrow title="Second factor">
+        <form className="stack" onSubmit={submit}>
+          <TextField
+            label="Code"
+            name="code"
+            hint="Six digits of your authenticator, or a recovery code."
+            autoComplete="one-time-code"
+            inputMode="text"
+            className="input-code"
+            required
+            autoFocus
+          />
+          <ErrorNote error={error} />
+          <Button type="submit" look="main" busy={busy}>
+            Verify
+          </Button>
+          <Button look="plain" onClick={() => setStep('password')}>
+            Back
+          </Button>
+        </form>
+      </Narrow>
+    );
+  }
+  return (
+    <Narrow title="Sign in">
+      <form className="stack" onSubmit={submit}>
+        <TextField label="E-mail" name="email" type="email" autoComplete="username" required />
+        <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+        <ErrorNote error={error} />
+        {failed && !error ? (
+          <Note tone="bad">
+            <p>The provider&apos;s word for who you are could not be taken, or nobody here is known by it.</p>
+            <p className="small">
+              Request id <code>{failed}</code>
+            </p>
+          </Note>
+        ) : null}
+        <Button type="submit" look="main" busy={busy}>
+          Sign in
+        </Button>
+        {options.data?.oidc ? (
+          <a className={buttonClass()} href={`/api/oidc/start?${new URLSearchParams({ next: ownPath(next) })}`}>
+            Sign in by {options.data.oidc.name}
+          </a>
+        ) : null}
+        <p className="small">
+          <Link to="/forgot-password">Forgot your password?</Link>
+        </p>
+      </form>
+    </Narrow>
+  );
+}
+
+/** Where the person wanted to go; never to another site. */
+function ownPath(next: string | undefined): string {
+  if (!next?.startsWith('/')) return '/';
+  const url = new URL(next, location.origin);
+  return url.origin === location.origin ? `${url.pathname}${url.search}${url.hash}` : '/';
+}

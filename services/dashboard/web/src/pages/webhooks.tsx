@@ -1,0 +1,72 @@
+import { Link, useSearch } from '@tanstack/react-router';
+import type { WebhookDocument } from '../../../src/documents/webhook.ts';
+import { useMay, useTenant, useTenantQuery } from '../api/tenant.ts';
+import { buttonClass } from '../ui/button.tsx';
+import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
+import { Card, PageHead } from '../ui/page.tsx';
+import { Pager } from '../ui/pager.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { eventsText, WebhookStateBadge } from './webhook-state.tsx';
+
+interface Page {
+  readonly data: readonly WebhookDocument[];
+  readonly total: number;
+  readonly next: string | null;
+  readonly previous: string | null;
+}
+
+export function WebhooksPage() {
+  const tenant = useTenant();
+  const { cursor } = useSearch({ from: '/w/$workspace/$environment/webhooks' });
+  const mayWrite = useMay('webhooks.write');
+  const { data, error } = useTenantQuery<Page>('/webhooks', { search: { cursor } });
+  const create = mayWrite ? (
+    <Link to="/w/$workspace/$environment/webhooks/new" params={tenant} className={buttonClass('main')}>
+      Create webhook
+    </Link>
+  ) : null;
+  return (
+    <>
+      <PageHead
+        title="Webhooks"
+        lead="Endpoints that are called when something happens to a resource."
+        actions={create}
+      />
+      <Card flush>
+        <ErrorNote error={error} />
+        {data ? null : error ? null : <Loading what="webhooks" />}
+        {data?.total === 0 ? (
+          <Empty icon="webhooks" title="No webhooks yet" action={create}>
+            Create one with the URL of your endpoint. Each delivery is signed, retried and logged.
+          </Empty>
+        ) : null}
+        {data && data.data.length > 0 ? (
+          <Table
+            label="Webhooks"
+            rows={data.data}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: 'Endpoint',
+                cell: (webhook) => (
+                  <Link
+                    to="/w/$workspace/$environment/webhooks/$id"
+                    params={{ ...tenant, id: webhook.id }}
+                    className="main-link break"
+                  >
+                    {webhook.url}
+                  </Link>
+                ),
+              },
+              { title: 'Events', cell: (webhook) => <span className="break">{eventsText(webhook.events)}</span> },
+              { title: 'State', cell: (webhook) => <WebhookStateBadge of={webhook} /> },
+              { title: 'Created', cell: (webhook) => <Time at={webhook.created_at} /> },
+            ]}
+          />
+        ) : null}
+        {data ? <Pager total={data.total} next={data.next} previous={data.previous} /> : null}
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+import { useState } from 'react';
+
+export interface Series<T> {
+  readonly name: string;
+  /** Of styles/ui.css: "chart-1" to "chart-3". */
+  readonly look: 'chart-1' | 'chart-2' | 'chart-3';
+  readonly amountOf: (point: T) => number;
+}
+
+const width = 600;
+const height = 150;
+const gapShare = 0.22;
+
+/** Bars over time, those of one moment on top of each other; what is pointed at is told below. */
+export function Chart<T extends { readonly at: string | null }>({
+  label,
+  points,
+  series,
+  textOf,
+  timeOf,
+}: {
+  readonly label: string;
+  readonly points: readonly T[];
+  readonly series: readonly Series<T>[];
+  /** A value with its unit. */
+  readonly textOf: (value: number) => string;
+  /** When a point is, as short as the chart needs it. */
+  readonly timeOf: (at: string) => string;
+}) {
+  const [pointed, setPointed] = useState<number>();
+  const sumOf = (point: T) => series.reduce((sum, { amountOf }) => sum + amountOf(point), 0);
+  const top = Math.max(...points.map(sumOf), 0);
+  const step = width / Math.max(1, points.length);
+  const totals = series.map(
+    ({ name, amountOf }) => `${name} ${textOf(points.reduce((sum, p) => sum + amountOf(p), 0))}`,
+  );
+  const shown = pointed === undefined ? undefined : points[pointed];
+  const [first, last] = [points[0]?.at, points.at(-1)?.at];
+  return (
+    <figure className="chart">
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${label}: ${totals.join(', ')}, at most ${textOf(top)} at once`}
+        onPointerLeave={() => setPointed(undefined)}
+        onPointerMove={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          const index = Math.floor(((event.clientX - box.left) / box.width) * points.length);
+          setPointed(Math.min(points.length - 1, Math.max(0, index)));
+        }}
+      >
+        {[0.25, 0.5, 0.75].map((share) => (
+          <line key={share} className="chart-line" x1="0" x2={width} y1={height * share} y2={height * share} />
+        ))}
+        {points.map((point, index) => {
+          let under = 0;
+          return series.map(({ name, look, amountOf }) => {
+            const value = amountOf(point);
+            const size = top > 0 ? (value / top) * (height - 4) : 0;
+            under += size;
+            if (size === 0) return null;
+            return (
+              <rect
+                key={`${point.at} ${name}`}
+                className={index === pointed ? `${look} chart-pointed` : look}
+                x={index * step + (step * gapShare) / 2}
+                width={step * (1 - gapShare)}
+                y={height - under}
+                height={size}
+              />
+            );
+          });
+        })}
+      </svg>
+      <figcaption className="chart-foot">
+        <span>{shown?.at ? timeOf(shown.at) : first ? timeOf(first) : ''}</span>
+        <span className="legend">
+          {series.map(({ name, look, amountOf }) => (
+            <span key={name}>
+              <svg viewBox="0 0 10 10" aria-hidden="true">
+                <rect className={look} width="10" height="10" rx="2" />
+              </svg>
+              {name}
+              {shown ? ` ${textOf(amountOf(shown))}` : ''}
+            </span>
+          ))}
+        </span>
+        <span>{shown ? '' : last ? timeOf(last) : ''}</span>
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,49 @@
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { Button } from './button.tsx';
+import { Icon } from './icons.tsx';
+
+/** A modal dialog: the browser keeps the focus in it, and gives it back. */
+export function Dialog({
+  title,
+  children,
+  onClose,
+  closable = true,
+}: {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly onClose: () => void;
+  /** False: it shows something that would be lost; only its own button closes it. */
+  readonly closable?: boolean;
+}) {
+  const element = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    if (dialog && !dialog.open) {
+      dialog.showModal();
+      // The browser takes the first button, which closes it.
+      dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
+    }
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (closable) onClose();
+      }}
+    >
+      <div className="dialog-head">
+        <h2 id={titleId}>{title}</h2>
+        {closable ? (
+          <Button look="plain" className="button-icon" aria-label="Close" onClick={onClose}>
+            <Icon name="close" />
+          </Button>
+        ) : null}
+      </div>
+      <div className="dialog-body">{children}</div>
+    </dialog>
+  );
+}

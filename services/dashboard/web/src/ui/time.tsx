@@ -1,0 +1,30 @@
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** A time of ISO 8601, local; in UTC when it is pointed at. */
+export function Time({ at, none = 'never' }: { readonly at: string | null | undefined; readonly none?: string }) {
+  if (!at) return <span className="soft">{none}</span>;
+  const date = new Date(at);
+  return (
+    <time dateTime={at} title={`${date.toISOString().replace('T', ' ').replace('Z', '')} UTC`}>
+      {local.format(date)}
+    </time>
+  );
+}
+
+/** "850 ms", "1 min 30 s", "12 h". */
+export function spanText(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  const parts: string[] = [];
+  let rest = Math.round(seconds);
+  for (const [unit, length] of [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['min', 60],
+    ['s', 1],
+  ] as const) {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    if (count > 0) parts.push(`${count} ${unit}`);
+  }
+  return parts.slice(0, 2).join(' ');
+}

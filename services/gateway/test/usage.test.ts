@@ -1,0 +1,90 @@
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+
+type Total = Record<
+  'requests' | 'admitted' | 'clientErrors' | 'serverErrors' | 'rateLimited' | 'quotaRefused' | 'timed',
+  number
+>;
+
+/** What was reported of a workspace, added up. */
+function totalOf({ usage }: TestGateway, workspaceId: string): Total {
+  const total: Total = {
+    requests: 0,
+    admitted: 0,
+    clientErrors: 0,
+    serverErrors: 0,
+    rateLimited: 0,
+    quotaRefused: 0,
+    timed: 0,
+  };
+  const counts = usage.reports.flatMap(({ requests }) => requests).filter((one) => one.workspaceId === workspaceId);
+  for (const one of counts) {
+    for (const name of Object.keys(total) as (keyof Total)[]) {
+      total[name] +=
+        name === 'timed' ? one.latencies.reduce((sum, count) => sum + Number(count), 0) : Number(one[name]);
+    }
+  }
+  return total;
+}
+
+describe('What requests come to', () => {
+  test('is added up by workspace and reported, all of it when the gateway stops', async () => {
+    const api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '4', MONTHLY_QUOTA: '50' } });
+    const key = api.auth.newKey('read');
+    const other = api.auth.newKey('read');
+    const get = (path: string, value = key.value) => api.send('GET', path, { key: value });
+    expect((await get('/v1/resources')).status).toBe(200);
+    expect((await get('/v1/resources/res_none')).status).toBe(404);
+    // Not let in for its scope, before limits are looked at.
+    expect((await api.send('GET', '/v1/webhooks', { key: key.value })).status).toBe(403);
+    for (const status of [200, 200, 429]) expect((await get('/v1/resources')).status).toBe(status);
+    expect((await get('/v1/resources', other.value)).status).toBe(200);
+    expect((await get('/v1/resources', 'sk_live_wrong')).status).toBe(401);
+    expect((await api.send('GET', '/livez')).status).toBe(200);
+    await api.stop();
+    expect(totalOf(api, key.workspaceId)).toEqual({
+      requests: 6,
+      admitted: 4,
+      clientErrors: 3,
+      serverErrors: 0,
+      rateLimited: 1,
+      quotaRefused: 0,
+      timed: 6,
+    });
+    expect(totalOf(api, other.workspaceId)).toMatchObject({ requests: 1, admitted: 1 });
+    const all = api.usage.reports.flatMap(({ requests }) => requests);
+    expect(new Set(all.map(({ workspaceId }) => workspaceId))).toEqual(new Set([key.workspaceId, other.workspaceId]));
+    expect(all.every(({ environment, monthlyQuota }) => environment === Environment.LIVE && monthlyQuota === 50n)).toBe(
+      true,
+    );
+    expect(api.usage.reports.map(({ sequence }) => sequence)).toEqual(api.usage.reports.map((_, i) => BigInt(i + 1)));
+  });
+
+  test('failures of ours and refusals by the quota are told apart', async () => {
+    const api = await startGateway({ env: { MONTHLY_QUOTA: '2' } });
+    const key = api.auth.newKey('read');
+    await api.send('GET', '/v1/resources', { key: key.value });
+    await api.servers.resources.stop(0);
+    const failed = await api.send('GET', '/v1/resources', { key: key.value });
+    expect(failed.status).toBe(503);
+    expect((await api.send('GET', '/v1/resources', { key: key.value })).status).toBe(429);
+    await api.stop();
+    expect(totalOf(api, key.workspaceId)).toMatchObject({
+      requests: 3,
+      admitted: 2,
+      clientErrors: 1,
+      serverErrors: 1,
+      quotaRefused: 1,
+    });
+  });
+
+  test('costs no request anything while alerts is away', async () => {
+    const api = await startGateway();
+    await api.servers.alerts.stop(0);
+    const key = api.auth.newKey('read');
+    expect((await api.send('GET', '/v1/resources', { key: key.value })).status).toBe(200);
+    expect((await api.send('GET', '/readyz')).status).toBe(200);
+    await api.stop();
+    expect(api.lines.filter(({ msg }) => String(msg).startsWith('usage cannot be reported'))).toHaveLength(1);
+  });
+});

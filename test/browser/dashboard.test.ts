@@ -1,0 +1,206 @@
+import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import type { Page } from 'playwright-core';
+import { Environment, openWorld, type Person, Role, signIn, type World } from './support.ts';
+
+const script = '<img src=x onerror=alert(1)><script>alert(2)</script>';
+
+/** The whole service and a browser start meanwhile, beside another suite that does so. */
+const startMs = 180_000;
+
+describeWith('chromium', 'The dashboard in a browser', () => {
+  let world: World;
+  let owner: Person;
+  beforeAll(async () => {
+    world = await openWorld();
+    owner = await world.person('owner', Role.OWNER);
+  }, startMs);
+  afterAll(() => world?.stop());
+  afterEach(() => expect(world.troubles.splice(0)).toEqual([]));
+
+  const callApi = (key: string, path = '/v1/resources', init: RequestInit = {}) =>
+    fetch(world.standalone.liveUrl + path, {
+      ...init,
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    });
+  const goTo = (page: Page, path: string, environment = 'live') =>
+    page.goto(`/w/${world.workspaceId}/${environment}${path}`);
+  const copied = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()');
+
+  test('a wrong password is refused with the id of the request; the right one leads to where one wanted to go', async () => {
+    const page = await world.open();
+    await goTo(page, '/deliveries?status=failed');
+    await page.waitForURL(/\/sign-in/);
+    await signIn(page, { ...owner, password: 'wrong wrong wrong' });
+    await page
+      .getByRole('alert')
+      .getByText(/Request id req_/)
+      .waitFor();
+    await signIn(page, owner);
+    await page.getByRole('heading', { name: 'Delivery logs' }).waitFor();
+    expect(page.url()).toMatch(/\/live\/deliveries\?status=failed$/);
+    expect(await page.getByLabel('Status').inputValue()).toBe('failed');
+    await page.getByRole('link', { name: 'Sign out' }).click();
+    await page.waitForURL(/\/sign-in/);
+    await page.goBack();
+    await page.waitForURL(/\/sign-in/);
+  });
+
+  test('the whole life of a key', async () => {
+    const page = await world.open(owner);
+    await goTo(page, '/settings/keys');
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill(`ci ${script}`);
+    await dialog.getByLabel('write').check();
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByRole('button', { name: 'Copy key' }).click();
+    const first = await copied(page);
+    expect(first).toMatch(/^sk_live_/);
+    await dialog.getByRole('button', { name: 'I have kept it' }).click();
+    expect(await page.content()).not.toContain(first);
+    expect((await callApi(first)).status).toBe(200);
+
+    await page.getByRole('link', { name: `ci ${script}` }).click();
+    // Who uses it: known some seconds after the use.
+    const clients = page.getByRole('table', { name: 'Clients of this key' });
+    await waitUntil(
+      async () => {
+        await page.reload();
+        await page.getByRole('heading', { name: 'Who uses it' }).waitFor();
+        return (await clients.count()) > 0;
+      },
+      { what: 'the use of the key to be known', timeoutMs: 30_000 },
+    );
+    await page.getByRole('button', { name: 'Roll' }).click();
+    await dialog.getByRole('button', { name: 'Roll key' }).click();
+    await dialog.getByRole('button', { name: 'Copy key' }).click();
+    const second = await copied(page);
+    await dialog.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByText('This key was rolled').waitFor();
+    expect([(await callApi(first)).status, (await callApi(second)).status]).toEqual([200, 200]);
+
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    const revoke = dialog.getByRole('button', { name: 'Revoke key' });
+    expect(await revoke.isDisabled()).toBe(true);
+    await dialog.getByLabel(/to confirm/).fill(`ci ${script}`);
+    await revoke.click();
+    await page.locator('.badge', { hasText: 'Revoked' }).waitFor();
+    // Refused from the moment on that the page says so.
+    expect([(await callApi(first)).status, (await callApi(second)).status]).toEqual([401, 200]);
+  });
+
+  describe('a webhook whose endpoint fails', () => {
+    let receiver: Receiver;
+    beforeAll(async () => {
+      receiver = await startReceiver();
+      receiver.respondWith((_, response) => {
+        response.writeHead(500, { 'Content-Type': 'text/html' }).end(script);
+      });
+    });
+    afterAll(() => receiver.close());
+
+    test('is made, seen failing, mended, and all that failed is redelivered', async () => {
+      const page = await world.open(owner);
+      const key = await world.key(Environment.LIVE);
+      await goTo(page, '/webhooks/new');
+      await page.getByLabel('Endpoint URL').fill('http://');
+      await page.getByRole('button', { name: 'Create webhook' }).click();
+      await page.locator('[aria-invalid=true]').waitFor();
+      await page.getByLabel('Endpoint URL').fill(receiver.url);
+      await page.getByRole('button', { name: 'Create webhook' }).click();
+      await page.getByRole('button', { name: 'Copy secret' }).click();
+      expect(await copied(page)).toMatch(/^whsec_/);
+      await page.getByRole('tab', { name: 'Python' }).click();
+      await page.getByText('hmac.compare_digest').waitFor();
+      await page.getByRole('button', { name: 'I have kept it' }).click();
+      await page.waitForURL(/webhooks\/wh_/);
+      await page.getByLabel('Retries').fill('0');
+      await page.getByText('One attempt, and no retry.').waitFor();
+      await page.getByRole('button', { name: 'Save policy' }).click();
+      await page.getByText('The retry policy is changed.').waitFor();
+      await page.getByRole('button', { name: 'Send test event' }).click();
+      await page.getByRole('region', { name: 'Test event' }).getByText('HTTP 500').waitFor();
+
+      const created = await callApi(key, '/v1/resources', { method: 'POST', body: JSON.stringify({ name: script }) });
+      const requestId = created.headers.get('X-Request-ID') ?? '';
+      await goTo(page, '/deliveries?status=failed&live=1');
+      await page.getByRole('link', { name: 'resource.created' }).click();
+      // Whatever endpoints answer stays a text.
+      await page.getByRole('group', { name: 'Response as it came' }).getByText(script).waitFor();
+      await page.getByRole('button', { name: 'Copy as curl' }).click();
+      expect(await copied(page)).toContain(`curl -i '${receiver.url}'`);
+      await page.getByRole('link', { name: requestId }).click();
+      await page.getByText(/answered 201 after/).waitFor();
+      await page.getByText(/attempt 1 to wh_\w+: 500 in/).waitFor();
+
+      receiver.respondWith(200);
+      await goTo(page, '/deliveries');
+      await page.getByRole('button', { name: 'Redeliver all failed' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('button', { name: 'Count them' }).click();
+      await dialog.getByText('1 deliveries will be sent again').waitFor();
+      await dialog.getByRole('button', { name: 'Redeliver 1' }).click();
+      await dialog.getByText('1 of 1 sent again.').waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).last().click();
+      await page.getByLabel('Live tail').check();
+      await page.getByRole('cell', { name: 'Delivered' }).first().waitFor();
+    });
+  });
+
+  test('a resource is made, changed, archived and deleted by its name', async () => {
+    const page = await world.open(owner);
+    await goTo(page, '/resources', 'sandbox');
+    await page.getByText('Sandbox: test data').waitFor();
+    await page.getByRole('button', { name: 'Create resource' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Grüße');
+    await dialog.getByLabel('Metadata').fill('{"a"');
+    await dialog.getByRole('button', { name: 'Create resource' }).click();
+    await dialog.getByText('is not JSON').waitFor();
+    await dialog.getByLabel('Metadata').fill('{"team": "blue"}');
+    await dialog.getByRole('button', { name: 'Create resource' }).click();
+    await page.getByRole('heading', { name: 'Grüße' }).waitFor();
+    await goTo(page, '/resources', 'sandbox');
+    await page.getByLabel('Name begins with').fill('Gr');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/name=Gr/);
+    await page.getByRole('link', { name: 'Grüße' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Name').fill('Liebe Grüße');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Liebe Grüße' }).waitFor();
+    await page.getByRole('button', { name: 'Archive' }).click();
+    await page.locator('.badge', { hasText: 'Archived' }).waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByLabel(/to confirm/).fill('Liebe Grüße');
+    await dialog.getByRole('button', { name: 'Delete resource' }).click();
+    await page.getByText('No resources yet').waitFor();
+  });
+
+  test('a viewer is shown no way to change anything, and is refused on the server', async () => {
+    const viewer = await world.person('viewer', Role.VIEWER);
+    const page = await world.open(viewer);
+    await goTo(page, '/resources');
+    await page.getByRole('heading', { name: 'Resources' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Create resource' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
+    await goTo(page, '/settings/keys');
+    await page.getByRole('alert').getByText('The role in this workspace does not allow this.').waitFor();
+    const path = `/api/workspaces/${world.workspaceId}/live/resources`;
+    const status = await page.evaluate<number>(`(async () => {
+      const { csrf_token } = await (await fetch('/api/account')).json();
+      const answer = await fetch('${path}', { method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'X-CSRF-Token': csrf_token },
+        body: JSON.stringify({ name: 'x', type: null, metadata: {}, idempotency_key: 'dashboard-x' }) });
+      return answer.status;
+    })()`);
+    expect(status).toBe(403);
+  });
+
+  test('somebody of another workspace finds nothing here', async () => {
+    const page = await world.open(owner);
+    await page.goto('/w/ws_00000000000000000000000000/live/webhooks');
+    await page.getByText('There is nothing at this address').waitFor();
+  });
+});

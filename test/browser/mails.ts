@@ -1,0 +1,35 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitUntil } from '@rms/testkit';
+
+/** The mails that npm start has written for that recipient, decoded, in no order. */
+function mailsTo(dataDir: string, recipient: string): string[] {
+  const folder = join(dataDir, 'mail');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.eml'))
+    .map((name) => decode(readFileSync(join(folder, name), 'utf8')))
+    .filter((mail) => new RegExp(`^To: <?${recipient.replaceAll('.', '\\.')}>?\\r?$`, 'm').test(mail));
+}
+
+/** Waits for a mail that has a link of that form, and answers with the link's path, query and fragment. */
+export function linkOfMail(dataDir: string, recipient: string, form: RegExp): Promise<string> {
+  const linkIn = (mail: string) =>
+    [...mail.matchAll(/https?:\/\/127\.0\.0\.1:\d+(\/[^\s"<>]*)/g)]
+      .map(([, path = '']) => path)
+      .find((path) => form.test(path));
+  return waitUntil(
+    () =>
+      mailsTo(dataDir, recipient)
+        .map(linkIn)
+        .find((link) => link !== undefined),
+    { what: `a mail to ${recipient} with a link like ${form}`, timeoutMs: 60_000 },
+  );
+}
+
+/** Of quoted-printable; what is not encoded stays as it is. */
+function decode(mail: string): string {
+  return mail
+    .replaceAll(/=\r?\n/g, '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

@@ -1,0 +1,64 @@
+import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
+import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { type UsageService, UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import type { Entries } from './entry.ts';
+
+const kind = AlertKind.QUOTA;
+
+export const alertsEntries: Entries<typeof AlertsService> = {
+  listRules: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    attempts: ({ alerts }, as) => [[() => alerts.listRules(as), {}]],
+  },
+  updateRule: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    attempts: ({ alerts }, as) => [[() => alerts.updateRule({ ...as, kind, threshold: 0.5 }), {}]],
+  },
+  // The owners to whom the mail goes are those of both environments.
+  testRule: {
+    keyedBy: 'workspace',
+    attempts: ({ alerts }, as) => [[() => alerts.testRule({ ...as, kind }), { addresses: [] }]],
+  },
+  listIncidents: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ alerts }, as) => [[() => alerts.listIncidents({ ...as, pageSize: 100 }), { incidents: [] }]],
+  },
+  describeUnsubscribe: {
+    keyedBy: 'installation',
+    why: 'the token of a link names what it is about, and cannot be made up',
+    attempts: ({ alerts }) => [[() => alerts.describeUnsubscribe({ token: 'made-up' }), 'invalid_request']],
+  },
+  unsubscribe: {
+    keyedBy: 'installation',
+    why: 'the token of a link names what it is about, and cannot be made up',
+    attempts: ({ alerts }) => [[() => alerts.unsubscribe({ token: 'made-up' }), 'invalid_request']],
+  },
+};
+
+export const usageEntries: Entries<typeof UsageService> = {
+  reportUsage: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    attempts: ({ usage }, as) => [
+      [
+        () =>
+          usage.reportUsage({
+            reporterId: `stranger ${as.environment}`,
+            sequence: 1n,
+            requests: [{ ...as, requests: 1n, latencies: Array(20).fill(0n) }],
+          }),
+        {},
+      ],
+    ],
+  },
+  getUsage: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    attempts: ({ usage }, as, { webhookId }) => [
+      [() => usage.getUsage({ ...as, span: UsageSpan.HOUR, webhookId }), {}],
+    ],
+  },
+};
