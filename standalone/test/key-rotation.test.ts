@@ -54,7 +54,13 @@ describe('npm start with another encryption key', () => {
     await start().ready();
     expect(readFileSync(file, 'utf8')).not.toBe(key);
     const { stdout } = await rms('secrets', 'rotate', '--json');
-    expect(JSON.parse(stdout)).toMatchObject({ done: true, data: [{ resealed: 2, unreadable: 0 }] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      done: true,
+      data: [
+        { service: 'auth', resealed: 0, unreadable: 0 },
+        { service: 'webhooks', resealed: 2, unreadable: 0 },
+      ],
+    });
     await stop();
 
     rmSync(`${file}.previous`);

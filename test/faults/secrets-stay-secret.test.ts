@@ -154,7 +154,7 @@ describeWith(['kafka', 'redis-server'], 'Secrets', () => {
     for (const secret of [key, second.key, rolled.key, sandbox.key, rotated.secret]) {
       errors.push(...(await sendLeaky({ url: network.liveUrl, key, secret })));
     }
-    const ofPeople = await makePeopleSecrets(network);
+    const ofPeople = await makePeopleSecrets(network, db);
     expect(new Set(ofPeople.map(({ name }) => name)).size).toBe(7);
     needles.push(...ofPeople);
     await sendToServices(network, rotated.secret);

@@ -6,8 +6,9 @@ import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_serv
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createClient } from '@rms/rpc';
-import type { Network } from '@rms/testkit';
+import { type Network, waitUntil } from '@rms/testkit';
 import { Secret, TOTP } from 'otpauth';
+import type { Client } from 'pg';
 import { type Needle, needleOf } from './needles.ts';
 
 const email = 'guarded@example.com';
@@ -16,7 +17,7 @@ const email = 'guarded@example.com';
  * All that people have to keep to themselves, used rightly and wrongly: passwords, links of mails, a second factor and its
  * recovery codes. Answers with what is to turn up nowhere.
  */
-export async function makePeopleSecrets({ env, rms }: Network): Promise<Needle[]> {
+export async function makePeopleSecrets({ env, rms, services }: Network, db: Client): Promise<Needle[]> {
   const needles: Needle[] = [];
   const noted = (name: string, value: string, bytes?: Uint8Array) => {
     needles.push(bytes ? needleOf(name, value, bytes) : needleOf(name, value));
@@ -60,9 +61,12 @@ export async function makePeopleSecrets({ env, rms }: Network): Promise<Needle[]
   const { result } = await signIn.verifyPassword({ email, password: first }, { context });
   await signIn.verifySecondFactor({ challenge: result?.challenge ?? '', code: recoveryCodes[0] ?? '' }, { context });
 
+  // Mails have to be seen here before they are fetched.
+  services.alerts.pause();
   await passwords.requestPasswordReset({ email }, { context });
   await invitations.createInvitation({ workspaceId: made.workspace, email: 'new@example.com', role: Role.VIEWER });
   const { mailRequests } = await mails.leaseMailRequests({ limit: 100 });
+  services.alerts.resume();
   for (const { content } of mailRequests) {
     if (content.case === 'invitation') noted('the token of an invitation', content.value.token);
     if (content.case !== 'passwordReset') continue;
@@ -70,5 +74,10 @@ export async function makePeopleSecrets({ env, rms }: Network): Promise<Needle[]
     await passwords.resetPassword({ token, password: chosen }, { context });
   }
   for (const client of Object.values(clients)) client.close();
+  await db.query('update auth.mail_requests set leased_until = now()');
+  await waitUntil(async () => (await db.query('select from auth.mail_requests')).rowCount === 0, {
+    what: 'alerts to fetch the mails',
+    timeoutMs: 30_000,
+  });
   return needles;
 }
