@@ -44,7 +44,9 @@ describe('the circuit of an endpoint', () => {
 
   test('an endpoint that had failed before is paused for longer at first', () => {
     const circuit = new Circuit(true);
+    expect(circuit.opensNext).toBe(true);
     expect(circuit.failed(0, middle)).toBe(true);
+    expect(circuit.opensNext).toBe(false);
     expect(circuit.opensAtMs).toBe(2_000);
     circuit.succeeded();
     fail(circuit, 10);

@@ -45,6 +45,11 @@ export class Circuit {
     return this.#openUntilMs;
   }
 
+  /** Whether one more failure opens it: what waited for that attempt would have waited in vain. */
+  get opensNext(): boolean {
+    return this.#failures === failuresToOpen - 1;
+  }
+
   get pristine(): boolean {
     return this.#failures === 0 && this.#openUntilMs === undefined;
   }

@@ -6,7 +6,7 @@ import type { DeliveryJob } from './job.ts';
 import { type QueueLimits, Shares } from './shares.ts';
 import { Turns } from './turns.ts';
 
-/** Jobs that may wait for each attempt that may be under way. */
+/** Jobs that may wait for each attempt that may be under way; of an endpoint that fails, one. */
 const waitingPerSlot = 16;
 /** An endpoint that takes so long is slow. */
 const slowMs = 5_000;
@@ -150,8 +150,8 @@ export class EndpointQueues {
 
   /** Further jobs that may wait. */
   #waitingPlaces({ workspaceId, limit, failing, waiting, circuit }: EndpointQueue): number {
-    if (circuit.state(this.#now()) !== 'closed' || this.#shares.isFull(workspaceId)) return 0;
-    const most = failing ? limit - 1 : limit * waitingPerSlot;
+    if (circuit.state(this.#now()) !== 'closed' || circuit.opensNext || this.#shares.isFull(workspaceId)) return 0;
+    const most = failing ? limit : limit * waitingPerSlot;
     return Math.min(most, this.#shares.waitingOfWebhook(workspaceId)) - waiting.length;
   }
 
