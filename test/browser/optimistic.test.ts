@@ -69,7 +69,7 @@ describeWith('chromium', 'What is shown before the server has answered', () => {
     await page.getByText(text).waitFor({ state: 'detached' });
   };
 
-  test.each([
+  test.each<readonly [string, () => string, RegExp, readonly [string, string, string], string]>([
     [
       'a webhook that is disabled',
       () => `/webhooks/${made.webhook}`,
@@ -91,31 +91,28 @@ describeWith('chromium', 'What is shown before the server has answered', () => {
       ['Turn off: Monthly quota', 'Off', 'On'],
       'The rule is as it was.',
     ],
-  ] as const)(
-    '%s: at once, back when it is refused, and for good when it is done',
-    async (_, path, address, texts, message) => {
-      const [action, after, before] = texts;
-      await goTo(path());
-      const button = page.getByRole('button', { name: action, exact: true });
-      const isChanged = () => badge(after).waitFor();
+  ])('%s: at once, back when it is refused, and for good when it is done', async (_, path, address, texts, message) => {
+    const [action, after, before] = texts;
+    await goTo(path());
+    const button = page.getByRole('button', { name: action, exact: true });
+    const isChanged = () => badge(after).waitFor();
 
-      const refused = await holdBack(address);
-      await button.click();
-      await isChanged();
-      await refused.refuse();
-      await badge(after).waitFor({ state: 'detached' });
-      await badge(before).waitFor();
-      await closeMessage(message);
+    const refused = await holdBack(address);
+    await button.click();
+    await isChanged();
+    await refused.refuse();
+    await badge(after).waitFor({ state: 'detached' });
+    await badge(before).waitFor();
+    await closeMessage(message);
 
-      const done = await holdBack(address);
-      await button.click();
-      await isChanged();
-      await done.go();
-      await page.waitForLoadState('networkidle');
-      await page.reload();
-      await isChanged();
-    },
-  );
+    const done = await holdBack(address);
+    await button.click();
+    await isChanged();
+    await done.go();
+    await page.waitForLoadState('networkidle');
+    await page.reload();
+    await isChanged();
+  });
 
   test('a session that is ended', async () => {
     const other = await world.open(owner);
