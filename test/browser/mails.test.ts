@@ -55,6 +55,45 @@ describeWith('chromium', 'Links of mails, followed in a browser', () => {
   );
 
   test(
+    "one's own e-mail address is changed by a link to the new one; then the account is deleted",
+    async () => {
+      const person = await world.person('mover', Role.VIEWER);
+      const moved = { email: 'moved@example.com', password: person.password };
+      const page = await world.open(person);
+      await page.goto('/account');
+      await page.getByRole('button', { name: 'Change e-mail address' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('New e-mail address').fill(moved.email);
+      await dialog.getByLabel('Your password').fill('wrong wrong wrong');
+      await dialog.getByRole('button', { name: 'Send a link' }).click();
+      await dialog.getByText('is wrong').waitFor();
+      await dialog.getByLabel('Your password').fill(person.password);
+      await dialog.getByRole('button', { name: 'Send a link' }).click();
+      await dialog.getByText(`A link is on its way to ${moved.email}`, { exact: false }).waitFor();
+
+      await page.goto(await mailLink(moved.email, /^\/email-change#/));
+      await page.getByRole('button', { name: 'Confirm' }).click();
+      await page.getByText(`Sign in with ${moved.email} from now on.`, { exact: false }).waitFor();
+      // The old address is told, with a link to the account; all sessions have ended.
+      await page.goto(await mailLink(person.email, /^\/account$/));
+      await page.waitForURL(/\/sign-in/);
+      await signIn(page, moved);
+      await page.getByRole('heading', { name: 'Your account', exact: true }).waitFor();
+
+      await page.getByRole('button', { name: 'Delete account' }).click();
+      const remove = dialog.getByRole('button', { name: 'Delete account' });
+      expect(await remove.isDisabled()).toBe(true);
+      await dialog.getByLabel(`Type ${moved.email} to confirm`).fill(moved.email);
+      await dialog.getByLabel('Your password').fill(moved.password);
+      await remove.click();
+      await page.waitForURL(/\/sign-in/);
+      await signIn(page, moved);
+      await page.getByRole('alert').waitFor();
+    },
+    testMs,
+  );
+
+  test(
     'a forgotten password is reset, once; the old one ends, and with it every session',
     async () => {
       const forgetful = await world.person('forgetful', Role.DEVELOPER);

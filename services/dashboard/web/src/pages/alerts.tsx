@@ -1,7 +1,7 @@
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { IncidentDocument, RuleDocument } from '../../../src/documents/alert.ts';
-import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
+import { useMay, useOptimisticTenantChange, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
@@ -23,14 +23,21 @@ export function AlertsPage() {
       addresses.length > 0 ? `A test mail is on its way to ${addresses.join(', ')}.` : 'The rule has no recipients.',
     ),
   );
-  const turn = useTenantChange<RuleDocument>();
+  const turn = useOptimisticTenantChange<{ data: readonly RuleDocument[] }, RuleDocument>({
+    path: '/alerts/rules',
+    change: ({ kind, enabled }) => ({ method: 'PATCH', path: `/alerts/rules/${kind}`, body: { enabled: !enabled } }),
+    apply: ({ data: shown }, { kind, enabled }) => ({
+      data: shown.map((rule) => (rule.kind === kind ? { ...rule, enabled: !enabled } : rule)),
+    }),
+    undone: 'The rule is as it was.',
+  });
   return (
     <>
       <PageHead
         title="Alerts"
         lead={`Mails when something goes wrong in ${environment === 'live' ? 'live' : 'the sandbox'}: one when it begins, one a day while it lasts, one when it is over.`}
       />
-      <ErrorNote error={error ?? test.error ?? turn.error} />
+      <ErrorNote error={error ?? test.error} />
       <Card title="Rules" flush>
         {data ? (
           <Table
@@ -61,13 +68,7 @@ export function AlertsPage() {
                       <Button
                         small
                         aria-label={`${rule.enabled ? 'Turn off' : 'Turn on'}: ${alertKinds[rule.kind].title}`}
-                        onClick={() =>
-                          turn.mutate({
-                            method: 'PATCH',
-                            path: `/alerts/rules/${rule.kind}`,
-                            body: { enabled: !rule.enabled },
-                          })
-                        }
+                        onClick={() => turn.mutate(rule)}
                       >
                         {rule.enabled ? 'Turn off' : 'Turn on'}
                       </Button>
