@@ -660,7 +660,8 @@ export declare const UsersService: GenService<{
   },
   /**
    * Uses up the token of such a link, tells the old address, and ends all sessions. not_found: there is no such token, or
-   * it was used, or has run out, or the address has become somebody else's.
+   * it was used, or has run out, or the address has become somebody else's. rate_limit_exceeded for an address that has
+   * brought many of which nothing was behind.
    *
    * @generated from rpc rms.auth.v1.UsersService.ConfirmEmailChange
    */
