@@ -19,6 +19,16 @@ export function linkIn(mail: string, form: RegExp): string | undefined {
     .find((path) => form.test(path));
 }
 
+/** The HTML of a mail as it is written. */
+export function htmlOf(mail: string): string {
+  const [, boundary = ''] = /boundary="([^"]+)"/.exec(mail) ?? [];
+  const part = mail.split(`--${boundary}`).find((one) => /^Content-Type: text\/html/im.test(one)) ?? '';
+  const end = part.indexOf('\r\n\r\n');
+  const [head, body] = [part.slice(0, end), part.slice(end)];
+  if (/encoding: base64/i.test(head)) return Buffer.from(body, 'base64').toString('utf8');
+  return Buffer.from(/encoding: quoted-printable/i.test(head) ? decode(body) : body, 'latin1').toString('utf8');
+}
+
 /** Waits for a mail that has a link of that form, and answers with the link's path, query and fragment. */
 export function linkOfMail(dataDir: string, recipient: string, form: RegExp): Promise<string> {
   return waitUntil(

@@ -137,6 +137,25 @@ export async function reloadUntil(page: Page, wanted: Locator, what: string): Pr
   );
 }
 
+/** Asks the back end as a page of ours does that is signed in. */
+export function callFrom<T>(
+  page: Page,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; document: T }> {
+  return page.evaluate(
+    async ({ method, path, body }) => {
+      const account = (await (await fetch('/api/account')).json()) as { csrf_token: string };
+      const headers = { 'X-CSRF-Token': account.csrf_token, ...(body ? { 'Content-Type': 'application/json' } : {}) };
+      const answer = await fetch(path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+      const text = await answer.text();
+      return { status: answer.status, document: text === '' ? undefined : JSON.parse(text) };
+    },
+    { method, path, body },
+  );
+}
+
 /** What axe finds wrong with the page as it is. */
 export async function violations(page: Page): Promise<string[]> {
   return page.evaluate(

@@ -78,7 +78,8 @@ describeWith(['redis', 'kafka'], 'Services that know one another by certificates
 
   test('serve the dashboard: what a person does there goes through every service, and mails come of it', async () => {
     const email = 'owner@example.com';
-    const { password } = await network.rms<{ password: string }>(
+    const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
+    const { password } = await account.rms<{ password: string }>(
       'users',
       'create',
       '--email',
@@ -88,8 +89,7 @@ describeWith(['redis', 'kafka'], 'Services that know one another by certificates
     );
     const { url = '' } = network.dashboard ?? {};
     const owner = await signInAt(url, { email, password });
-    const { workspaces } = JSON.parse((await owner.send('GET', '/api/account')).text);
-    const of = `/api/workspaces/${workspaces[0].id}/live`;
+    const of = `/api/workspaces/${account.workspaceId}/live`;
     const ask = async (method: string, path: string, body?: object) => {
       const { status, text } = await owner.send(method, of + path, body ? { body } : {});
       expect([path, status, text]).toEqual([path, 200, expect.any(String)]);
@@ -108,6 +108,7 @@ describeWith(['redis', 'kafka'], 'Services that know one another by certificates
     await ask('POST', '/invitations', { email: 'guest@example.com', role: 'viewer' });
     const made = { name: 'Clicked', type: null, metadata: {}, idempotency_key: 'over-mutual-tls' };
     await ask('POST', '/resources', made);
+    expectStatus(await (await account.client('live', 'read')).get('/v1/resources'), 200);
     for (const path of ['/keys', '/webhooks', '/deliveries', '/resources', '/members', '/invitations', '/audit']) {
       await ask('GET', path);
     }
