@@ -10,6 +10,7 @@ import { Card } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { browserName } from './browser-name.ts';
 
 const queryKey = ['account', 'sessions'];
 
@@ -45,7 +46,7 @@ export function SessionsCard() {
           rows={data.data}
           keyOf={({ id }) => id}
           columns={[
-            { title: 'Browser', cell: (row) => <span className="break">{row.user_agent || 'unknown'}</span> },
+            { title: 'Browser', cell: (row) => <span title={row.user_agent}>{browserName(row.user_agent)}</span> },
             { title: 'Address', cell: (row) => <span className="mono">{row.address}</span> },
             { title: 'Signed in', cell: (row) => <Time at={row.created_at} /> },
             { title: 'Last seen', cell: (row) => <Time at={row.last_seen_at} /> },
@@ -63,7 +64,7 @@ export function SessionsCard() {
           ]}
         />
       ) : (
-        <Loading what="sessions" />
+        <Loading what="sessions" rows={2} />
       )}
     </Card>
   );

@@ -98,7 +98,7 @@ export function TeamPage() {
             ]}
           />
         ) : (
-          <Loading what="members" />
+          <Loading what="members" rows={4} />
         )}
       </Card>
       {mayWrite ? <Invitations /> : null}
