@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   describeWith,
@@ -11,10 +13,11 @@ import {
   waitUntil,
 } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
-import type { One, Resource } from '../api/support/api-types.ts';
+import type { One, Resource, Webhook } from '../api/support/api-types.ts';
 import { readContract } from '../api/support/openapi-contract.ts';
 import { type Account, newAccount } from '../api/support/shape.ts';
 import { retryFast, subscribe } from '../api/support/subscriber.ts';
+import { signInAt } from '../faults/dashboard/browser.ts';
 import { readExposition, type ShownMetric } from './exposition.ts';
 import { dashboardExpressions, groupingsOf, ruleExpressions, selectorsOf } from './expressions.ts';
 import { documentedTable, tableOf, writeTable } from './metrics-document.ts';
@@ -28,21 +31,25 @@ describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
   let proxy: Program;
   let receiver: Receiver;
   let urls: string[];
+  let mails: string;
   let metrics: Map<string, ShownMetric>;
 
   beforeAll(async () => {
-    const [webhooks, resources, egress] = [await freePort(), await freePort(), await freePort()];
+    const [webhooks, resources, alerts] = [await freePort(), await freePort(), await freePort()];
+    const [dashboard, egress] = [await freePort(), await freePort()];
     const at = (port: number) => ({ METRICS_ADDRESS: `127.0.0.1:${port}` });
+    mails = mkdtempSync(join(tmpdir(), 'rms-mails-'));
     network = await startNetwork({
-      env: openSettings,
-      serviceEnv: { webhooks: at(webhooks), resources: at(resources) },
+      env: { ...openSettings, MAIL_DIR: mails },
+      serviceEnv: { webhooks: at(webhooks), resources: at(resources), alerts: at(alerts), dashboard: at(dashboard) },
       mutualTls: true,
+      dashboard: true,
     });
     proxy = await startEgressProxy(egress);
     urls = [
       ...network.gateways.map(({ metricsUrl }) => metricsUrl),
       network.authMetricsUrl,
-      ...[webhooks, resources, egress].map((port) => `http://127.0.0.1:${port}/metrics`),
+      ...[webhooks, resources, alerts, dashboard, egress].map((port) => `http://127.0.0.1:${port}/metrics`),
     ];
     receiver = await startReceiver({ path: '' });
     await drive(await newAccount({ shape: network, contract: await readContract(network.liveUrl) }));
@@ -52,15 +59,21 @@ describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
         // What shows only once something has happened, and once it has been read.
         const lag = shown.get('rms_consumer_lag_records')?.sampleNames.size;
         const retried = shown.get('rms_delivery_age_seconds')?.labels.has('environment');
-        return lag && retried && shown.get('rms_http_requests_total')?.labels.has('status') ? shown : undefined;
+        const labelled = [
+          ['rms_http_requests_total', 'status'],
+          ['rms_alert_notices_total', 'kind'],
+          ['rms_mails_total', 'outcome'],
+        ].every(([name = '', label = '']) => shown.get(name)?.labels.has(label));
+        return lag && retried && labelled ? shown : undefined;
       },
-      { what: 'metrics of all that has happened' },
+      { what: 'metrics of all that has happened', timeoutMs: 60_000 },
     );
   }, 180_000);
   afterAll(async () => {
     await receiver?.close();
     await proxy?.terminate();
     await network?.stop();
+    rmSync(mails, { recursive: true, force: true });
   }, 60_000);
 
   const scrape = async () => {
@@ -88,9 +101,17 @@ describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
     return egress;
   };
 
-  /** Requests of all kinds, deliveries that arrive and that fail, a key that is revoked. */
+  /** Requests of all kinds, deliveries that arrive and that fail, an alert, a key that is revoked, somebody who signs in. */
   const drive = async (account: Account) => {
     const admin = await account.client('live', 'admin');
+    const url = `http://127.0.0.1:${await freePort()}/nobody-is-there`;
+    const broken = await admin.post<One<Webhook>>('/v1/webhooks', { url, events: ['*'] });
+    // An alert after three failures in a row.
+    await retryFast(account, broken.body.data.id, 3);
+    const person = { email: 'owner@example.com' };
+    const args = ['create', '--email', person.email, '--role', 'owner'];
+    const { password } = await account.rms<{ password: string }>('users', ...args);
+    await signInAt(network.dashboard?.url ?? '', { ...person, password });
     const { webhook } = await subscribe(admin, receiver, ['*']);
     await retryFast(account, webhook.id, 2);
     receiver.respondWith(500);
