@@ -10,6 +10,9 @@ const histogram = (name, le, labels, good, all) => [
   `${name}_count{${pod}${labels}} ${all}`,
 ];
 const gauge = (name, labels, value) => `${name}{${pod}${labels}} ${value}x400`;
+const mails = (outcome, values) => `rms_mails_total{${pod},service="alerts",outcome="${outcome}"} ${values}`;
+const calls = (status, values) =>
+  `rms_dashboard_calls_total{${pod},service="dashboard",route="/api/account",method="get",status="${status}"} ${values}`;
 const built = (service) => `rms_build_info{${pod},service="${service}"} 1x400`;
 
 /** @type {{alert: string, labels?: Record<string, string>, atMinutes: number, fires: string[], quiet: string[]}[]} */
@@ -181,6 +184,14 @@ export const cases = [
     fires: ['gateway', 'auth', 'resources', 'webhooks'].filter((one) => one !== service).map(built),
     quiet: ['gateway', 'auth', 'resources', 'webhooks'].map(built),
   })),
+  ...['alerts', 'dashboard'].map((service) => ({
+    alert: 'RmsServiceMissing',
+    labels: { service, severity: 'warning' },
+    atMinutes: 60,
+    fires: [built('gateway'), `rms_build_info{${pod},service="${service}"} 1x30 _x100`],
+    // Not every installation has it.
+    quiet: [built('gateway')],
+  })),
   {
     alert: 'RmsMetricsMissing',
     atMinutes: 10,
@@ -247,5 +258,24 @@ export const cases = [
     atMinutes: 90,
     fires: [gauge('rms_housekeeping_success_timestamp_seconds', ',service="webhooks"', 0)],
     quiet: [`rms_housekeeping_success_timestamp_seconds{${pod},service="webhooks"} 0+60x120`],
+  },
+  {
+    alert: 'RmsMailsNotSent',
+    atMinutes: 60,
+    fires: [mails('try_again', '0+1x400')],
+    // Some receivers are slow to take theirs.
+    quiet: [mails('try_again', '0+1x400'), mails('sent', '0+1x400')],
+  },
+  {
+    alert: 'RmsMailsGivenUp',
+    atMinutes: 60,
+    fires: [mails('given_up', '0x30 1x100')],
+    quiet: [mails('given_up', '1x400'), mails('sent', '0+1x400')],
+  },
+  {
+    alert: 'RmsDashboardErrors',
+    atMinutes: 30,
+    fires: [calls('2xx', '0+90x60'), calls('5xx', '0+10x60')],
+    quiet: [calls('2xx', '0+97x60'), calls('5xx', '0+3x60'), calls('4xx', '0+50x60')],
   },
 ];
