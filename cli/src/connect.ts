@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RmsError } from '@rms/errors';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { SecretsService as AlertsSecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
@@ -33,6 +34,8 @@ export interface Services {
   readonly secrets: RpcClient<typeof SecretsService>;
   /** Undefined: this installation has no alerts; see {@link alertsOf}. */
   readonly alerts: RpcClient<typeof AlertsService> | undefined;
+  /** Undefined as well then. */
+  readonly alertsSecrets: RpcClient<typeof AlertsSecretsService> | undefined;
 }
 
 /** Makes a client of the feed where webhooks listens now, for the caller to close; `service_unavailable`: nowhere. */
@@ -60,6 +63,7 @@ export async function withServices<T>(work: (services: Services, openFeed: OpenF
     deliveries: createClient(DeliveriesService, { target: webhooks, ...common }),
     secrets: createClient(SecretsService, { target: webhooks, ...common }),
     alerts: alerts === undefined ? undefined : createClient(AlertsService, { target: alerts, ...common }),
+    alertsSecrets: alerts === undefined ? undefined : createClient(AlertsSecretsService, { target: alerts, ...common }),
   };
   const openFeed = () => {
     const now = addresses(settings);

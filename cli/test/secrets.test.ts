@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createAlerts, createAlertsContext, readAlertsConfig } from '@rms/alerts';
+import { migrations as alertsMigrations } from '@rms/alerts/migrations';
 import { migrations as auditMigrations } from '@rms/audit';
 import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { migrations as authMigrations } from '@rms/auth/migrations';
@@ -15,7 +17,7 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, type GrpcService } from '@rms/rpc';
 import { createLogger, readSettings } from '@rms/service';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
 import { type Outcome, runRms } from './support.ts';
@@ -30,21 +32,27 @@ describe('rms secrets rotate', () => {
   let database: TestDatabase;
   let service: GrpcService | undefined;
   let auth: GrpcService | undefined;
+  let alerts: GrpcService | undefined;
   beforeEach(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'rms-cli-'));
-    database = await testDatabase([auditMigrations, authMigrations, webhookMigrations]);
+    database = await testDatabase([auditMigrations, authMigrations, webhookMigrations, alertsMigrations]);
   });
   afterEach(async () => {
-    await Promise.all([service?.stop(), auth?.stop()]);
-    service = undefined;
-    auth = undefined;
+    await stopAll();
     await database.drop();
     rmSync(dataDir, { recursive: true });
   });
 
-  /** Starts auth and webhooks with these settings in place of what ran before. */
+  const stopAll = async () => {
+    await Promise.all([service?.stop(), auth?.stop(), alerts?.stop()]);
+    service = undefined;
+    auth = undefined;
+    alerts = undefined;
+  };
+
+  /** Starts all services that seal anything with these settings in place of what ran before. */
   const start = async (ENCRYPTION_KEY: string, ...previous: string[]) => {
-    await Promise.all([service?.stop(), auth?.stop()]);
+    await stopAll();
     const settings = readSettings({
       ENCRYPTION_KEY,
       ENCRYPTION_KEY_PREVIOUS: previous.join(','),
@@ -60,8 +68,17 @@ describe('rms secrets rotate', () => {
     const parts = { pool: newPool(), limiter: createMemoryLimiter(limits), log };
     auth = createAuth(readAuthConfig(settings), createAuthContext(settings, parts));
     await auth.start();
+    const alertsSettings = { ...settings, AUTH_ADDRESS: auth.address };
+    const alertsParts = {
+      pool: newPool(),
+      bus: createInProcessBus({ log }),
+      limiter: createMemoryLimiter(limits),
+      log,
+    };
+    alerts = createAlerts(readAlertsConfig(alertsSettings), createAlertsContext(alertsSettings, alertsParts));
+    await alerts.start();
   };
-  /** Something that auth has sealed: the mail of an invitation. */
+  /** A mail of an invitation, which alerts has fetched from auth and sealed, and which waits, for there is no server. */
   const inviteOne = async () => {
     const target = { target: auth?.address ?? '', timeoutMs: 10_000 };
     const workspaces = createClient(WorkspacesService, target);
@@ -71,6 +88,8 @@ describe('rms secrets rotate', () => {
     await invitations.createInvitation(request);
     workspaces.close();
     invitations.close();
+    const waiting = async () => (await database.pool.query('select from alerts.mails')).rowCount === 1;
+    await waitUntil(waiting, { what: 'the mail to be queued' });
   };
   const createOne = async () => {
     const webhooks = createClient(WebhooksService, { target: service?.address ?? '', timeoutMs: 10_000 });
@@ -84,6 +103,7 @@ describe('rms secrets rotate', () => {
       DATA_DIR: dataDir,
       AUTH_ADDRESS: auth?.address ?? '',
       WEBHOOKS_ADDRESS: service?.address ?? '',
+      ALERTS_ADDRESS: alerts?.address ?? 'none',
     });
 
   test('says what it has done, and that the earlier keys can go; a second time there is nothing to do', async () => {
@@ -93,8 +113,9 @@ describe('rms secrets rotate', () => {
     await start(current, old);
     const { code, stdout, stderr } = await rotate();
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^auth +1 +0 +0$/m);
+    expect(stdout).toMatch(/^auth +0 +0 +0$/m);
     expect(stdout).toMatch(/^webhooks +2 +0 +0$/m);
+    expect(stdout).toMatch(/^alerts +1 +0 +0$/m);
     expect(stdout).toContain('remove ENCRYPTION_KEY_PREVIOUS');
     const nothing = {
       resealed: 0,
@@ -108,8 +129,9 @@ describe('rms secrets rotate', () => {
     expect(again).toEqual({
       done: true,
       data: [
-        { ...nothing, service: 'auth', already_current: 1 },
+        { ...nothing, service: 'auth', already_current: 0 },
         { ...nothing, service: 'webhooks', already_current: 2 },
+        { ...nothing, service: 'alerts', already_current: 1 },
       ],
     });
   });
@@ -133,6 +155,7 @@ describe('rms secrets rotate', () => {
       data: [
         { service: 'auth', left: 0 },
         { resealed: 0, already_current: 2, unreadable: 2, left: 2, unreadable_webhooks: [{ id }] },
+        { service: 'alerts', left: 0 },
       ],
     });
     await start(current, lost);

@@ -1,11 +1,8 @@
 import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { Environment, openWorld, type Person, Role, signIn, type World } from './support.ts';
+import { Environment, openWorld, type Person, Role, signIn, startMs, type World } from './support.ts';
 
 const script = '<img src=x onerror=alert(1)><script>alert(2)</script>';
-
-/** The whole service and a browser start meanwhile, beside another suite that does so. */
-const startMs = 180_000;
 
 describeWith('chromium', 'The dashboard in a browser', () => {
   let world: World;

@@ -7,6 +7,7 @@ import {
   openWorld,
   type Person,
   Role,
+  startMs,
   violations,
   type World,
 } from './support.ts';
@@ -28,9 +29,6 @@ const pages = {
   limits: '/settings/limits',
   audit: '/settings/audit',
 } as const;
-
-/** The whole service and a browser start meanwhile, beside another suite that does so. */
-const startMs = 180_000;
 
 describeWith('chromium', 'Every page', () => {
   let world: World;

@@ -7,8 +7,8 @@ import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient } from '@rms/rpc';
-import { chromiumPath, type Standalone, startStandalone } from '@rms/testkit';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { chromiumPath, type Standalone, startStandalone, waitUntil } from '@rms/testkit';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 
 /** The whole service, and browsers on its dashboard. */
 export interface World {
@@ -39,7 +39,10 @@ const flags = [
   '--disable-component-update',
   '--disable-sync',
 ];
-const timeoutMs = 10_000;
+/** The whole service and a browser start meanwhile, beside another suite that does so. */
+export const startMs = 180_000;
+/** A machine that does much else takes long over what is there at once on another. */
+const timeoutMs = 30_000;
 const pictures = join(import.meta.dirname, '..', '..', 'test-results', 'browser');
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const axeRules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -118,6 +121,39 @@ export async function signIn(page: Page, { email, password }: Person): Promise<v
   await page.getByLabel('E-mail').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** Opens the page again until it shows that: for what is under way when it was opened first. */
+export async function reloadUntil(page: Page, wanted: Locator, what: string): Promise<void> {
+  await waitUntil(
+    async () => {
+      if ((await wanted.count()) > 0) return true;
+      await page.reload();
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+      return (await wanted.count()) > 0;
+    },
+    { what, timeoutMs: 60_000 },
+  );
+}
+
+/** Asks the back end as a page of ours does that is signed in. */
+export function callFrom<T>(
+  page: Page,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; document: T }> {
+  return page.evaluate(
+    async ({ method, path, body }) => {
+      const account = (await (await fetch('/api/account')).json()) as { csrf_token: string };
+      const headers = { 'X-CSRF-Token': account.csrf_token, ...(body ? { 'Content-Type': 'application/json' } : {}) };
+      const answer = await fetch(path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+      const text = await answer.text();
+      return { status: answer.status, document: text === '' ? undefined : JSON.parse(text) };
+    },
+    { method, path, body },
+  );
 }
 
 /** What axe finds wrong with the page as it is. */

@@ -1,29 +1,43 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, createRpcSecurity } from '@rms/rpc';
 import { readSettings } from '@rms/service';
-import { describeWith, type Network, type Receiver, startNetwork, startReceiver } from '@rms/testkit';
+import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
 import { expectStatus } from '../api/support/api-client.ts';
 import type { FeedPage, One, Resource } from '../api/support/api-types.ts';
 import { readContract } from '../api/support/openapi-contract.ts';
 import { newAccount } from '../api/support/shape.ts';
 import { subscribe } from '../api/support/subscriber.ts';
+import { signInAt } from './dashboard/browser.ts';
 
+/** Calls through the gateway, and attempts of webhooks, have been reported. */
+const countsBoth = (point: { requests: number; attempts: number }) => point.requests > 0 && point.attempts > 0;
 const silent = { info() {}, warn() {}, error() {} };
 
 describeWith(['redis', 'kafka'], 'Services that know one another by certificates', () => {
   let network: Network;
   let receiver: Receiver;
+  let mails: string;
   beforeAll(async () => {
-    network = await startNetwork({ env: openSettings, mutualTls: true });
+    mails = mkdtempSync(join(tmpdir(), 'rms-mails-'));
+    const env = { ...openSettings, MAIL_DIR: mails };
+    network = await startNetwork({ env, mutualTls: true, dashboard: true });
     receiver = await startReceiver({ path: '' });
   }, 120_000);
   afterAll(async () => {
     await receiver?.close();
     await network?.stop();
+    rmSync(mails, { recursive: true, force: true });
   }, 60_000);
 
   const as = (name: string) => createRpcSecurity(readSettings(network.identity(name)), silent);
@@ -60,6 +74,81 @@ describeWith(['redis', 'kafka'], 'Services that know one another by certificates
     }
     expect((await keys.batchVerifyKeys({})).results).toEqual([]);
     for (const client of [keys, workspaces, deliveries, events]) client.close();
+  });
+
+  test('serve the dashboard: what a person does there goes through every service, and mails come of it', async () => {
+    const email = 'owner@example.com';
+    const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
+    const { password } = await account.rms<{ password: string }>(
+      'users',
+      'create',
+      '--email',
+      email,
+      '--role',
+      'owner',
+    );
+    const { url = '' } = network.dashboard ?? {};
+    const owner = await signInAt(url, { email, password });
+    const of = `/api/workspaces/${account.workspaceId}/live`;
+    const ask = async (method: string, path: string, body?: object) => {
+      const { status, text } = await owner.send(method, of + path, body ? { body } : {});
+      expect([path, status, text]).toEqual([path, 200, expect.any(String)]);
+      return JSON.parse(text);
+    };
+    receiver.respondWith(500);
+    const webhook = { url: `${receiver.url}/broken`, events: ['*'], idempotency_key: 'over-mutual-tls' };
+    const { id } = (await ask('POST', '/webhooks', webhook)).webhook;
+    const retry_policy = {
+      max_retries: 3,
+      initial_delay_seconds: 60,
+      max_delay_seconds: 60,
+      delays_seconds: [0.1, 0.1, 0.1],
+    };
+    await ask('PATCH', `/webhooks/${id}`, { retry_policy });
+    await ask('POST', '/invitations', { email: 'guest@example.com', role: 'viewer' });
+    const made = { name: 'Clicked', type: null, metadata: {}, idempotency_key: 'over-mutual-tls' };
+    await ask('POST', '/resources', made);
+    expectStatus(await (await account.client('live', 'read')).get('/v1/resources'), 200);
+    for (const path of ['/keys', '/webhooks', '/deliveries', '/resources', '/members', '/invitations', '/audit']) {
+      await ask('GET', path);
+    }
+    for (const path of ['/limits', '/alerts/rules', '/alerts/incidents', '/requests?id=none']) await ask('GET', path);
+    // The gateway and webhooks report what they have counted; alerts asks auth who the owners are, and for its mails.
+    await waitUntil(async () => (await ask('GET', '/usage')).points.some(countsBoth), {
+      what: 'the counts',
+      timeoutMs: 30_000,
+    });
+    const recipients = () =>
+      readdirSync(mails).map((name) => /^To: (.*)$/m.exec(readFileSync(join(mails, name), 'utf8'))?.[1]);
+    await waitUntil(() => ['guest@example.com', email].every((to) => recipients().some((one) => one?.trim() === to)), {
+      what: 'the mails of the invitation and of the alert',
+      timeoutMs: 60_000,
+    });
+    const { data } = await ask('GET', '/alerts/incidents');
+    expect(data).toMatchObject([{ kind: 'delivery_failures_in_a_row', subject_id: id }]);
+    expect((await network.rms<{ done: boolean }>('secrets', 'rotate')).done).toBe(true);
+  });
+
+  test('refuse what alerts and the dashboard have no business with', async () => {
+    const { AUTH_ADDRESS: auth = '', WEBHOOKS_ADDRESS: webhooks = '', ALERTS_ADDRESS: alerts = '' } = network.env;
+    const alertsItself = { timeoutMs: 5_000, security: as('alerts') };
+    const keys = createClient(KeysService, { target: auth, ...alertsItself });
+    const signIn = createClient(SignInService, { target: auth, ...alertsItself });
+    const hooks = createClient(WebhooksService, { target: webhooks, ...alertsItself });
+    const rules = createClient(AlertsService, { target: alerts, timeoutMs: 5_000, security: as('gateway') });
+    const usage = createClient(UsageService, { target: alerts, timeoutMs: 5_000, security: as('auth') });
+    for (const call of [
+      keys.createKey({ name: 'mine' }),
+      keys.revokeKey({ id: 'key_x' }),
+      signIn.verifyPassword({ email: 'x', password: 'x' }),
+      hooks.listWebhooks({ pageSize: 1 }),
+      rules.listRules({ workspaceId: 'ws_x' }),
+      usage.reportUsage({ reporterId: 'x' }),
+    ]) {
+      await expect(call).rejects.toMatchObject({ message: expect.stringContaining('may not call') });
+    }
+    expect((await keys.listKeys({ workspaceId: 'ws_x' })).keys).toEqual([]);
+    for (const client of [keys, signIn, hooks, rules, usage]) client.close();
   });
 
   test('refuse who has no certificate', async () => {

@@ -2,8 +2,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
+import { describeWith, type Network, type Receiver, startNetwork, startReceiver } from '@rms/testkit';
 import pg from 'pg';
+import { untilAtRest } from './rpc/at-rest.ts';
 import type { Attempt, Caller, Entry } from './rpc/entry.ts';
 import { mixedBatches } from './rpc/mixed-batches.ts';
 import { answersTo, makeOwned, type Owned } from './rpc/owned.ts';
@@ -38,8 +39,7 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
     const made = async (name: string) => (await rpc.workspaces.createWorkspace({ name })).workspace?.id ?? '';
     other = await made('Other');
     owned = await makeOwned(rpc, await made('Owner'), receiver);
-    await untilOutboxIsEmpty();
-    await untilAlertsRest();
+    await untilAtRest(db);
   }, 120_000);
   afterAll(async () => {
     rpc?.close();
@@ -48,22 +48,6 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
     await receiver?.close();
   }, 60_000);
 
-  const untilOutboxIsEmpty = () =>
-    waitUntil(async () => (await db.query('select from outbox.events')).rowCount === 0, { what: 'an empty outbox' });
-  /** What the owner's deliveries have come to is counted, and the alert that they caused is told of. */
-  const untilAlertsRest = () =>
-    waitUntil(
-      async () => {
-        const { rows } = await db.query(
-          `select (select sum(attempts) from alerts.delivery_counts where webhook_id = '' and period = 'month') as attempts,
-                  (select count(*) from alerts.incidents) as incidents,
-                  (select count(*) from alerts.notifications) as notifications`,
-        );
-        const [{ attempts, incidents, notifications }] = rows;
-        return attempts === '6' && incidents === '1' && notifications === '0';
-      },
-      { what: 'the alert of the owner', timeoutMs: 60_000 },
-    );
   const callsOfOwner = () => receiver.requests.filter(({ json }) => owned.marks.includes(json.id)).length;
   const stateOfOwner = async () => ({
     rows: await rowsOf(db, owned.owner.workspaceId, 'live'),

@@ -18,7 +18,7 @@ With npm start and no ENCRYPTION_KEY, the key is the file encryption.key in DATA
   5. Once it says so, remove .data/encryption.key.previous.
 
 It may run at any time, several times, and again after it broke off. Webhooks keep their secrets, people their
-authenticators.`;
+authenticators, and mails that wait what they say.`;
 
 export function secretsRotateCommand(): Command {
   return new Command('rotate')
@@ -26,10 +26,10 @@ export function secretsRotateCommand(): Command {
     .addHelpText('after', help)
     .action((options: { json?: boolean }) =>
       withServices(async (services) => {
-        // Each service that seals anything.
-        const sealing = { auth: services.authSecrets, webhooks: services.secrets };
+        // Each service that seals anything; alerts after auth, from which mails go to it.
+        const sealing = { auth: services.authSecrets, webhooks: services.secrets, alerts: services.alertsSecrets };
         const data: Reencrypted[] = [];
-        for (const [name, client] of Object.entries(sealing)) data.push(await reencrypt(name, client));
+        for (const [name, client] of Object.entries(sealing)) if (client) data.push(await reencrypt(name, client));
         const done = data.every(({ left }) => left === 0);
         print(options, { done, data }, () => [overview(data), '', nextStep(data)].join('\n'));
         if (!done) process.exitCode = 1;

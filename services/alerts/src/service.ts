@@ -1,5 +1,6 @@
 import { showPools } from '@rms/db';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
@@ -22,6 +23,7 @@ import { getUsage } from './rpc/get-usage.ts';
 import type { HandlerParts } from './rpc/handler.ts';
 import { listIncidents } from './rpc/list-incidents.ts';
 import { listRules } from './rpc/list-rules.ts';
+import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { reportUsage } from './rpc/report-usage.ts';
 import { testRule } from './rpc/test-rule.ts';
 import { unsubscribe } from './rpc/unsubscribe.ts';
@@ -62,6 +64,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
         describeUnsubscribe: describeUnsubscribe(parts, unsubscribeKeys),
         unsubscribe: unsubscribe(parts, unsubscribeKeys),
       }),
+      rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts, box) }),
     ],
     workers: [
       createEvaluator({ pool, log, now, everyMs: evaluateEveryMs, onNotices: notifier.wake, metrics }),

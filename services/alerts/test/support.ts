@@ -6,6 +6,7 @@ import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { createMemoryLimiter } from '@rms/limiter';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
@@ -80,6 +81,7 @@ export async function startAlerts(options: StartOptions = {}) {
   const target = { target: service.address, timeoutMs: 20_000 };
   const usage = createClient(UsageService, target);
   const alerts = createClient(AlertsService, target);
+  const secrets = createClient(SecretsService, target);
   return {
     database,
     limiter,
@@ -87,6 +89,7 @@ export async function startAlerts(options: StartOptions = {}) {
     auth,
     usage,
     alerts,
+    secrets,
     /** As when Redis has restarted. */
     loseMarks() {
       for (const listener of lost) listener();
@@ -108,6 +111,7 @@ export async function startAlerts(options: StartOptions = {}) {
     async stop() {
       usage.close();
       alerts.close();
+      secrets.close();
       await service.stop();
       if (!given) await database.drop();
     },

@@ -2,6 +2,7 @@ import { openPool, type Pool } from '@rms/db';
 import { type Limiter, openLimiter } from '@rms/limiter';
 import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import { createLogger, createMetrics, type Logger, type Metrics, type Settings } from '@rms/service';
+import { createPasswordHasher, type PasswordHasher } from './password/hasher.ts';
 
 export interface AuthContext {
   readonly pool: Pool;
@@ -9,6 +10,7 @@ export interface AuthContext {
   readonly limiter: Pick<Limiter, 'mark' | 'confirmMarks' | 'start' | 'stop'>;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly passwords: PasswordHasher;
   /** How callers are known. */
   readonly security: RpcSecurity;
 }
@@ -20,6 +22,7 @@ export function createAuthContext(settings: Settings, overrides: Partial<AuthCon
   return {
     log,
     metrics: overrides.metrics ?? createMetrics('auth'),
+    passwords: overrides.passwords ?? createPasswordHasher(),
     security: overrides.security ?? createRpcSecurity(settings, log),
     pool: overrides.pool ?? openPool(settings, { name: 'rms-auth', role: 'auth', log }),
     limiter: overrides.limiter ?? openLimiter(settings, { log }),

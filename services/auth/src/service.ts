@@ -14,7 +14,6 @@ import type { AuthContext } from './context.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createMarks } from './key/marks.ts';
 import { createAuthMetrics } from './metrics.ts';
-import { createPasswordHasher } from './password/hasher.ts';
 import { peopleServices } from './people-services.ts';
 import { batchFindKeys } from './rpc/batch-find-keys.ts';
 import { batchReportKeyUses } from './rpc/batch-report-key-uses.ts';
@@ -39,7 +38,7 @@ import { createThrottle } from './sign-in/throttle.ts';
 
 /** Workspaces, their plans and API keys, who uses those, people, and the audit log. */
 export function createAuth(config: AuthConfig, context: AuthContext): GrpcService {
-  const { pool, limiter, log } = context;
+  const { pool, limiter, passwords, log } = context;
   const { host, port, metricsAddress, secretKeys, challengeKeys, throttleKeys } = config;
   const metrics = createAuthMetrics(context.metrics);
   showPools(context.metrics, { auth: pool });
@@ -49,7 +48,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
     pool,
     marks,
     metrics,
-    passwords: createPasswordHasher(),
+    passwords,
     throttle: createThrottle(throttleKeys),
     box: createSecretBox(secretKey, previousKeys),
     challengeKeys,

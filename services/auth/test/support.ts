@@ -1,6 +1,6 @@
 import { hashOfApiKey } from '@rms/api-key';
 import { migrations as auditMigrations } from '@rms/audit';
-import { createPool } from '@rms/db';
+import { createPool, type Pool } from '@rms/db';
 import { createMemoryLimiter, type KeyChange } from '@rms/limiter';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
@@ -14,6 +14,7 @@ import { createLogger, createMetrics, readSettings } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createAuth, readAuthConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
+import { createPasswordHasher, type PasswordHasher } from '../src/password/hasher.ts';
 
 export type TestAuth = Awaited<ReturnType<typeof startAuth>>;
 
@@ -60,17 +61,25 @@ export const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64')
 
 /** The real service on a real database, what it has marked as changed, and what it has logged. */
 export async function startAuth(
-  options: { databaseServer?: string; database?: TestDatabase; encryptionKeys?: readonly string[] } = {},
+  options: {
+    databaseServer?: string;
+    database?: TestDatabase;
+    encryptionKeys?: readonly string[];
+    /** Hears of every statement, and of every password that is hashed or checked. */
+    onWork?: (what: string) => void;
+  } = {},
 ) {
   const logged: string[] = [];
   const log = createLogger({ name: 'test', level: 'info', destination: { write: (line) => void logged.push(line) } });
   const database = options.database ?? (await authDatabase(options.databaseServer));
   const pool = createPool({ url: database.url, max: 8, applicationName: 'auth', log });
+  const passwords = createPasswordHasher();
+  if (options.onWork) watchWork(pool, passwords, options.onWork);
   const limiter = createTestLimiter();
   const metrics = createMetrics('auth');
   const [ENCRYPTION_KEY = keyOf(1), ...previous] = options.encryptionKeys ?? [];
   const config = readAuthConfig(readSettings({ ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: previous.join(',') }));
-  const service = createAuth(config, { pool, limiter, log, metrics, security: loopbackOnly });
+  const service = createAuth(config, { pool, limiter, passwords, log, metrics, security: loopbackOnly });
   await service.start();
   const target = { target: service.address, timeoutMs: 20_000 };
   const keys = createClient(KeysService, target);
@@ -120,4 +129,25 @@ export async function startAuth(
       if (!options.database) await database.drop();
     },
   };
+}
+
+function watchWork(pool: Pool, passwords: PasswordHasher, onWork: (what: string) => void): void {
+  pool.on('connect', (client) => {
+    const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+    client.query = ((given: string | { text: string }, ...rest: unknown[]) => {
+      onWork(typeof given === 'string' ? given : given.text);
+      return query(given, ...rest);
+    }) as typeof client.query;
+  });
+  const { hash, verify } = passwords;
+  Object.assign(passwords, {
+    hash: (...given: Parameters<typeof hash>) => {
+      onWork('a hash');
+      return hash(...given);
+    },
+    verify: (...given: Parameters<typeof verify>) => {
+      onWork('a hash');
+      return verify(...given);
+    },
+  });
 }

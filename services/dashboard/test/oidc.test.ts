@@ -120,6 +120,13 @@ test('never leads to another site', async () => {
     '//evil.example.com',
     '/\\evil.example.com',
     'javascript:alert(1)',
+    // Paths of ours as they stand, which lead elsewhere once they are made simple.
+    '/.//evil.example.com',
+    '/x/..//evil.example.com',
+    '/%2e//evil.example.com',
+    '/\t/evil.example.com',
+    '//',
+    '/\\',
   ]) {
     claims = {};
     const back = await comeBack(await begin(next));

@@ -1,4 +1,3 @@
-import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Callers } from '@rms/rpc';
@@ -8,7 +7,6 @@ const { createWebhook, getWebhook, listWebhooks, updateWebhook, deleteWebhook } 
 /** Gateways do what the REST API offers; secrets are rotated and deliveries replayed by people's tools. */
 export const callers: Callers = {
   gateway: [createWebhook, getWebhook, listWebhooks, updateWebhook, deleteWebhook, EventsService.method.listEvents],
-  alerts: [listWebhooks, DeliveriesService.method.listDeliveries],
   dashboard: 'all',
   rms: 'all',
 };

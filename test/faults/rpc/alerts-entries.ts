@@ -1,5 +1,6 @@
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import type { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { type UsageService, UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { Entries } from './entry.ts';
 
@@ -35,6 +36,17 @@ export const alertsEntries: Entries<typeof AlertsService> = {
     keyedBy: 'installation',
     why: 'the token of a link names what it is about, and cannot be made up',
     attempts: ({ alerts }) => [[() => alerts.unsubscribe({ token: 'made-up' }), 'invalid_request']],
+  },
+};
+
+export const alertsSecretsEntries: Entries<typeof SecretsService> = {
+  reencryptSecrets: {
+    keyedBy: 'installation',
+    why: 'an operator changes the encryption key of the installation',
+    attempts: ({ alertsSecrets }) => [
+      [() => alertsSecrets.reencryptSecrets({}), { resealed: 0, unreadable: 0 }],
+      [() => alertsSecrets.reencryptSecrets({}, { context: { actor: 'user:usr_1' } }), 'insufficient_role'],
+    ],
   },
 };
 

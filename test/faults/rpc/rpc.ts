@@ -1,4 +1,5 @@
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { SecretsService as AlertsSecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
@@ -33,6 +34,7 @@ export function connectAll({ env }: Network) {
   const resources = { target: env.RESOURCES_ADDRESS ?? '', timeoutMs };
   const clients = {
     alerts: createClient(AlertsService, alerts),
+    alertsSecrets: createClient(AlertsSecretsService, alerts),
     usage: createClient(UsageService, alerts),
     audit: createClient(AuditService, auth),
     authSecrets: createClient(AuthSecretsService, auth),

@@ -1,5 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { SecretsService as AlertsSecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
@@ -20,7 +21,7 @@ import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { alertsEntries, usageEntries } from './alerts-entries.ts';
+import { alertsEntries, alertsSecretsEntries, usageEntries } from './alerts-entries.ts';
 import {
   auditEntries,
   keysEntries,
@@ -46,6 +47,7 @@ import { deliveriesEntries, eventsEntries, secretsEntries, webhooksEntries } fro
 /** Every service, with what each of its methods does for a stranger. */
 export const tables: [DescService, Readonly<Record<string, Entry>>][] = [
   [AlertsService, alertsEntries],
+  [AlertsSecretsService, alertsSecretsEntries],
   [UsageService, usageEntries],
   [AuditService, auditEntries],
   [KeyUsesService, keyUsesEntries],

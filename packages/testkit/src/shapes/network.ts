@@ -10,7 +10,7 @@ import { type Program, startProgram } from '../servers/program.ts';
 import { temporaryFolder } from '../servers/temporary-folder.ts';
 import { testDatabase } from '../test-database.ts';
 import { programEnv, root } from './program-env.ts';
-import { isReady, isServing } from './readiness.ts';
+import { answersReady, isReady, isServing } from './readiness.ts';
 import { type RmsCommand, rmsCommand } from './rms-command.ts';
 
 const names = ['auth', 'alerts', 'webhooks', 'resources', 'gateway'] as const;
@@ -35,6 +35,8 @@ export interface Network {
   readonly authMetricsUrl: string;
   readonly rms: RmsCommand;
   readonly services: Readonly<Record<NetworkServiceName, Program>>;
+  /** Undefined: it was not asked for. */
+  readonly dashboard: { readonly url: string; readonly program: Program } | undefined;
   /** Where the first webhooks answers gRPC. */
   readonly webhooksAddress: string;
   /** Starts one more webhooks beside it. The gateways know the first only. */
@@ -50,13 +52,15 @@ export interface NetworkOptions {
   /** Further settings of every service. */
   readonly env?: Readonly<Record<string, string>>;
   /** Further settings of one service. */
-  readonly serviceEnv?: Readonly<Partial<Record<NetworkServiceName, Readonly<Record<string, string>>>>>;
+  readonly serviceEnv?: Readonly<Partial<Record<NetworkServiceName | 'dashboard', Readonly<Record<string, string>>>>>;
   /** A PostgreSQL on which a database is made; default: that of the test run. */
   readonly databaseUrl?: string;
   /** A database that is there, with data, and stays; in place of a new one. */
   readonly existingDatabaseUrl?: string;
   readonly redisUrl?: string;
   readonly kafkaBrokers?: string;
+  /** Starts the dashboard as well. */
+  readonly dashboard?: boolean;
   /** How many gateways; default: one. */
   readonly gateways?: number;
   /** Services know one another by certificates. */
@@ -74,12 +78,14 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     existingDatabaseUrl,
     redisUrl = further.REDIS_URL,
     kafkaBrokers = further.KAFKA_BROKERS,
+    dashboard: withDashboard = false,
     gateways: gatewayCount = 1,
     serviceEnv = {},
     mutualTls = false,
   } = options;
   const folder = temporaryFolder('network');
-  const [authPort, alertsPort, webhooksPort, resourcesPort, authMetricsPort] = [
+  const [authPort, alertsPort, webhooksPort, resourcesPort, authMetricsPort, dashboardPort] = [
+    await freePort(),
     await freePort(),
     await freePort(),
     await freePort(),
@@ -97,9 +103,11 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   const programs: Partial<Record<NetworkServiceName, Program>> = {};
   const furtherGateways: Program[] = [];
   const furtherWebhooks: Program[] = [];
+  let dashboard: Network['dashboard'];
   const stop = async () => {
     // The gateways first: they let the requests under way finish.
-    await Promise.all([programs.gateway, ...furtherGateways].map((gateway) => gateway?.terminate()));
+    const fronts = [programs.gateway, dashboard?.program, ...furtherGateways];
+    await Promise.all(fronts.map((front) => front?.terminate()));
     await Promise.all([...Object.values(programs), ...furtherWebhooks].map((program) => program.terminate()));
     await database.drop();
     folder.remove();
@@ -121,12 +129,18 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       ALERTS_ADDRESS: `127.0.0.1:${alertsPort}`,
       WEBHOOKS_ADDRESS: `127.0.0.1:${webhooksPort}`,
       RESOURCES_ADDRESS: `127.0.0.1:${resourcesPort}`,
+      DASHBOARD_PORT: `${dashboardPort}`,
       DATA_DIR: folder.path,
     };
     const rms = rmsCommand(programEnv({ ...env, ...identity('rms') }));
     await rms('migrate');
 
-    const launch = (name: NetworkServiceName, log: string, settings: object, ready: () => Promise<boolean>) =>
+    const launch = (
+      name: NetworkServiceName | 'dashboard',
+      log: string,
+      settings: object,
+      ready: () => Promise<boolean>,
+    ) =>
       startProgram({
         name: log,
         command: process.execPath,
@@ -142,11 +156,16 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     const startGrpc = async (name: NetworkServiceName, port: number, settings: object = {}) => {
       programs[name] = await launchGrpc(name, name, port, settings);
     };
+    const startDashboard = async () => {
+      const url = `http://127.0.0.1:${dashboardPort}`;
+      dashboard = { url, program: await launch('dashboard', 'dashboard', {}, () => answersReady(url)) };
+    };
     const started = await Promise.allSettled([
       startGrpc('auth', authPort, { METRICS_ADDRESS: `127.0.0.1:${authMetricsPort}` }),
       startGrpc('alerts', alertsPort),
       startGrpc('webhooks', webhooksPort),
       startGrpc('resources', resourcesPort),
+      ...(withDashboard ? [startDashboard()] : []),
       ...gateways.map(async ({ liveUrl, settings }, i) => {
         const log = i === 0 ? 'gateway' : `gateway-${i + 1}`;
         const program = await launch('gateway', log, settings, () => isReady(liveUrl));
@@ -165,6 +184,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       rms,
       identity,
       services: programs as Record<NetworkServiceName, Program>,
+      dashboard,
       webhooksAddress: env.WEBHOOKS_ADDRESS,
       async moreWebhooks() {
         const port = await freePort();

@@ -25,3 +25,12 @@ export async function isReady(url: string): Promise<boolean> {
     return false;
   }
 }
+
+/** Whether an HTTP service says that it is ready. */
+export async function answersReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) })).ok;
+  } catch {
+    return false;
+  }
+}

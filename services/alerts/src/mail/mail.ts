@@ -18,9 +18,13 @@ export function retryDelayMs(attempts: number): number {
   return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(attempts - 1, 20));
 }
 
+/** What turns the direction of the text around it: a name must not reorder the words of ours that follow it. */
+const turning = '\\u202a-\\u202e\\u2066-\\u2069';
+const unwanted = new RegExp(`[\\p{Cc}\\p{Zl}\\p{Zp}${turning}]+`, 'gu');
+
 /** One line without control characters, and not too long for a subject. */
 export function oneLine(text: string, longest = 200): string {
-  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  const line = text.replace(unwanted, ' ').trim();
   const characters = [...line];
   return characters.length > longest ? `${characters.slice(0, longest - 1).join('')}…` : line;
 }

@@ -8,10 +8,11 @@ import { invitationChange } from '../invitation/invitation-audit.ts';
 import { findInvitation, takeInvitation } from '../invitation/invitation-queries.ts';
 import { memberAdded } from '../member/member-audit.ts';
 import { insertMembership } from '../member/member-queries.ts';
+import { behindLink, validLink } from '../sign-in/attempts.ts';
 import { signIn } from '../sign-in/sign-in.ts';
 import { hashOfToken } from '../token.ts';
 import { bySelf } from '../user/user-audit.ts';
-import { type HandlerParts, translated, validLink } from './handler.ts';
+import { type HandlerParts, translated } from './handler.ts';
 
 /** The token is used up with the membership: of two who bring it at once one becomes a member. */
 export function acceptInvitation(parts: HandlerParts): Handlers<typeof InvitationsService>['acceptInvitation'] {
@@ -19,7 +20,7 @@ export function acceptInvitation(parts: HandlerParts): Handlers<typeof Invitatio
   return ({ token, as }, context) =>
     translated(async () => {
       const tokenHash = hashOfToken(token);
-      const { invitation } = validLink(await findInvitation(pool, tokenHash));
+      const { invitation } = await behindLink(parts, context.clientAddress, () => findInvitation(pool, tokenHash));
       const guest = await readGuest(parts, invitation, as, context);
       const { workspaceId } = invitation;
       const result = await inTransaction(pool, async (tx) => {

@@ -2,23 +2,26 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { deleteEmailChanges, takeEmailChange } from '../email-change/email-change-queries.ts';
+import { deleteEmailChanges, findEmailChange, takeEmailChange } from '../email-change/email-change-queries.ts';
 import { Change, tellOfChange } from '../mail/security-mail.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { deleteResets } from '../password/reset-queries.ts';
+import { behindLink, validLink } from '../sign-in/attempts.ts';
 import { hashOfToken } from '../token.ts';
 import { bySelf, userChanges } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { lockUser, setEmail } from '../user/user-queries.ts';
-import { type HandlerParts, translated, validLink } from './handler.ts';
+import { type HandlerParts, translated } from './handler.ts';
 
 /** The link was mailed to the new address: who has it may read mail there. Links to choose a password went to the old one. */
 export function confirmEmailChange(parts: HandlerParts): Handlers<typeof UsersService>['confirmEmailChange'] {
   const { pool, box, log } = parts;
   return ({ token }, context) =>
     translated(async () => {
+      const tokenHash = hashOfToken(token);
+      await behindLink(parts, context.clientAddress, () => findEmailChange(pool, tokenHash));
       const user = await inTransaction(pool, async (tx) => {
-        const change = validLink(await takeEmailChange(tx, hashOfToken(token)));
+        const change = validLink(await takeEmailChange(tx, tokenHash));
         const before = validLink(await lockUser(tx, change.userId));
         const user = validLink(await setEmail(tx, before.id, change));
         await deleteEmailChanges(tx, user.id);

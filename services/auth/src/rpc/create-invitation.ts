@@ -40,7 +40,8 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
       const made = makeInvitation({ ...address, workspaceId, role, tokenHash, invitedBy: actorOf(context) });
       await inTransaction(pool, async (tx) => {
         const user = await findUserByEmail(tx, address.emailKey);
-        if (user && (await roleOf(tx, workspaceId, user.id))) {
+        // Asked for an address without an account as well: the same is done for both.
+        if ((await roleOf(tx, workspaceId, user?.id ?? '')) && user) {
           throw new RmsError('conflict', { message: `${user.email} is a member already.` });
         }
         const before = await lockInvitationOf(tx, workspaceId, address.emailKey);

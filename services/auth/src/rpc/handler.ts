@@ -50,9 +50,3 @@ export function checkBatchSize(items: readonly unknown[], limit: number): void {
 export function invalid(field: string, message: string): RmsError {
   return new RmsError('invalid_request', { details: [{ field, message }] });
 }
-
-/** What is behind the token of a link, or `not_found`, which says nothing of why. */
-export function validLink<T>(thing: T | undefined): T {
-  if (thing !== undefined) return thing;
-  throw new RmsError('not_found', { message: 'This link is not valid any more: it was used, or has run out.' });
-}

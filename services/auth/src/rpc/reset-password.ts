@@ -6,11 +6,12 @@ import { Change, tellOfChange } from '../mail/security-mail.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { checkNewPassword } from '../password/password.ts';
 import { deleteResets, findReset, takeReset } from '../password/reset-queries.ts';
+import { behindLink, validLink } from '../sign-in/attempts.ts';
 import { hashOfToken } from '../token.ts';
 import { bySelf, userChanges } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUser, setPassword } from '../user/user-queries.ts';
-import { type HandlerParts, translated, validLink } from './handler.ts';
+import { type HandlerParts, translated } from './handler.ts';
 
 /** A password that may not be chosen uses up nothing. */
 export function resetPassword(parts: HandlerParts): Handlers<typeof PasswordsService>['resetPassword'] {
@@ -18,7 +19,10 @@ export function resetPassword(parts: HandlerParts): Handlers<typeof PasswordsSer
   return ({ token, password }, context) =>
     translated(async () => {
       const tokenHash = hashOfToken(token);
-      const owner = validLink(await findUser(pool, validLink(await findReset(pool, tokenHash))));
+      const owner = await behindLink(parts, context.clientAddress, async () => {
+        const userId = await findReset(pool, tokenHash);
+        return userId === undefined ? undefined : findUser(pool, userId);
+      });
       checkNewPassword(password, owner);
       const passwordHash = await passwords.hash(password);
       const user = await inTransaction(pool, async (tx) => {

@@ -56,7 +56,7 @@ export function mountOidc(app: Express, { config, provider, signIn, sessions, lo
       const { result } = await signIn.verifyIdentity(identity, { context });
       const { step } = await settleSignIn({ sessions, request, response }, result, 'sign_in_refused');
       remember(request, response, '', 0);
-      response.redirect(302, step === 'done' ? next : '/sign-in?step=second_factor');
+      response.redirect(302, step === 'done' ? ownPath(next) : '/sign-in?step=second_factor');
     } catch (err) {
       log.warn({ err, request_id: requestId }, 'signing in by OpenID Connect failed');
       remember(request, response, '', 0);
@@ -67,7 +67,8 @@ export function mountOidc(app: Express, { config, provider, signIn, sessions, lo
 
 /** A path of ours; never another site. */
 function ownPath(next: string | null): string {
-  if (next === null || !next.startsWith('/')) return '/';
-  const url = new URL(next, 'http://own');
-  return url.host === 'own' ? `${url.pathname}${url.search}` : '/';
+  if (!next?.startsWith('/') || !URL.canParse(next, 'http://own')) return '/';
+  const { host, pathname, search } = new URL(next, 'http://own');
+  // The path of "/.//elsewhere" is "//elsewhere", which browsers take for another host.
+  return host === 'own' && !pathname.startsWith('//') ? pathname + search : '/';
 }

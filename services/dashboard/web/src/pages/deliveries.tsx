@@ -75,7 +75,7 @@ export function DeliveriesPage() {
           <SelectField
             label="Webhook"
             value={search.webhook ?? ''}
-            options={[['', 'Any webhook'], ...[...urls].map(([id, url]) => [id, url] as const)]}
+            options={webhookOptions(urls, search.webhook)}
             onChange={(event) => set({ webhook: event.target.value })}
           />
           <SelectField
@@ -208,6 +208,12 @@ function TextFilter({
       onKeyDown={(event) => event.key === 'Enter' && onSet(event.currentTarget.value.trim())}
     />
   );
+}
+
+/** The one that is chosen is among them before the others are known, and when it has been deleted. */
+function webhookOptions(urls: ReadonlyMap<string, string>, chosen = ''): (readonly [string, string])[] {
+  const unknown = chosen !== '' && !urls.has(chosen) ? [[chosen, chosen] as const] : [];
+  return [['', 'Any webhook'], ...unknown, ...urls];
 }
 
 /** What is empty is not in the address. */

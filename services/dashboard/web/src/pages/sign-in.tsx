@@ -107,7 +107,8 @@ export function SignInPage() {
 
 /** Where the person wanted to go; never to another site. */
 function ownPath(next: string | undefined): string {
-  if (!next?.startsWith('/')) return '/';
-  const url = new URL(next, location.origin);
-  return url.origin === location.origin ? `${url.pathname}${url.search}${url.hash}` : '/';
+  if (!next?.startsWith('/') || !URL.canParse(next, location.origin)) return '/';
+  const { origin, pathname, search, hash } = new URL(next, location.origin);
+  // The path of "/.//elsewhere" is "//elsewhere", which browsers take for another host.
+  return origin === location.origin && !pathname.startsWith('//') ? pathname + search + hash : '/';
 }

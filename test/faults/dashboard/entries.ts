@@ -1,0 +1,131 @@
+import { randomInt } from 'node:crypto';
+import type { Named } from './named.ts';
+
+/** One call of an endpoint that names something. */
+export interface Call {
+  /** In place of {id} in the path. */
+  readonly id?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+/** How an endpoint is called with what belongs to somebody else. */
+export interface Entry {
+  /**
+   * "tenant": a workspace and an environment; "workspace": both environments; "person": who is signed in; "nobody": no
+   * session is asked for.
+   */
+  readonly keyedBy: 'tenant' | 'workspace' | 'person' | 'nobody';
+  readonly calls: readonly ((named: Named) => Call)[];
+}
+
+const tenant = (...calls: Entry['calls']): Entry => ({ keyedBy: 'tenant', calls });
+const workspace = (...calls: Entry['calls']): Entry => ({ keyedBy: 'workspace', calls });
+const person = (...calls: Entry['calls']): Entry => ({ keyedBy: 'person', calls });
+const nobody = (...calls: Entry['calls']): Entry => ({ keyedBy: 'nobody', calls });
+
+const nothing = () => ({});
+/** One address gets few mails. */
+const newGuest = () => `guest-${randomInt(2 ** 40).toString(36)}@example.com`;
+const password = 'a password of twelve and more';
+const newKey = { name: 'k', scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
+const replayed = { since: '2026-01-01T00:00:00Z', statuses: ['delivered', 'failed'], per_second: 1_000 };
+
+/** Where nobody listens: what is made here is not there to be delivered to. */
+const url = 'http://127.0.0.1:65535/stranger';
+
+/** Every endpoint of the dashboard. */
+export const entries: Readonly<Record<string, Entry>> = {
+  'POST /api/sign-in': nobody(({ email }) => ({ body: { email, password: 'wrong password' } })),
+  'GET /api/sign-in/options': nobody(nothing),
+  'POST /api/sign-in/second-factor': nobody(() => ({ body: { code: '000000' } })),
+  'POST /api/password-reset/request': nobody(({ email }) => ({ body: { email } })),
+  'POST /api/password-reset': nobody(({ user, invitation }) => ({ body: { token: user + invitation, password } })),
+  'POST /api/invitation/find': nobody(({ invitation }) => ({ body: { token: invitation } })),
+  'POST /api/invitation/accept': nobody(({ invitation }) => ({ body: { token: invitation, name: 'S', password } })),
+  'POST /api/email-change': nobody(({ user, invitation }) => ({ body: { token: user + invitation } })),
+  'POST /api/unsubscribe/find': nobody(({ email }) => ({ body: { token: email } })),
+  'POST /api/unsubscribe': nobody(({ email }) => ({ body: { token: email } })),
+
+  'GET /api/account': person(nothing),
+  'PATCH /api/account': person(() => ({ body: { name: 'Stranger' } })),
+  'POST /api/account/sign-out': person(nothing),
+  'GET /api/account/sessions': person(nothing),
+  'POST /api/account/sessions/end-others': person(nothing),
+  'DELETE /api/account/sessions/{id}': person(({ session }) => ({ id: session })),
+  'POST /api/account/password': person(() => ({ body: { current_password: 'wrong password', password } })),
+  'POST /api/account/email': person(({ email }) => ({ body: { email, password: 'wrong password', code: '' } })),
+  'POST /api/account/delete': person(() => ({ body: { password: 'wrong password', code: '' } })),
+  'GET /api/account/second-factor': person(nothing),
+  'POST /api/account/second-factor/begin': person(() => ({ body: { password: 'wrong password' } })),
+  'POST /api/account/second-factor/confirm': person(() => ({ body: { code: '000000' } })),
+  'POST /api/account/second-factor/recovery-codes': person(() => ({ body: { code: '000000' } })),
+  'POST /api/account/second-factor/remove': person(() => ({ body: { code: '000000' } })),
+  'POST /api/account/invitation': person(({ invitation }) => ({ body: { token: invitation } })),
+
+  'GET /keys': tenant(nothing),
+  'POST /keys': tenant(() => ({ body: newKey })),
+  'GET /keys/{id}': tenant(({ key }) => ({ id: key })),
+  'PATCH /keys/{id}': tenant(({ key }) => ({ id: key, body: { name: 'Mine' } })),
+  'POST /keys/{id}/roll': tenant(({ key }) => ({ id: key, body: { overlap_seconds: 0 } })),
+  'POST /keys/{id}/revoke': tenant(({ key }) => ({ id: key })),
+
+  'GET /webhooks': tenant(nothing, ({ webhookCursor: cursor }) => ({ query: { cursor } })),
+  'POST /webhooks': tenant((named) => ({ body: { url, events: ['*'], idempotency_key: named.idempotencyKey } })),
+  'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
+  'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
+  'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
+  'POST /webhooks/{id}/rotate-secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap_seconds: 0 } })),
+  'POST /webhooks/{id}/test': tenant(({ webhook }) => ({ id: webhook })),
+
+  'GET /deliveries': tenant(
+    nothing,
+    ({ webhook }) => ({ query: { webhook } }),
+    ({ request }) => ({ query: { request } }),
+    ({ resource }) => ({ query: { resource } }),
+    ({ event }) => ({ query: { event } }),
+    ({ deliveryCursor: cursor }) => ({ query: { cursor } }),
+  ),
+  'POST /deliveries/redeliver': tenant(({ delivery }) => ({ body: { ids: [delivery] } })),
+  'GET /deliveries/{id}': tenant(({ delivery }) => ({ id: delivery })),
+  'POST /deliveries/{id}/redeliver': tenant(({ delivery }) => ({ id: delivery })),
+  'POST /replays': tenant(
+    ({ webhook }) => ({ body: { webhook_id: webhook, dry_run: true, ...replayed } }),
+    ({ webhook }) => ({ body: { webhook_id: webhook, dry_run: false, ...replayed } }),
+  ),
+  'GET /replays/{id}': tenant(({ replay }) => ({ id: replay })),
+  'POST /replays/{id}/cancel': tenant(({ replay }) => ({ id: replay })),
+
+  'GET /resources': tenant(
+    nothing,
+    () => ({ query: { name: 'Priv' } }),
+    ({ resourceCursor: cursor }) => ({ query: { cursor } }),
+  ),
+  'POST /resources': tenant((named) => ({
+    body: { name: 'Mine', type: null, metadata: {}, idempotency_key: named.idempotencyKey },
+  })),
+  'GET /resources/{id}': tenant(({ resource }) => ({ id: resource })),
+  'PATCH /resources/{id}': tenant(({ resource }) => ({ id: resource, body: { name: 'Mine' } })),
+  'DELETE /resources/{id}': tenant(({ resource }) => ({ id: resource })),
+
+  'GET /members': workspace(nothing),
+  'PATCH /members/{id}': workspace(({ user }) => ({ id: user, body: { role: 'viewer' } })),
+  'DELETE /members/{id}': workspace(({ user }) => ({ id: user })),
+  'GET /invitations': workspace(nothing),
+  'POST /invitations': workspace(() => ({ body: { email: newGuest(), role: 'viewer' } })),
+  'DELETE /invitations/{id}': workspace(({ invitation }) => ({ id: invitation })),
+  'GET /audit': workspace(
+    nothing,
+    ({ webhook: target }) => ({ query: { target } }),
+    ({ auditCursor: cursor }) => ({ query: { cursor } }),
+  ),
+
+  'GET /limits': tenant(nothing),
+  'GET /requests': tenant(({ request: id }) => ({ query: { id } })),
+  'GET /usage': tenant(nothing, ({ webhook }) => ({ query: { span: 'day', webhook } })),
+  'GET /alerts/rules': tenant(nothing),
+  'PATCH /alerts/rules/{id}': tenant(() => ({ id: 'quota', body: { enabled: true } })),
+  // Its mail goes to the owners of the workspace, who are those of both environments.
+  'POST /alerts/rules/{id}/test': workspace(() => ({ id: 'quota' })),
+  'GET /alerts/incidents': tenant(nothing),
+};

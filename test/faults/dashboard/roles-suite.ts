@@ -1,0 +1,106 @@
+import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { may, mayChangeRole, type Role as RoleName, roles } from '@rms/roles';
+import { codeOf, type HttpBrowser } from './browser.ts';
+import { type Named, namesOfNothing } from './named.ts';
+import { isTenant, known, sendCall, type World } from './world.ts';
+
+const messages: Readonly<Record<RoleName, Role>> = {
+  viewer: Role.VIEWER,
+  developer: Role.DEVELOPER,
+  admin: Role.ADMIN,
+  owner: Role.OWNER,
+};
+
+/** What each role may do is what packages/roles says, on the server and with the real services behind it. */
+export function rolesSuite(given: () => World): void {
+  let world: World;
+  let nothing: Named;
+  const browsers = new Map<RoleName, HttpBrowser>();
+  beforeAll(async () => {
+    world = given();
+    nothing = namesOfNothing(world.named);
+    for (const role of roles) browsers.set(role, await world.signIn(await world.person(messages[role])));
+  });
+  const as = (role: RoleName) => browsers.get(role) as HttpBrowser;
+
+  const tenants = known.filter(([, endpoint]) => isTenant(endpoint));
+
+  test.each(tenants)('%s: each role does what it may, and nothing else', async (name, endpoint, { calls }) => {
+    const { workspaceId } = world;
+    // Anybody may leave; auth refuses to remove others.
+    const permission = name === 'DELETE /members/{id}' ? 'members.write' : endpoint.access;
+    const allowed = roles.filter((role) => may(role, permission as never));
+    const before = await world.stateOfOwner();
+    for (const role of roles.filter((role) => !allowed.includes(role))) {
+      for (const call of calls) {
+        const answer = await sendCall(as(role), endpoint, call(world.named), { workspaceId });
+        expect([role, answer.status, codeOf(answer)]).toEqual([role, 403, 'insufficient_role']);
+        expect(world.marks.filter((mark) => answer.text.includes(mark))).toEqual([]);
+      }
+    }
+    expect(await world.stateOfOwner()).toEqual(before);
+    for (const role of allowed) {
+      for (const call of calls) {
+        // In the sandbox, and of what is not there: nothing is lost.
+        const answer = await sendCall(as(role), endpoint, call(nothing), { workspaceId, environment: 'sandbox' });
+        expect([role, codeOf(answer)]).not.toEqual([role, 'insufficient_role']);
+        expect([200, 204, 400, 404]).toContain(answer.status);
+      }
+    }
+  });
+
+  test('nobody gives, or takes away, more than they have', async () => {
+    const path = `/api/workspaces/${world.workspaceId}/live`;
+    for (const actor of roles) {
+      for (const from of roles) {
+        const member = await world.person(messages[from]);
+        for (const to of roles) {
+          const body = { role: to };
+          const answer = await as(actor).send('PATCH', `${path}/members/${member.id}`, { body });
+          const allowed = mayChangeRole(actor, from, to);
+          expect([actor, from, to, answer.status]).toEqual([actor, from, to, allowed ? 200 : 403]);
+          if (allowed && from !== to) {
+            await world.rpc.members.updateMember({
+              workspaceId: world.workspaceId,
+              userId: member.id,
+              role: messages[from],
+            });
+          }
+        }
+        const removed = await as(actor).send('DELETE', `${path}/members/${member.id}`);
+        expect([actor, from, removed.status]).toEqual([actor, from, mayChangeRole(actor, from, undefined) ? 204 : 403]);
+      }
+      for (const to of roles) {
+        const body = { email: `guest-of-${actor}-${to}@example.com`, role: to };
+        const invited = await as(actor).send('POST', `${path}/invitations`, { body });
+        expect([actor, to, invited.status]).toEqual([actor, to, mayChangeRole(actor, undefined, to) ? 200 : 403]);
+      }
+    }
+  });
+
+  test('a role that is taken away is gone at the next click; so is a membership', async () => {
+    const path = `/api/workspaces/${world.workspaceId}/sandbox/keys`;
+    const member = await world.person(Role.DEVELOPER);
+    const browser = await world.signIn(member);
+    const of = { workspaceId: world.workspaceId, userId: member.id };
+    expect((await browser.send('GET', path)).status).toBe(200);
+    await world.rpc.members.updateMember({ ...of, role: Role.VIEWER });
+    expect((await browser.send('GET', path)).status).toBe(403);
+    await world.rpc.members.removeMember(of);
+    expect((await browser.send('GET', path)).status).toBe(404);
+    expect((await browser.send('GET', '/api/account')).status).toBe(200);
+  });
+
+  test('anybody may leave, and takes only themselves away', async () => {
+    const member = await world.person(Role.VIEWER);
+    const browser = await world.signIn(member);
+    const { workspaceId } = world;
+    const path = `/api/workspaces/${workspaceId}/live/members`;
+    const others = (await world.rpc.members.listMembers({ workspaceId })).members.filter(
+      ({ userId }) => userId !== member.id,
+    );
+    expect((await browser.send('DELETE', `${path}/${member.id}`)).status).toBe(204);
+    expect((await browser.send('GET', path)).status).toBe(404);
+    expect((await world.rpc.members.listMembers({ workspaceId })).members).toEqual(others);
+  });
+}

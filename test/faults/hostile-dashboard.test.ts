@@ -1,0 +1,19 @@
+import { describeWith } from '@rms/testkit';
+import { forgerySuite } from './dashboard/forgery-suite.ts';
+import { guessingSuite } from './dashboard/guessing-suite.ts';
+import { isolationSuite } from './dashboard/isolation-suite.ts';
+import { rolesSuite } from './dashboard/roles-suite.ts';
+import { openWorld, type World } from './dashboard/world.ts';
+
+describeWith(['redis', 'kafka'], 'The dashboard, called by those who mean it harm', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await openWorld();
+  }, 180_000);
+  afterAll(() => world?.stop(), 60_000);
+
+  describe('What is of others', () => isolationSuite(() => world));
+  describe('Roles', () => rolesSuite(() => world));
+  describe('Forged requests', () => forgerySuite(() => world));
+  describe('Guessing', () => guessingSuite(() => world));
+});

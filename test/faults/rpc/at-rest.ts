@@ -1,0 +1,21 @@
+import { waitUntil } from '@rms/testkit';
+import type { Client } from 'pg';
+
+/** Waits until what makeOwned has made moves no more: events are published, deliveries counted, their alert told of. */
+export async function untilAtRest(db: Client): Promise<void> {
+  await waitUntil(async () => (await db.query('select from outbox.events')).rowCount === 0, {
+    what: 'an empty outbox',
+  });
+  await waitUntil(
+    async () => {
+      const { rows } = await db.query(
+        `select (select sum(attempts) from alerts.delivery_counts where webhook_id = '' and period = 'month') as attempts,
+                (select count(*) from alerts.incidents) as incidents,
+                (select count(*) from alerts.notifications) as notifications`,
+      );
+      const [{ attempts, incidents, notifications }] = rows;
+      return attempts === '6' && incidents === '1' && notifications === '0';
+    },
+    { what: 'the alert of the owner', timeoutMs: 60_000 },
+  );
+}
