@@ -24,6 +24,8 @@ import { plansSetCommand } from './commands/plans-set.ts';
 import { secretsRotateCommand } from './commands/secrets-rotate.ts';
 import { traceCommand } from './commands/trace.ts';
 import { usersCreateCommand } from './commands/users-create.ts';
+import { usersDeleteCommand } from './commands/users-delete.ts';
+import { usersDisableCommand, usersEnableCommand } from './commands/users-disable.ts';
 import { usersListCommand } from './commands/users-list.ts';
 import { usersResetCommand } from './commands/users-reset.ts';
 import { webhooksClientCertificateCommand } from './commands/webhooks-client-certificate.ts';
@@ -82,6 +84,9 @@ export function createProgram(): Command {
     usersCreateCommand,
     usersListCommand,
     usersResetCommand,
+    usersDisableCommand,
+    usersEnableCommand,
+    usersDeleteCommand,
   ]);
   group(program, 'plans', 'limits under a name', [plansSetCommand, plansListCommand]);
   group(program, 'secrets', 'what is encrypted at rest', [secretsRotateCommand]);

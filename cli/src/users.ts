@@ -18,7 +18,7 @@ function roleName(role: Role): RoleName | null {
 }
 
 /** A user as `rms users …` prints it. */
-export function userDocument({ id, email, name, createTime, lastSignInTime, hasSecondFactor }: User) {
+export function userDocument({ id, email, name, createTime, lastSignInTime, hasSecondFactor, disableTime }: User) {
   return {
     id,
     email,
@@ -26,6 +26,7 @@ export function userDocument({ id, email, name, createTime, lastSignInTime, hasS
     created_at: time(createTime),
     last_sign_in_at: time(lastSignInTime),
     second_factor: hasSecondFactor,
+    disabled_at: time(disableTime),
   };
 }
 

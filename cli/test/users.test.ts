@@ -18,6 +18,7 @@ describe('rms users', () => {
       created_at: expect.any(String),
       last_sign_in_at: null,
       second_factor: false,
+      disabled_at: null,
       created: true,
       password: expect.stringMatching(/^[a-z2-9-]{23}$/),
       workspace,
@@ -39,7 +40,7 @@ describe('rms users', () => {
     expect(added).not.toHaveProperty('password');
     const text = await services.rms('users', 'list');
     expect(text.stdout).toMatch(
-      /ann@example\.com +Ann +off +never +owner of first \(ws_\w+\), viewer of second \(ws_\w+\)/,
+      /ann@example\.com +Ann +off +never +active +owner of first \(ws_\w+\), viewer of second \(ws_\w+\)/,
     );
   });
 
@@ -55,6 +56,25 @@ describe('rms users', () => {
       '',
       'rms: There is no user "nobody@example.com".\n',
     ]);
+  });
+
+  test('disable lets nobody in, enable does again; delete forgets; a workspace keeps an owner', async () => {
+    const only = await services.rms('users', 'disable', 'ann@example.com');
+    expect([only.code, only.stderr]).toEqual([
+      1,
+      'rms: A workspace needs an owner: make somebody else an owner first.\n',
+    ]);
+    await services.json('users', 'create', '--email', 'ben@example.com', '--workspace', workspace);
+    const disabled = await services.json('users', 'disable', 'BEN@example.com');
+    expect(disabled).toMatchObject({ email: 'ben@example.com', disabled_at: expect.any(String) });
+    expect((await services.rms('users', 'list')).stdout).toMatch(/ben@example\.com .* disabled +owner of first/);
+    // An owner who is not let in is none that a workspace could do with.
+    expect((await services.rms('users', 'delete', 'ann@example.com')).code).toBe(1);
+    expect((await services.rms('users', 'enable', disabled.id)).stdout).toBe('ben@example.com may sign in again\n');
+    expect((await services.rms('users', 'delete', disabled.id)).stdout).toBe('ben@example.com is deleted\n');
+    expect((await services.rms('users', 'list')).stdout).not.toContain('ben@example.com');
+    const again = await services.rms('users', 'delete', disabled.id);
+    expect([again.code, again.stderr]).toEqual([1, `rms: There is no user "${disabled.id}".\n`]);
   });
 
   test.each([
@@ -76,7 +96,8 @@ describe('rms users', () => {
 
   test('the audit log says who did it', async () => {
     const { data } = await services.json('audit', '--action', 'user.', '--workspace', workspace);
-    expect(data.map(({ action }: { action: string }) => action)).toEqual(['user.reset', 'user.reset', 'user.created']);
+    const actions = data.map(({ action }: { action: string }) => action.replace('user.', ''));
+    expect(actions).toEqual(['deleted', 'enabled', 'disabled', 'created', 'reset', 'reset', 'created']);
     for (const { actor } of data) expect(actor).toMatch(/^operator:/);
   });
 });

@@ -25,9 +25,10 @@ export function usersListCommand(): Command {
         );
         print(options, { data }, () =>
           table(
-            ['ID', 'EMAIL', 'NAME', 'SECOND FACTOR', 'LAST SIGN-IN', 'WORKSPACES'],
+            ['ID', 'EMAIL', 'NAME', 'SECOND FACTOR', 'LAST SIGN-IN', 'STATE', 'WORKSPACES'],
             data.map((one) => [
               ...[one.id, one.email, one.name ?? '', one.second_factor ? 'on' : 'off', one.last_sign_in_at ?? 'never'],
+              one.disabled_at ? 'disabled' : 'active',
               one.workspaces.map(({ id, name, role }) => `${role} of ${name} (${id})`).join(', '),
             ]),
           ),

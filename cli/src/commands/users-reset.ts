@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
+import { whom } from '../person.ts';
 import { print } from '../print.ts';
 import { userDocument } from '../users.ts';
 
@@ -15,9 +16,8 @@ export function usersResetCommand(): Command {
     .option('--second-factor', 'also take the second factor away: the device and the recovery codes are lost')
     .action((person: string, options: Options) =>
       withServices(async (services) => {
-        const whom = person.includes('@') ? { email: person } : { id: person };
         const removeSecondFactor = options.secondFactor ?? false;
-        const { user, password } = await services.users.resetUser({ ...whom, removeSecondFactor });
+        const { user, password } = await services.users.resetUser({ ...whom(person), removeSecondFactor });
         if (!user) return;
         print(options, { ...userDocument(user), password }, () => password);
       }),

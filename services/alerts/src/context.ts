@@ -29,6 +29,8 @@ export interface AlertsContext {
   readonly metrics: Metrics;
   /** How callers are known. */
   readonly security: RpcSecurity;
+  /** The time by which rules are looked at; default: the clock. */
+  readonly now?: () => number;
 }
 
 const authTimeoutMs = 5_000;

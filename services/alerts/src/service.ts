@@ -34,7 +34,7 @@ import { createQuotaKeeper } from './usage/quota-keeper.ts';
 export function createAlerts(config: AlertsConfig, context: AlertsContext): GrpcService {
   const { pool, bus, limiter, auth, log } = context;
   const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, noticeTopic, group } = config;
-  const now = Date.now;
+  const now = context.now ?? Date.now;
   showPools(context.metrics, { alerts: pool });
   const metrics = createAlertsMetrics(context.metrics);
   const [mailKey, ...previousKeys] = config.mailKeys;

@@ -3,23 +3,16 @@ import { newId } from '@rms/ids';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';
-import { deliveryCounts, newTenant, requestCounts, startAlerts, type Tenant, type TestAlerts } from './support.ts';
-
-/** The subject and the headers of a mail, and its texts without the folds of their encoding. */
-function readMail(raw: string): { subject: string; text: string; headers: string } {
-  const headers = raw.slice(0, raw.indexOf('\r\n\r\n')).replace(/\r\n[ \t]+/g, ' ');
-  const subject = /^Subject: (.*)$/im.exec(headers)?.[1] ?? '';
-  const words = subject
-    .replaceAll('?= =?UTF-8?Q?', '')
-    .replace(/=\?UTF-8\?Q\?(.*)\?=/i, (_, word: string) => unquote(word.replaceAll('_', ' ')));
-  return { subject: words, text: unquote(raw.replace(/=\r\n/g, '')), headers };
-}
-
-/** Of quoted-printable. */
-function unquote(text: string): string {
-  const bytes = text.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(bytes, 'latin1').toString('utf8');
-}
+import { readMail } from './read-mail.ts';
+import {
+  deliveryCounts,
+  lookedAt,
+  newTenant,
+  requestCounts,
+  startAlerts,
+  type Tenant,
+  type TestAlerts,
+} from './support.ts';
 
 describe('Alerts', () => {
   let smtp: SmtpReceiver;
@@ -108,17 +101,7 @@ describe('Alerts', () => {
     expect(readMail(mail?.raw ?? '').subject).toBe('API errors · Acme & Söhne (live)');
   });
 
-  /** Waits until the rules of a tenant have been looked at from now on. */
-  const looked = async ({ workspaceId }: Tenant) => {
-    const { rows } = await service.database.pool.query(
-      'update alerts.watches set due_at = now() where workspace_id = $1 returning due_at::text as at',
-      [workspaceId],
-    );
-    const later = 'select from alerts.watches where workspace_id = $1 and due_at > $2::timestamptz';
-    await waitUntil(async () => (await service.database.pool.query(later, [workspaceId, rows[0].at])).rowCount === 1, {
-      what: 'a look',
-    });
-  };
+  const looked = (tenant: Tenant) => lookedAt(service.database, tenant);
 
   test('the quota warns at 80 %, and says when it is used up; each once', async () => {
     const { tenant, owner } = newOwner();

@@ -12,7 +12,7 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
 import { createLogger, createMetrics } from '@rms/service';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { noLatencies } from '@rms/usage';
 import { type AlertsConfig, createAlerts } from '../src/index.ts';
 import { readSmtpUrl } from '../src/mail/smtp.ts';
@@ -28,6 +28,8 @@ export interface StartOptions extends Partial<AlertsConfig> {
   /** smtp://… of a server. */
   readonly smtpUrl?: string;
   readonly smtpCa?: Buffer;
+  /** The time by which rules are looked at. */
+  readonly now?: () => number;
 }
 
 export const alertsDatabase = () => testDatabase([auditMigrations, migrations]);
@@ -36,7 +38,7 @@ const noticeTopic = 'rms.notices.v1';
 
 /** The real service on a real database, with an auth whose answers the test decides. */
 export async function startAlerts(options: StartOptions = {}) {
-  const { given, auth = new FakeAuth(), smtpUrl, smtpCa, ...overrides } = options;
+  const { given, auth = new FakeAuth(), smtpUrl, smtpCa, now = Date.now, ...overrides } = options;
   const logged: string[] = [];
   const log = createLogger({ name: 'test', level: 'info', destination: { write: (line) => void logged.push(line) } });
   const database = given ?? (await alertsDatabase());
@@ -74,7 +76,7 @@ export async function startAlerts(options: StartOptions = {}) {
     ...overrides,
   };
   const metrics = createMetrics('alerts');
-  const service = createAlerts(config, { pool, bus, limiter, auth, log, metrics, security: loopbackOnly });
+  const service = createAlerts(config, { pool, bus, limiter, auth, log, metrics, now, security: loopbackOnly });
   await service.start();
   const target = { target: service.address, timeoutMs: 20_000 };
   const usage = createClient(UsageService, target);
@@ -124,6 +126,18 @@ export interface Tenant {
 /** Nobody else's. */
 export function newTenant(environment = Environment.LIVE): Tenant {
   return { workspaceId: newId('ws'), environment };
+}
+
+/** Has the rules of a tenant looked at, and waits until they have been. */
+export async function lookedAt({ pool }: TestDatabase, { workspaceId, environment }: Tenant): Promise<void> {
+  const values = [workspaceId, environment === Environment.LIVE ? 'live' : 'sandbox'];
+  const { rows } = await pool.query(
+    `insert into alerts.watches (workspace_id, environment, due_at) values ($1, $2, now())
+         on conflict (workspace_id, environment) do update set due_at = now() returning due_at::text as at`,
+    values,
+  );
+  const later = 'select from alerts.watches where workspace_id = $1 and environment = $2 and due_at > $3::timestamptz';
+  await waitUntil(async () => (await pool.query(later, [...values, rows[0].at])).rowCount === 1, { what: 'a look' });
 }
 
 /** Counts of requests as a gateway reports them; what is not given is 0. */

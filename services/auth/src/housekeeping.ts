@@ -1,5 +1,6 @@
 import type { Pool } from '@rms/db';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import { trimEmailChanges } from './email-change/email-change-queries.ts';
 import { trimInvitations } from './invitation/invitation-queries.ts';
 import { trimUses } from './key/use-queries.ts';
 import { trimMails } from './mail/mail-queries.ts';
@@ -9,7 +10,7 @@ import { trimNetworks } from './sign-in/network-queries.ts';
 import { trimThrottles } from './sign-in/throttle-queries.ts';
 
 const everyMs = 10 * 60_000;
-const trims = [trimUses, trimThrottles, trimNetworks, trimResets, trimInvitations, trimMails];
+const trims = [trimUses, trimThrottles, trimNetworks, trimResets, trimEmailChanges, trimInvitations, trimMails];
 
 /** Keeps what is known of keys' clients small, makes the days of requests to come, and drops what has had its time. */
 export function createHousekeeping(parts: {

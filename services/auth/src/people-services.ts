@@ -12,10 +12,12 @@ import { beginSecondFactor } from './rpc/begin-second-factor.ts';
 import { bootstrapUser } from './rpc/bootstrap-user.ts';
 import { changePassword } from './rpc/change-password.ts';
 import { checkSession } from './rpc/check-session.ts';
+import { confirmEmailChange } from './rpc/confirm-email-change.ts';
 import { confirmSecondFactor } from './rpc/confirm-second-factor.ts';
 import { createInvitation } from './rpc/create-invitation.ts';
 import { createUser } from './rpc/create-user.ts';
 import { deleteMailRequests } from './rpc/delete-mail-requests.ts';
+import { deleteUser } from './rpc/delete-user.ts';
 import { endSessions } from './rpc/end-sessions.ts';
 import { findInvitation } from './rpc/find-invitation.ts';
 import { getSecondFactor } from './rpc/get-second-factor.ts';
@@ -29,10 +31,12 @@ import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { removeMember } from './rpc/remove-member.ts';
 import { removeSecondFactor } from './rpc/remove-second-factor.ts';
 import { renewRecoveryCodes } from './rpc/renew-recovery-codes.ts';
+import { requestEmailChange } from './rpc/request-email-change.ts';
 import { requestPasswordReset } from './rpc/request-password-reset.ts';
 import { resetPassword } from './rpc/reset-password.ts';
 import { resetUser } from './rpc/reset-user.ts';
 import { revokeInvitation } from './rpc/revoke-invitation.ts';
+import { setUserDisabled } from './rpc/set-user-disabled.ts';
 import { updateMember } from './rpc/update-member.ts';
 import { updateUser } from './rpc/update-user.ts';
 import { verifyIdentity } from './rpc/verify-identity.ts';
@@ -50,6 +54,10 @@ export function peopleServices(parts: HandlerParts): ReturnType<typeof rpcServic
       getUser: getUser(parts),
       updateUser: updateUser(parts),
       endSessions: endSessions(parts),
+      requestEmailChange: requestEmailChange(parts),
+      confirmEmailChange: confirmEmailChange(parts),
+      setUserDisabled: setUserDisabled(parts),
+      deleteUser: deleteUser(parts),
     }),
     rpcService(SignInService, {
       verifyPassword: verifyPassword(parts),

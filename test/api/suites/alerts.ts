@@ -23,11 +23,11 @@ export function alertsSuite(target: () => Target): void {
     });
     afterAll(() => receiver?.close());
 
-    const incident = (state: string) =>
+    const incident = (state: string, kind = 'delivery_failures_in_a_row', of = account) =>
       waitUntil(
         async () => {
-          const { data } = await account.rms<{ data: Incident[] }>('alerts', 'list', '--state', state);
-          return data.find(({ kind }) => kind === 'delivery_failures_in_a_row');
+          const { data } = await of.rms<{ data: Incident[] }>('alerts', 'list', '--state', state);
+          return data.find((one) => one.kind === kind);
         },
         { what: `an incident that is ${state}`, timeoutMs: 40_000 },
       );
@@ -42,6 +42,58 @@ export function alertsSuite(target: () => Target): void {
       receiver.respondWith(200);
       expectStatus(await client.post('/v1/resources', { name: 'Found' }), 201);
       expect(await incident('recovered')).toMatchObject(about);
+    });
+
+    test('a webhook whose endpoint is gone opens an alert, which is over when the webhook is enabled', async () => {
+      const gone = await startReceiver({ path: '' });
+      gone.respondWith(410);
+      const { webhook } = await subscribe(client, gone, ['resource.deleted']);
+      const made = await client.post<{ data: { id: string } }>('/v1/resources', { name: 'Short-lived' });
+      expectStatus(await client.delete(`/v1/resources/${made.body.data.id}`), 204);
+      const about = { environment: 'test', subject_id: webhook.id };
+      expect(await incident('open', 'webhook_disabled')).toMatchObject(about);
+      gone.respondWith(200);
+      await account.rms('webhooks', 'enable', webhook.id);
+      expect(await incident('recovered', 'webhook_disabled')).toMatchObject(about);
+      await gone.close();
+    });
+
+    test('requests that fail, and those that the rate limit refuses, open alerts of their environment only', async () => {
+      const other = await newAccount(target());
+      const live = await other.client('live', 'read');
+      const all = (count: number, send: () => Promise<unknown>) => Promise.all(Array.from({ length: count }, send));
+      await all(50, () => live.get('/v1/resources/res_00000000000000000000000000'));
+      expect(await incident('open', 'api_error_rate', other)).toMatchObject({ environment: 'live', notices: 1 });
+      const { key } = await other.newKey('test', 'read', '--rate-limit', '1');
+      const limited = other.clientWith('test', key);
+      await all(52, () => limited.get('/v1/resources'));
+      expect(await incident('open', 'rate_limited', other)).toMatchObject({ environment: 'test', notices: 1 });
+      const { data } = await other.rms<{ data: Incident[] }>('alerts', 'list');
+      expect(data.map(({ kind, environment }) => `${environment} ${kind}`).sort()).toEqual([
+        'live api_error_rate',
+        'test rate_limited',
+      ]);
+    });
+
+    test('the monthly quota warns at 80 %, and says when it is used up', async () => {
+      const other = await newAccount(target());
+      const { shape } = target();
+      const plan = `small-${other.workspaceId.slice(-8)}`;
+      await shape.rms('plans', 'set', plan, '--quota', '10');
+      await shape.rms('workspaces', 'plan', other.workspaceId, '--plan', plan);
+      const reader = await other.client('live', 'read');
+      const quotaIncident = (subjectId: string) =>
+        waitUntil(
+          async () => {
+            const { data } = await other.rms<{ data: Incident[] }>('alerts', 'list', '--state', 'open');
+            return data.find(({ kind, subject_id: id }) => kind === 'quota' && id === subjectId);
+          },
+          { what: `the quota's ${subjectId}`, timeoutMs: 40_000 },
+        );
+      for (let count = 0; count < 8; count += 1) expectStatus(await reader.get('/v1/resources'), 200);
+      expect(await quotaIncident('warning')).toMatchObject({ environment: 'live', notices: 1 });
+      for (let count = 0; count < 2; count += 1) expectStatus(await reader.get('/v1/resources'), 200);
+      expect(await quotaIncident('exceeded')).toMatchObject({ environment: 'live', notices: 1 });
     });
 
     test('each workspace has alert rules in both environments from the start', async () => {

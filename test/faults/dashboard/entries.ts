@@ -43,6 +43,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'POST /api/password-reset': nobody(({ user, invitation }) => ({ body: { token: user + invitation, password } })),
   'POST /api/invitation/find': nobody(({ invitation }) => ({ body: { token: invitation } })),
   'POST /api/invitation/accept': nobody(({ invitation }) => ({ body: { token: invitation, name: 'S', password } })),
+  'POST /api/email-change': nobody(({ user }) => ({ body: { token: user } })),
   'POST /api/unsubscribe/find': nobody(({ email }) => ({ body: { token: email } })),
   'POST /api/unsubscribe': nobody(({ email }) => ({ body: { token: email } })),
 
@@ -58,6 +59,8 @@ export const entries: Readonly<Record<string, Entry>> = {
   'POST /api/account/second-factor/confirm': person(() => ({ body: { code: '000000' } })),
   'POST /api/account/second-factor/recovery-codes': person(() => ({ body: { code: '000000' } })),
   'POST /api/account/second-factor/remove': person(() => ({ body: { code: '000000' } })),
+  'POST /api/account/email': person(({ email }) => ({ body: { email, password: 'wrong password', code: '' } })),
+  'POST /api/account/delete': person(() => ({ body: { password: 'wrong password', code: '' } })),
   'POST /api/account/invitation': person(({ invitation }) => ({ body: { token: invitation } })),
 
   'GET /keys': tenant(nothing),

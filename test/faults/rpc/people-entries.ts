@@ -60,6 +60,35 @@ export const usersEntries: Entries<typeof UsersService> = {
     why: ofThemselves,
     attempts: ({ users }, { userId }) => [[() => users.endSessions({ id: userId }, asStranger), 'insufficient_role']],
   },
+  requestEmailChange: {
+    keyedBy: 'installation',
+    why: ofThemselves,
+    attempts: ({ users }, { userId }) => [
+      [
+        () => users.requestEmailChange({ id: userId, email: newEmail(), proof: { password } }, asStranger),
+        'insufficient_role',
+      ],
+    ],
+  },
+  confirmEmailChange: {
+    keyedBy: 'installation',
+    why: 'the token of the mail is the proof',
+    attempts: ({ users }, { userId: token }) => [[() => users.confirmEmailChange({ token }), 'not_found']],
+  },
+  setUserDisabled: {
+    keyedBy: 'installation',
+    why: 'an operator disables people',
+    attempts: ({ users }, { userId }) => [
+      [() => users.setUserDisabled({ id: userId, disabled: true }, asStranger), 'insufficient_role'],
+    ],
+  },
+  deleteUser: {
+    keyedBy: 'installation',
+    why: ofThemselves,
+    attempts: ({ users }, { userId }) => [
+      [() => users.deleteUser({ id: userId, proof: { password } }, asStranger), 'insufficient_role'],
+    ],
+  },
 };
 
 export const membersEntries: Entries<typeof MembersService> = {

@@ -11,6 +11,14 @@ const changes: Readonly<Record<Change, string>> = {
   [Change.SECOND_FACTOR_REMOVED]: 'The second factor of your account was removed',
   [Change.RECOVERY_CODE_USED]: 'A recovery code of your account was used',
   [Change.IDENTITY_LINKED]: 'An identity provider was linked to your account',
+  [Change.EMAIL_CHANGED]: 'Your account has another e-mail address',
+  [Change.ACCOUNT_DELETED]: 'Your account was deleted',
+};
+
+/** What to do where a new password would not help: this address signs nobody in any more. */
+const reactions: Readonly<Partial<Record<Change, string>>> = {
+  [Change.EMAIL_CHANGED]: 'If it was not you: tell an owner of your workspace at once. This address signs in no more.',
+  [Change.ACCOUNT_DELETED]: 'If it was not you: tell an owner of your workspace at once.',
 };
 
 const roles: Readonly<Record<Role, string>> = {
@@ -53,6 +61,20 @@ export function accountMail({ content }: MailRequest, dashboardUrl: string): Mai
       footer: ['If it was not you, do nothing: your password stays as it is.'],
     });
   }
+  if (content.case === 'emailChange') {
+    const { token, expireTime, address } = content.value;
+    return layOut({
+      subject: 'Confirm your e-mail address',
+      headline: 'Confirm your e-mail address',
+      paragraphs: [
+        `Somebody${from(address)} wants to sign in with this address from now on.`,
+        ...untilText(expireTime && timestampDate(expireTime)),
+      ],
+      mood: 'plain',
+      action: { label: 'Confirm the address', url: `${dashboardUrl}/email-change#${token}` },
+      footer: ['If it was not you, do nothing: without the link no account gets this address.'],
+    });
+  }
   if (content.case === 'security') {
     const { change, time, address } = content.value;
     const what = changes[change] ?? changes[Change.UNSPECIFIED];
@@ -63,7 +85,7 @@ export function accountMail({ content }: MailRequest, dashboardUrl: string): Mai
       paragraphs: [`${what}${when}${from(address)}.`],
       mood: 'plain',
       action: { label: 'See your account', url: `${dashboardUrl}/account` },
-      footer: ['If it was not you: choose a new password at once, which ends all sessions.'],
+      footer: [reactions[change] ?? 'If it was not you: choose a new password at once, which ends all sessions.'],
     });
   }
   return undefined;

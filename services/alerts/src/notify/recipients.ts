@@ -6,7 +6,7 @@ import { isMailAddress, type Rule } from '../rule/rule.ts';
 
 /** Asks auth who the people of a workspace are. */
 export interface People {
-  /** The e-mail addresses of its owners. */
+  /** The e-mail addresses of its owners, of those who may sign in. */
   ownersOf(workspaceId: string): Promise<string[]>;
   /** Its name as people know it; its id if there is no such workspace. */
   nameOf(workspaceId: string): Promise<string>;
@@ -23,7 +23,7 @@ export function createPeople(
   return {
     async ownersOf(workspaceId) {
       const { members: all } = await members.listMembers({ workspaceId });
-      return all.filter(({ role }) => role === Role.OWNER).map(({ email }) => email);
+      return all.filter(({ role, disabled }) => role === Role.OWNER && !disabled).map(({ email }) => email);
     },
     async nameOf(workspaceId) {
       if (!known?.names.has(workspaceId) || Date.now() - known.atMs > namesForMs) {

@@ -14,6 +14,7 @@ export function toMemberMessage(member: Member) {
     createTime: timestampFromDate(member.createdAt),
     ...(member.lastSignInAt ? { lastSignInTime: timestampFromDate(member.lastSignInAt) } : {}),
     hasSecondFactor: member.hasSecondFactor,
+    disabled: member.disabled,
   };
 }
 

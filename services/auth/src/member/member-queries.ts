@@ -1,6 +1,6 @@
 import type { Queryable } from '@rms/db';
 import type { Role } from '@rms/roles';
-import type { Member, Membership } from './member.ts';
+import { type Member, type MemberRole, type Membership, requireOtherOwner } from './member.ts';
 
 /** Makes somebody a member; false if they are one already. */
 export async function insertMembership(
@@ -58,13 +58,14 @@ interface MemberRow {
   created_at: Date;
   last_sign_in_at: Date | null;
   has_second_factor: boolean;
+  disabled: boolean;
 }
 
 /** The members of a workspace, by e-mail address. */
 export async function listMembers(db: Queryable, workspaceId: string): Promise<Member[]> {
   const { rows } = await db.query<MemberRow>(
     `select user_id, email, name, role, memberships.created_at, last_sign_in_at,
-            second_factor_sealed is not null as has_second_factor
+            second_factor_sealed is not null as has_second_factor, disabled_at is not null as disabled
        from auth.memberships join auth.users on users.id = user_id
       where workspace_id = $1
       order by email_key`,
@@ -78,16 +79,33 @@ export async function listMembers(db: Queryable, workspaceId: string): Promise<M
     createdAt: row.created_at,
     lastSignInAt: row.last_sign_in_at ?? undefined,
     hasSecondFactor: row.has_second_factor,
+    disabled: row.disabled,
   }));
 }
 
 /** All members of a workspace with their roles, held until the transaction ends, always in the same order. */
-export async function lockMembers(tx: Queryable, workspaceId: string): Promise<{ userId: string; role: Role }[]> {
-  const { rows } = await tx.query<{ user_id: string; role: Role }>(
-    'select user_id, role from auth.memberships where workspace_id = $1 order by user_id for update',
+export async function lockMembers(tx: Queryable, workspaceId: string): Promise<MemberRole[]> {
+  await tx.query('select from auth.memberships where workspace_id = $1 order by user_id for update', [workspaceId]);
+  // Read once they are held: who was disabled while this waited counts as disabled.
+  const { rows } = await tx.query<{ user_id: string; role: Role; disabled: boolean }>(
+    `select user_id, role, disabled_at is not null as disabled
+       from auth.memberships join auth.users on users.id = user_id
+      where workspace_id = $1
+      order by user_id`,
     [workspaceId],
   );
-  return rows.map(({ user_id: userId, role }) => ({ userId, role }));
+  return rows.map(({ user_id: userId, role, disabled }) => ({ userId, role, disabled }));
+}
+
+/**
+ * Holds all members of each workspace that somebody owns, always in the same order. Throws `conflict` where there is no
+ * other owner.
+ */
+export async function lockOwned(tx: Queryable, userId: string): Promise<void> {
+  const owned = (await membershipsOf(tx, [userId])).filter(({ role }) => role === 'owner');
+  for (const workspaceId of owned.map((one) => one.workspaceId).sort()) {
+    requireOtherOwner(await lockMembers(tx, workspaceId), userId);
+  }
 }
 
 export async function setRole(tx: Queryable, workspaceId: string, userId: string, role: Role): Promise<void> {

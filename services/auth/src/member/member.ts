@@ -19,7 +19,12 @@ export interface Member {
   readonly createdAt: Date;
   readonly lastSignInAt: Date | undefined;
   readonly hasSecondFactor: boolean;
+  /** Is not let in, and counts as no owner. */
+  readonly disabled: boolean;
 }
+
+/** What is decided on of each member. */
+export type MemberRole = Pick<Member, 'userId' | 'role' | 'disabled'>;
 
 /** Who acts in a workspace: a person with a role there (undefined: none), or an operator, who may do all. */
 export type Acting = 'operator' | { readonly userId: string; readonly role: Role | undefined };
@@ -41,7 +46,7 @@ export function requireRoleChange(acting: Acting, from: Role | undefined, to: Ro
  * @param to undefined: no member any more
  */
 export function checkRoleChange(
-  members: readonly Pick<Member, 'userId' | 'role'>[],
+  members: readonly MemberRole[],
   acting: Acting,
   userId: string,
   to: Role | undefined,
@@ -54,7 +59,11 @@ export function checkRoleChange(
     throw new RmsError('not_found', { message: `There is no member "${userId}" in this workspace.` });
   }
   if (!isLeaving) requireRoleChange(acting, from, to);
-  if (from === 'owner' && to !== 'owner' && members.filter(({ role }) => role === 'owner').length === 1) {
-    throw new RmsError('conflict', { message: 'A workspace needs an owner: make somebody else an owner first.' });
-  }
+  if (from === 'owner' && to !== 'owner') requireOtherOwner(members, userId);
+}
+
+/** Throws `conflict` unless the workspace has an owner besides that user, one who may sign in. */
+export function requireOtherOwner(members: readonly MemberRole[], userId: string): void {
+  if (members.some((member) => member.userId !== userId && member.role === 'owner' && !member.disabled)) return;
+  throw new RmsError('conflict', { message: 'A workspace needs an owner: make somebody else an owner first.' });
 }

@@ -32,7 +32,7 @@ export function requestPasswordReset(parts: HandlerParts): Handlers<typeof Passw
       await inTransaction(pool, async (tx) => {
         // The same statements for an address that is nobody's.
         const user = await findUserByEmail(tx, emailKey);
-        const userId = user?.id ?? '';
+        const userId = user && !user.disabledAt ? user.id : '';
         await insertReset(tx, tokenHash, userId, expiresAt);
         const mail = makeMail(box, user?.email ?? email, { case: 'passwordReset', value }, expiresAt);
         await insertMailOf(tx, userId, mail);

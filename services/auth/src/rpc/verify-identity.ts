@@ -23,7 +23,7 @@ export function verifyIdentity(parts: HandlerParts): Handlers<typeof SignInServi
         const emailKey = emailVerified ? emailKeyOf(email) : '';
         const user =
           (await findUserByIdentity(pool, identity)) ?? (await linkIdentity(parts, identity, emailKey, context));
-        if (!user) return { result: await refuse(pool, undefined, context, { step: 'identity' }) };
+        if (!user || user.disabledAt) return { result: await refuse(pool, user, context, { step: 'identity' }) };
         await throttle.giveBack(pool, [address]);
         if (user.hasSecondFactor) {
           const challenge = makeChallenge(challengeKeys, user, 'identity');

@@ -20,7 +20,7 @@ export function verifyPassword(parts: HandlerParts): Handlers<typeof SignInServi
         await throttle.take(pool, attempts);
         const user = await findUserByEmail(pool, emailKey);
         const isRight = await passwords.verify(user?.passwordHash, password);
-        if (!user || !isRight) {
+        if (!user || !isRight || user.disabledAt) {
           log.info({ user_id: user?.id, address: context.clientAddress }, 'sign-in refused');
           return { result: await refuse(pool, user, context, { step: 'password' }) };
         }

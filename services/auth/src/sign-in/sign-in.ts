@@ -24,7 +24,7 @@ export async function signIn(
   details: { readonly method: SignInMethod; readonly second_factor?: 'authenticator' | 'recovery_code' },
 ) {
   const current = await lockUser(tx, user.id);
-  if (current?.sessionGeneration !== user.sessionGeneration) {
+  if (current?.sessionGeneration !== user.sessionGeneration || current.disabledAt) {
     throw new RmsError('conflict', { message: 'The account has changed meanwhile: sign in again.' });
   }
   const signedIn = await setSignedIn(tx, user.id);

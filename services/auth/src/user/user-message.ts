@@ -14,6 +14,7 @@ export function toUserMessage(user: User) {
     hasPassword: user.passwordHash !== undefined,
     hasSecondFactor: user.hasSecondFactor,
     sessionGeneration: BigInt(user.sessionGeneration),
+    ...(user.disabledAt ? { disableTime: timestampFromDate(user.disabledAt) } : {}),
   };
 }
 

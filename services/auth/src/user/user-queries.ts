@@ -1,4 +1,5 @@
 import type { Queryable } from '@rms/db';
+import type { Email } from './email.ts';
 import type { User } from './user.ts';
 
 export interface UserRow {
@@ -11,11 +12,12 @@ export interface UserRow {
   created_at: Date;
   last_sign_in_at: Date | null;
   has_second_factor: boolean;
+  disabled_at: Date | null;
 }
 
 /** What {@link toUser} reads. */
 export const userColumns = `id, email, email_key, name, password_hash, session_generation, created_at, last_sign_in_at,
-  second_factor_sealed is not null as has_second_factor`;
+  second_factor_sealed is not null as has_second_factor, disabled_at`;
 
 /** Stores a new user; false if there is one with that e-mail address. */
 export async function insertUser(tx: Queryable, user: User): Promise<boolean> {
@@ -77,6 +79,30 @@ export async function endSessions(tx: Queryable, id: string): Promise<User> {
   return changeUser(tx, 'session_generation = session_generation + 1', [id]);
 }
 
+/** Another address, which ends all sessions; undefined if it is somebody else's. */
+export async function setEmail(tx: Queryable, id: string, { email, emailKey }: Email): Promise<User | undefined> {
+  const { rows } = await tx.query<UserRow>(
+    `update auth.users set email = $2, email_key = $3, session_generation = session_generation + 1
+      where id = $1 and not exists (select from auth.users as others where others.email_key = $3 and others.id <> $1)
+     returning ${userColumns}`,
+    [id, email, emailKey],
+  );
+  return rows[0] && toUser(rows[0]);
+}
+
+/** Lets somebody in no more, which ends all sessions, or again. */
+export async function setDisabled(tx: Queryable, id: string, disabled: boolean): Promise<User> {
+  const since = disabled ? 'coalesce(disabled_at, now())' : 'null';
+  return changeUser(tx, `disabled_at = ${since}, session_generation = session_generation + 1`, [id]);
+}
+
+/** Forgets a user with all that is theirs alone. */
+export async function deleteUser(tx: Queryable, id: string): Promise<void> {
+  const tables = ['memberships', 'known_networks', 'password_resets', 'recovery_codes', 'identities', 'email_changes'];
+  for (const table of tables) await tx.query(`delete from auth.${table} where user_id = $1`, [id]);
+  await tx.query('delete from auth.users where id = $1', [id]);
+}
+
 export async function setSignedIn(tx: Queryable, id: string): Promise<User> {
   return changeUser(tx, 'last_sign_in_at = now()', [id]);
 }
@@ -101,5 +127,6 @@ export function toUser(row: UserRow): User {
     createdAt: row.created_at,
     lastSignInAt: row.last_sign_in_at ?? undefined,
     hasSecondFactor: row.has_second_factor,
+    disabledAt: row.disabled_at ?? undefined,
   };
 }

@@ -13,6 +13,8 @@ export interface User extends Email {
   readonly createdAt: Date;
   readonly lastSignInAt: Date | undefined;
   readonly hasSecondFactor: boolean;
+  /** Since when they are not let in; undefined: they are. */
+  readonly disabledAt: Date | undefined;
 }
 
 const longestName = 100;
@@ -29,6 +31,7 @@ export function makeUser({ email, emailKey }: Email, name: string, passwordHash:
     createdAt: new Date(),
     lastSignInAt: undefined,
     hasSecondFactor: false,
+    disabledAt: undefined,
   };
 }
 

@@ -12,6 +12,8 @@ export interface MemberDocument {
   readonly joined_at: string | null;
   readonly last_sign_in_at: string | null;
   readonly has_second_factor: boolean;
+  /** May not sign in. */
+  readonly disabled: boolean;
 }
 
 export interface InvitationDocument {
@@ -31,6 +33,7 @@ export function memberDocument(member: Member): MemberDocument {
     joined_at: timeOf(member.createTime),
     last_sign_in_at: timeOf(member.lastSignInTime),
     has_second_factor: member.hasSecondFactor,
+    disabled: member.disabled,
   };
 }
 

@@ -3,8 +3,10 @@ import { listIncidents, listRules, testRule, updateRule } from './alerts.ts';
 import { createKey } from './create-key.ts';
 import { createResource } from './create-resource.ts';
 import { createWebhook } from './create-webhook.ts';
+import { deleteAccount } from './delete-account.ts';
 import { deleteResource } from './delete-resource.ts';
 import { deleteWebhook } from './delete-webhook.ts';
+import { confirmEmailChange, requestEmailChange } from './email-change.ts';
 import type { Endpoint } from './endpoint.ts';
 import { getAccount } from './get-account.ts';
 import { getDelivery } from './get-delivery.ts';
@@ -57,6 +59,7 @@ export const endpoints: readonly Endpoint[] = [
   secondFactorRoute,
   requestPasswordReset,
   resetPassword,
+  confirmEmailChange,
   findInvitation,
   acceptInvitationAsNew,
   findUnsubscribe,
@@ -69,6 +72,8 @@ export const endpoints: readonly Endpoint[] = [
   endOtherSessions,
   endSession,
   changePassword,
+  requestEmailChange,
+  deleteAccount,
   getSecondFactor,
   beginSecondFactor,
   confirmSecondFactor,

@@ -58,6 +58,12 @@ const reset = createRoute({
   component: lazyRouteComponent(() => import('./pages/password-reset.tsx'), 'PasswordResetPage'),
 });
 
+const emailChange = createRoute({
+  getParentRoute: () => root,
+  path: '/email-change',
+  component: lazyRouteComponent(() => import('./pages/email-change.tsx'), 'EmailChangePage'),
+});
+
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
@@ -192,6 +198,7 @@ const routeTree = root.addChildren([
   signIn,
   forgotten,
   reset,
+  emailChange,
   invitation,
   unsubscribe,
   account,

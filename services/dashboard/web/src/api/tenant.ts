@@ -10,6 +10,7 @@ import {
 import { useParams } from '@tanstack/react-router';
 import { useAccount } from './account.ts';
 import { call } from './client.ts';
+import { useOptimisticChange } from './optimistic.ts';
 
 export interface Tenant {
   readonly workspace: string;
@@ -48,6 +49,10 @@ interface QueryOptions {
   readonly everyMs?: number | false;
 }
 
+function tenantKey({ workspace, environment }: Tenant, path: string): readonly string[] {
+  return ['tenant', workspace, environment, path];
+}
+
 /** Reads something of this workspace and environment. */
 export function useTenantQuery<T>(
   path: string,
@@ -55,7 +60,7 @@ export function useTenantQuery<T>(
 ): UseQueryResult<T> {
   const tenant = useTenant();
   return useQuery({
-    queryKey: ['tenant', tenant.workspace, tenant.environment, path, search],
+    queryKey: [...tenantKey(tenant, path), search],
     queryFn: ({ signal }) => call<T>(tenantPath(tenant, path, search), { signal }),
     placeholderData: (previous, query) =>
       // A page stands while its next one is read, but nothing of another environment does.
@@ -80,6 +85,34 @@ export function useTenantChange<T = unknown>(onDone?: (answer: T) => void): UseM
     onSuccess(answer) {
       void client.invalidateQueries({ queryKey: ['tenant', tenant.workspace] });
       onDone?.(answer);
+    },
+  });
+}
+
+interface OptimisticOptions<Shown, Given, Answer> {
+  /** Where what is shown was read from. */
+  readonly path: string;
+  readonly change: (given: Given) => Change;
+  readonly apply: (shown: Shown, given: Given) => Shown;
+  /** Said if it is refused. */
+  readonly undone: string;
+  readonly onDone?: (answer: Answer) => void;
+}
+
+/** Changes something of this workspace and environment that is shown as changed at once (see {@link useOptimisticChange}). */
+export function useOptimisticTenantChange<Shown, Given, Answer = unknown>({
+  path,
+  change,
+  ...options
+}: OptimisticOptions<Shown, Given, Answer>): UseMutationResult<Answer, Error, Given> {
+  const tenant = useTenant();
+  return useOptimisticChange<Shown, Given, Answer>({
+    ...options,
+    queryKey: tenantKey(tenant, path),
+    alsoRead: ['tenant', tenant.workspace],
+    change(given) {
+      const { method, path: changed, body } = change(given);
+      return call<Answer>(tenantPath(tenant, changed), { method, body });
     },
   });
 }

@@ -5,7 +5,9 @@ import { chooseTheme, type Theme, themes, useTheme } from '../layout/theme.ts';
 import { SelectField } from '../ui/field.tsx';
 import { Note } from '../ui/notes.tsx';
 import { Card, Facts, PageHead } from '../ui/page.tsx';
+import { DeleteAccountCard } from './account-delete.tsx';
 import { PasswordCard } from './account-password.tsx';
+import { ProfileCard } from './account-profile.tsx';
 import { SecondFactorCard } from './account-second-factor.tsx';
 import { SessionsCard } from './account-sessions.tsx';
 
@@ -25,17 +27,21 @@ export function AccountPage() {
       <Card title="Workspaces">
         <Facts of={workspaces.map(({ id, name, role }) => [role, <WorkspaceLink key={id} id={id} name={name} />])} />
       </Card>
+      <ProfileCard key={user.name} />
       <Card title="Appearance">
-        <SelectField
-          label="Theme"
-          value={theme}
-          options={themes.map((name) => [name, themeTexts[name]])}
-          onChange={(event) => chooseTheme(event.target.value as Theme)}
-        />
+        <div className="form-grid">
+          <SelectField
+            label="Theme"
+            value={theme}
+            options={themes.map((name) => [name, themeTexts[name]])}
+            onChange={(event) => chooseTheme(event.target.value as Theme)}
+          />
+        </div>
       </Card>
       <PasswordCard />
       <SecondFactorCard />
       <SessionsCard />
+      <DeleteAccountCard />
     </main>
   );
 }

@@ -1,7 +1,7 @@
-import { useSearch } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { IncidentDocument, RuleDocument } from '../../../src/documents/alert.ts';
-import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
+import { useMay, useOptimisticTenantChange, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
@@ -23,14 +23,21 @@ export function AlertsPage() {
       addresses.length > 0 ? `A test mail is on its way to ${addresses.join(', ')}.` : 'The rule has no recipients.',
     ),
   );
-  const turn = useTenantChange<RuleDocument>();
+  const turn = useOptimisticTenantChange<{ data: readonly RuleDocument[] }, RuleDocument>({
+    path: '/alerts/rules',
+    change: ({ kind, enabled }) => ({ method: 'PATCH', path: `/alerts/rules/${kind}`, body: { enabled: !enabled } }),
+    apply: ({ data: shown }, { kind, enabled }) => ({
+      data: shown.map((rule) => (rule.kind === kind ? { ...rule, enabled: !enabled } : rule)),
+    }),
+    undone: 'The rule is as it was.',
+  });
   return (
     <>
       <PageHead
         title="Alerts"
         lead={`Mails when something goes wrong in ${environment === 'live' ? 'live' : 'the sandbox'}: one when it begins, one a day while it lasts, one when it is over.`}
       />
-      <ErrorNote error={error ?? test.error ?? turn.error} />
+      <ErrorNote error={error ?? test.error} />
       <Card title="Rules" flush>
         {data ? (
           <Table
@@ -41,10 +48,10 @@ export function AlertsPage() {
               {
                 title: 'Rule',
                 cell: ({ kind }) => (
-                  <>
+                  <div>
                     <strong>{alertKinds[kind].title}</strong>
                     <p className="soft small">{alertKinds[kind].about}</p>
-                  </>
+                  </div>
                 ),
               },
               { title: 'When', cell: whenText },
@@ -61,13 +68,7 @@ export function AlertsPage() {
                       <Button
                         small
                         aria-label={`${rule.enabled ? 'Turn off' : 'Turn on'}: ${alertKinds[rule.kind].title}`}
-                        onClick={() =>
-                          turn.mutate({
-                            method: 'PATCH',
-                            path: `/alerts/rules/${rule.kind}`,
-                            body: { enabled: !rule.enabled },
-                          })
-                        }
+                        onClick={() => turn.mutate(rule)}
                       >
                         {rule.enabled ? 'Turn off' : 'Turn on'}
                       </Button>
@@ -91,7 +92,7 @@ export function AlertsPage() {
             ]}
           />
         ) : error ? null : (
-          <Loading what="rules" />
+          <Loading what="rules" rows={9} />
         )}
       </Card>
       <Incidents />
@@ -112,6 +113,27 @@ function recipientsText({ recipients, to_owners: toOwners }: RuleDocument): stri
   return all.length > 0 ? all.join(', ') : 'nobody';
 }
 
+/** What an alert is about, where that has a page. */
+function Subject({ of: { kind, subject_id: id } }: { readonly of: IncidentDocument }) {
+  const tenant = useTenant();
+  const mayKeys = useMay('keys.read');
+  if (id.startsWith('wh_')) {
+    return (
+      <Link to="/w/$workspace/$environment/webhooks/$id" params={{ ...tenant, id }} className="small">
+        See the webhook
+      </Link>
+    );
+  }
+  if (kind === 'key_expiry' && mayKeys) {
+    return (
+      <Link to="/w/$workspace/$environment/settings/keys/$id" params={{ ...tenant, id }} className="small">
+        See the key
+      </Link>
+    );
+  }
+  return null;
+}
+
 const states = { open: ['bad', 'Open'], recovered: ['good', 'Recovered'], ended: ['plain', 'Ended'] } as const;
 
 /** What went wrong, and whether it is over. */
@@ -124,6 +146,7 @@ function Incidents() {
   return (
     <Card title="History" flush>
       <ErrorNote error={error} />
+      {data ? null : error ? null : <Loading what="the history" rows={3} />}
       {data?.data.length === 0 ? (
         <Empty icon="alerts" title="No alert so far">
           When a rule finds something, it shows here and goes to its recipients. Test a rule to see its mail.
@@ -138,8 +161,10 @@ function Incidents() {
             { title: 'Alert', cell: ({ kind }) => alertKinds[kind].title },
             {
               title: 'What',
-              cell: ({ summary, subject_id: id }) => (
-                <span className="break">{`${summary}${id ? ` (${id})` : ''}`}</span>
+              cell: (incident) => (
+                <span className="break">
+                  {incident.summary} <Subject of={incident} />
+                </span>
               ),
             },
             { title: 'State', cell: ({ state }) => <Badge tone={states[state][0]}>{states[state][1]}</Badge> },

@@ -67,7 +67,7 @@ export function AuditPage() {
       </Card>
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="the audit log" />}
+        {data ? null : error ? null : <Loading what="the audit log" rows={12} />}
         {data?.data.length === 0 ? (
           <Empty icon="audit" title="No entry matches">
             Each change of keys, webhooks and people makes one.
@@ -83,13 +83,17 @@ export function AuditPage() {
               { title: 'Action', cell: (entry) => <code>{entry.action}</code> },
               {
                 title: 'Who',
-                cell: (entry) => <span className="break wide">{people.get(entry.actor) ?? entry.actor}</span>,
+                cell: (entry) => (
+                  <span className="break wide">
+                    {people.get(entry.actor) ?? entry.actor}
+                    {entry.address ? <span className="soft small"> from {entry.address}</span> : null}
+                  </span>
+                ),
               },
-              { title: 'From', cell: (entry) => <span className="mono">{entry.address ?? ''}</span> },
               { title: 'What', cell: (entry) => <code className="break wide">{entry.target_id}</code> },
               { title: 'Environment', cell: (entry) => entry.environment ?? 'both' },
               {
-                title: 'To',
+                title: 'Details',
                 cell: (entry) =>
                   entry.details_json === '{}' ? null : (
                     <details>

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { DeliveryDocument } from '../../../src/documents/delivery.ts';
 import type { WebhookDocument } from '../../../src/documents/webhook.ts';
 import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
-import { Button } from '../ui/button.tsx';
+import { Button, buttonClass } from '../ui/button.tsx';
 import { Choice, SelectField, TextField } from '../ui/field.tsx';
 import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, PageHead } from '../ui/page.tsx';
@@ -122,14 +122,22 @@ export function DeliveriesPage() {
       </Card>
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="deliveries" />}
+        {data ? null : error ? null : <Loading what="deliveries" rows={12} />}
         {data?.data.length === 0 ? (
           isFiltered ? (
             <Empty icon="deliveries" title="No delivery matches">
               {data.next ? 'None on this page; go on to the next one, or change the filters.' : 'Change the filters.'}
             </Empty>
           ) : (
-            <Empty icon="deliveries" title="No deliveries yet">
+            <Empty
+              icon="deliveries"
+              title="No deliveries yet"
+              action={
+                <Link to="/w/$workspace/$environment/webhooks" params={tenant} className={buttonClass()}>
+                  Webhooks
+                </Link>
+              }
+            >
               When something happens to a resource, each webhook that wants the event gets a delivery. Create a webhook,
               then a resource.
             </Empty>
@@ -160,7 +168,7 @@ export function DeliveriesPage() {
               {
                 title: 'Webhook',
                 cell: (delivery) => (
-                  <span className="break">{urls.get(delivery.webhook_id) ?? delivery.webhook_id}</span>
+                  <span className="break wide">{urls.get(delivery.webhook_id) ?? delivery.webhook_id}</span>
                 ),
               },
               { title: 'Made', cell: (delivery) => <Time at={delivery.created_at} /> },

@@ -19,6 +19,12 @@ export function works({ state }: Pick<KeyDocument, 'state'>): boolean {
   return state === 'active' || state === 'rolled';
 }
 
+/** When it stops to let anybody in, whatever comes first: null: never. */
+export function endOf({ expires_at: expires, rolled_at: rolled }: Pick<KeyDocument, 'expires_at' | 'rolled_at'>) {
+  const ends = [expires, rolled].filter((at) => at !== null).sort();
+  return ends[0] ?? null;
+}
+
 /** The latest use; null: none is known. */
 export function lastUseOf({ uses }: KeyDocument): string | null {
   return uses[0]?.last_used_at ?? null;

@@ -7,7 +7,7 @@ import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, PageHead } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
-import { KeyStateBadge, lastUseOf, works } from './key-state.tsx';
+import { endOf, KeyStateBadge, lastUseOf, works } from './key-state.tsx';
 import { NewKeyDialog } from './new-key.tsx';
 import { ShowKeyDialog } from './show-key.tsx';
 
@@ -35,7 +35,7 @@ export function KeysPage() {
       />
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="keys" />}
+        {data ? null : error ? null : <Loading what="keys" rows={6} />}
         {data && rows.length === 0 ? (
           <Empty icon="keys" title="No key works here" action={create}>
             A program that calls the API sends a key with every request. Create one, with no more scope than it needs.
@@ -63,7 +63,7 @@ export function KeysPage() {
               { title: 'Scope', cell: (key) => key.scope },
               { title: 'State', cell: (key) => <KeyStateBadge of={key} /> },
               { title: 'Last used', cell: (key) => <Time at={lastUseOf(key)} /> },
-              { title: 'Expires', cell: (key) => <Time at={key.expires_at} /> },
+              { title: 'Ends', cell: (key) => <Time at={endOf(key)} /> },
             ]}
           />
         ) : null}

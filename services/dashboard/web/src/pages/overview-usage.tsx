@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import type { SpanName, UsageDocument, UsagePointDocument } from '../../../src/documents/usage.ts';
 import { useTenant, useTenantQuery } from '../api/tenant.ts';
 import { Chart } from '../ui/chart.tsx';
-import { ErrorNote, Loading } from '../ui/notes.tsx';
+import { ErrorNote } from '../ui/notes.tsx';
 import { Card } from '../ui/page.tsx';
 import { spanText } from '../ui/time.tsx';
 import { Quota } from './quota.tsx';
@@ -13,6 +14,7 @@ const spans: readonly (readonly [SpanName, string])[] = [
   ['month', 'Month'],
 ];
 const everyMs = 10_000;
+const parts: Readonly<Record<SpanName, string>> = { hour: 'minute', day: 'hour', month: 'day' };
 const times: Readonly<Record<SpanName, Intl.DateTimeFormat>> = {
   hour: new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }),
   day: new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric' }),
@@ -40,32 +42,56 @@ export function SpanSwitch({ span }: { readonly span: SpanName }) {
   );
 }
 
+/** What the charts of that time show; read once, whoever asks. */
+export function useUsage(span: SpanName) {
+  return useTenantQuery<UsageDocument>('/usage', { search: { span }, everyMs });
+}
+
+/** What is shown until there is something: as high, so that nothing jumps. */
+const nothingYet: UsageDocument = { points: [], month: { used: 0, quota: null, ends_at: null } };
+
 /** Requests, errors, p95, deliveries, and how much of the quota is used. */
-export function UsageCharts({ span }: { readonly span: SpanName }) {
-  const { data, error } = useTenantQuery<UsageDocument>('/usage', { search: { span }, everyMs });
-  if (!data) return error ? <ErrorNote error={error} /> : <Loading what="usage" />;
+export function UsageCharts({
+  span,
+  tiles: otherTiles,
+}: {
+  readonly span: SpanName;
+  /** Stand beside the quota. */
+  readonly tiles: ReactNode;
+}) {
+  const usage = useUsage(span);
+  const data = usage.data ?? nothingYet;
   const timeOf = (at: string) => times[span].format(new Date(at));
   const sum = (amountOf: (point: UsagePointDocument) => number) => data.points.reduce((all, p) => all + amountOf(p), 0);
   const requests = sum((point) => point.requests);
   const errors = sum((point) => point.client_errors + point.server_errors);
   const ended = sum((point) => point.delivered + point.failed);
+  const delivered = sum((point) => point.delivered);
+  const worstMs = data.points.reduce((most, point) => Math.max(most, point.p95_ms), 0);
+  const share = (part: number, all: number) => `${((part / all) * 100).toFixed(1)} %`;
   const tiles = [
-    ['Requests', count(requests)],
-    ['Errors', requests > 0 ? `${((errors / requests) * 100).toFixed(1)} %` : 'none'],
-    ['Delivered', ended > 0 ? `${((sum((point) => point.delivered) / ended) * 100).toFixed(1)} %` : 'none'],
+    ['Requests', count(requests), `in the last ${span}`],
+    ['Errors', requests > 0 ? share(errors, requests) : '–', `${count(errors)} answered 4xx or 5xx`],
+    ['p95 of the API', worstMs > 0 ? spanText(worstMs / 1000) : '–', `of the slowest ${parts[span]}`],
+    ['Delivered', ended > 0 ? share(delivered, ended) : '–', `${count(ended)} deliveries have ended`],
   ] as const;
   return (
     <>
-      <div className="tiles">
-        {tiles.map(([title, value]) => (
+      <ErrorNote error={usage.error} />
+      <div className="tiles" aria-busy={!usage.data}>
+        {tiles.map(([title, value, about]) => (
           <div className="card tile" key={title}>
             <p className="soft small">{title}</p>
-            <p className="value">{value}</p>
+            <p className="value">{usage.data ? value : '…'}</p>
+            <p className="soft small">{about}</p>
           </div>
         ))}
+      </div>
+      <div className="tiles">
         <div className="card tile">
           <Quota of={data.month} />
         </div>
+        {otherTiles}
       </div>
       <div className="charts">
         <Card title="Requests">

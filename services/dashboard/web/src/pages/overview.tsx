@@ -1,13 +1,14 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import type { DeliveryDocument } from '../../../src/documents/delivery.ts';
-import { useMay, useTenant, useTenantQuery } from '../api/tenant.ts';
-import { buttonClass } from '../ui/button.tsx';
+import type { WebhookDocument } from '../../../src/documents/webhook.ts';
+import { useTenant, useTenantQuery } from '../api/tenant.ts';
 import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, PageHead } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { answerText, DeliveryStateBadge } from './delivery-state.tsx';
-import { SpanSwitch, UsageCharts } from './overview-usage.tsx';
+import { FirstSteps } from './first-steps.tsx';
+import { SpanSwitch, UsageCharts, useUsage } from './overview-usage.tsx';
 
 interface Total {
   readonly total: number;
@@ -21,33 +22,41 @@ export function OverviewPage() {
   const { span: wanted } = useSearch({ from: '/w/$workspace/$environment/' });
   const span = spanNames.find((name) => name === wanted) ?? 'hour';
   const tenant = useTenant();
-  const mayKeys = useMay('keys.read');
   const resources = useTenantQuery<Total>('/resources', { everyMs });
-  const webhooks = useTenantQuery<Total>('/webhooks', { everyMs });
+  const webhooks = useTenantQuery<Total & { data: readonly WebhookDocument[] }>('/webhooks', { everyMs });
   const failed = useTenantQuery<{ data: readonly DeliveryDocument[] }>('/deliveries', {
     search: { status: 'failed' },
     everyMs,
   });
   const tiles = [
-    ['Resources', '/w/$workspace/$environment/resources', resources.data?.total],
-    ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.total],
+    ['Resources', '/w/$workspace/$environment/resources', resources.data?.total, 'Browse resources'],
+    ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.total, 'See webhooks'],
   ] as const;
+  // Begins to be read with the others, though it is shown below what they decide on.
+  useUsage(span);
+  const isKnown = Boolean(resources.data && webhooks.data) || Boolean(resources.error ?? webhooks.error);
+  const isNew = resources.data?.total === 0 && webhooks.data?.total === 0;
+  const urls = new Map(webhooks.data?.data.map(({ id, url }) => [id, url]));
   return (
     <>
       <PageHead title="Overview" actions={<SpanSwitch span={span} />} />
       <ErrorNote error={resources.error ?? webhooks.error ?? failed.error} />
-      <div className="tiles">
-        {tiles.map(([title, to, value]) => (
-          <div className="card tile" key={title}>
-            <p className="soft small">{title}</p>
-            <p className="value">{value === undefined ? '…' : value.toLocaleString()}</p>
-            <Link to={to} params={tenant} className="small">
-              Show them
-            </Link>
-          </div>
-        ))}
-      </div>
-      <UsageCharts span={span} />
+      {isNew ? <FirstSteps /> : null}
+      {isKnown ? null : <Loading what="the overview" rows={12} />}
+      {isKnown ? (
+        <UsageCharts
+          span={span}
+          tiles={tiles.map(([title, to, value, text]) => (
+            <div className="card tile" key={title}>
+              <p className="soft small">{title}</p>
+              <p className="value">{value === undefined ? '…' : value.toLocaleString()}</p>
+              <Link to={to} params={tenant} className="small">
+                {text}
+              </Link>
+            </div>
+          ))}
+        />
+      ) : null}
       <Card
         title="Deliveries that failed last"
         flush
@@ -62,19 +71,9 @@ export function OverviewPage() {
           </Link>
         }
       >
-        {failed.data ? null : failed.error ? null : <Loading what="deliveries" />}
+        {failed.data ? null : failed.error ? null : <Loading what="deliveries" rows={8} />}
         {failed.data?.data.length === 0 ? (
-          <Empty
-            icon="check"
-            title="Nothing has failed"
-            action={
-              mayKeys ? (
-                <Link to="/w/$workspace/$environment/settings/keys" params={tenant} className={buttonClass()}>
-                  API keys
-                </Link>
-              ) : null
-            }
-          >
+          <Empty icon="check" title="Nothing has failed">
             Deliveries that all retries could not bring to their endpoint show here.
           </Empty>
         ) : null}
@@ -98,6 +97,12 @@ export function OverviewPage() {
               },
               { title: 'Status', cell: (delivery) => <DeliveryStateBadge of={delivery} /> },
               { title: 'Answer', cell: (delivery) => <span className="break">{answerText(delivery)}</span> },
+              {
+                title: 'Webhook',
+                cell: (delivery) => (
+                  <span className="break wide">{urls.get(delivery.webhook_id) ?? delivery.webhook_id}</span>
+                ),
+              },
               { title: 'Made', cell: (delivery) => <Time at={delivery.created_at} /> },
             ]}
           />

@@ -15,11 +15,11 @@ export function Quota({ of: { used, quota, ends_at: endsAt } }: { readonly of: U
         <>
           <progress className="progress" aria-label="Quota used" value={Math.min(used, quota)} max={quota} />
           <p className="soft small">
-            {count(used)} of {count(quota)}; anew at <Time at={endsAt} />
+            {count(used)} of {count(quota)}, until <Time at={endsAt} />
           </p>
         </>
       ) : (
-        <p className="soft small">requests; there is no limit</p>
+        <p className="soft small">{quota === 0 ? 'requests; there is no quota' : 'requests so far'}</p>
       )}
     </>
   );

@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, PageHead } from '../ui/page.tsx';
-import { Time } from '../ui/time.tsx';
+import { spanText, Time } from '../ui/time.tsx';
 
 const from = '/w/$workspace/$environment/requests';
 const everyMs = 3_000;
@@ -45,7 +45,15 @@ export function RequestsPage() {
           </Button>
         </form>
       </Card>
-      {id ? <TimeLine id={id} /> : null}
+      {id ? (
+        <TimeLine id={id} />
+      ) : (
+        <Card>
+          <Empty icon="requests" title="Which request?">
+            Each answer of the API has its id in the header X-Request-ID. Errors show it, and each delivery links here.
+          </Empty>
+        </Card>
+      )}
     </>
   );
 }
@@ -53,9 +61,11 @@ export function RequestsPage() {
 function TimeLine({ id }: { readonly id: string }) {
   const tenant = useTenant();
   const { data, error } = useTenantQuery<RequestDocument>('/requests', { search: { id }, everyMs });
+  const first = data?.steps[0]?.at ?? '';
   return (
     <Card
       title="Time line"
+      about={first ? <Time at={first} /> : null}
       actions={data?.traces.map(({ id: trace, url }) =>
         url ? (
           <a key={trace} href={url} target="_blank" rel="noreferrer" className="small">
@@ -79,7 +89,10 @@ function TimeLine({ id }: { readonly id: string }) {
       <ol className="timeline">
         {data?.steps.map((step) => (
           <li key={`${step.at} ${step.what}`} data-tone={step.tone}>
-            <Time at={step.at} />
+            <span className="timeline-at">
+              <Time at={step.at} toMs />
+              <span className="soft small">{sinceText(first, step.at)}</span>
+            </span>
             {step.delivery_id ? (
               <Link
                 to="/w/$workspace/$environment/deliveries/$id"
@@ -96,4 +109,10 @@ function TimeLine({ id }: { readonly id: string }) {
       </ol>
     </Card>
   );
+}
+
+/** How long after the first step: "+12 ms". */
+function sinceText(first: string, at: string): string {
+  const ms = Date.parse(at) - Date.parse(first);
+  return Number.isFinite(ms) && ms > 0 ? `+${spanText(ms / 1000)}` : '';
 }

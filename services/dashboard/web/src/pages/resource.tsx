@@ -2,7 +2,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { DeliveryDocument } from '../../../src/documents/delivery.ts';
 import type { ResourceDocument } from '../../../src/documents/resource.ts';
-import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
+import { useMay, useOptimisticTenantChange, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { CodeBlock } from '../ui/copy.tsx';
@@ -22,7 +22,13 @@ export function ResourcePage() {
   const mayWrite = useMay('resources.write');
   const { data: resource, error } = useTenantQuery<ResourceDocument>(`/resources/${id}`);
   const [doing, setDoing] = useState<'edit' | 'delete'>();
-  const archive = useTenantChange<ResourceDocument>(({ status }) => toast(`The resource is ${status}.`));
+  const archive = useOptimisticTenantChange<ResourceDocument, ResourceDocument['status'], ResourceDocument>({
+    path: `/resources/${id}`,
+    change: (status) => ({ method: 'PATCH', path: `/resources/${id}`, body: { status } }),
+    apply: (shown, status) => ({ ...shown, status }),
+    undone: 'The resource is as it was.',
+    onDone: ({ status }) => toast(`The resource is ${status}.`),
+  });
   const remove = useTenantChange(() => {
     toast('The resource is deleted.');
     void navigate({ to: '/w/$workspace/$environment/resources', params: tenant });
@@ -53,16 +59,7 @@ export function ResourcePage() {
           mayWrite ? (
             <>
               <Button onClick={() => setDoing('edit')}>Edit</Button>
-              <Button
-                busy={archive.isPending}
-                onClick={() =>
-                  archive.mutate({
-                    method: 'PATCH',
-                    path: `/resources/${id}`,
-                    body: { status: isArchived ? 'active' : 'archived' },
-                  })
-                }
-              >
+              <Button onClick={() => archive.mutate(isArchived ? 'active' : 'archived')}>
                 {isArchived ? 'Take out of the archive' : 'Archive'}
               </Button>
               <Button look="danger" onClick={() => setDoing('delete')}>
@@ -72,7 +69,6 @@ export function ResourcePage() {
           ) : null
         }
       />
-      <ErrorNote error={archive.error} />
       <Card title="Details">
         <Facts
           of={[

@@ -95,7 +95,7 @@ export function ResourcesPage() {
       </Card>
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="resources" />}
+        {data ? null : error ? null : <Loading what="resources" rows={12} />}
         {data?.data.length === 0 ? (
           <Empty icon="resources" title={status || name ? 'No resource matches' : 'No resources yet'} action={create}>
             {status || name

@@ -15,8 +15,10 @@ export function delaysOf(policy: RetryPolicyDocument): number[] {
   });
 }
 
-const width = 1_000;
-const edge = 14;
+/** Of the width, in percent. */
+const edge = 2;
+/** Between two labels on the narrowest screen, one above and one below. */
+const fewestPercent = 13;
 
 /** When attempts come, on a line of time that is narrower the later it is. */
 export function Schedule({ policy }: { readonly policy: RetryPolicyDocument }) {
@@ -31,15 +33,35 @@ export function Schedule({ policy }: { readonly policy: RetryPolicyDocument }) {
   // Equal steps on a logarithmic scale would crowd the first ones; the square of the logarithm spreads them.
   const place = (seconds: number) => {
     const share = total > 0 ? Math.log1p(seconds) / Math.log1p(total) : 0;
-    return edge + share * (width - 2 * edge);
+    return edge + share * (100 - 2 * edge);
   };
+  // Those that have room: labels stand above and below by turns.
+  const labelled: number[] = [];
+  for (const [index, seconds] of times.entries()) {
+    const before = labelled.at(-1);
+    const isLast = index === times.length - 1;
+    const distance = before === undefined ? 100 : place(seconds) - place(times[before] ?? 0);
+    if (isLast && distance < fewestPercent && labelled.length > 1) labelled.pop();
+    if (isLast || distance >= fewestPercent) labelled.push(index);
+  }
   return (
     <figure className="schedule">
-      <svg viewBox={`0 0 ${width} 64`} role="img" aria-label={text} preserveAspectRatio="none">
-        <line className="schedule-line" x1={edge} x2={width - edge} y1="32" y2="32" vectorEffect="non-scaling-stroke" />
+      <svg role="img" aria-label={text}>
+        <line className="schedule-line" x1={`${edge}%`} x2={`${100 - edge}%`} y1="32" y2="32" />
         {times.map((seconds, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: attempts are numbered
-          <ellipse key={index} className="schedule-dot" cx={place(seconds)} cy="32" rx="8" ry="7" />
+          <circle key={index} className="schedule-dot" cx={`${place(seconds)}%`} cy="32" r="7" />
+        ))}
+        {labelled.map((index, position) => (
+          <text
+            key={index}
+            className="schedule-text"
+            x={`${place(times[index] ?? 0)}%`}
+            y={position % 2 === 0 ? 14 : 58}
+            textAnchor={index === 0 ? 'start' : index === times.length - 1 ? 'end' : 'middle'}
+          >
+            {index === 0 ? 'at once' : spanText(times[index] ?? 0)}
+          </text>
         ))}
       </svg>
       <figcaption className="soft small">{text}</figcaption>

@@ -64,6 +64,7 @@ export function TeamPage() {
                     <strong>{member.name || member.email}</strong>
                     {member.name ? <span className="soft"> {member.email}</span> : null}{' '}
                     {member.user_id === user.id ? <Badge>You</Badge> : null}
+                    {member.disabled ? <Badge tone="warn">Disabled</Badge> : null}
                   </span>
                 ),
               },
@@ -97,7 +98,7 @@ export function TeamPage() {
             ]}
           />
         ) : (
-          <Loading what="members" />
+          <Loading what="members" rows={4} />
         )}
       </Card>
       {mayWrite ? <Invitations /> : null}

@@ -2,7 +2,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { AttemptDocument } from '../../../src/documents/delivery.ts';
 import type { NewSecretDocument, WebhookDocument } from '../../../src/documents/webhook.ts';
-import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
+import { useMay, useOptimisticTenantChange, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { ErrorNote, Loading, Note } from '../ui/notes.tsx';
@@ -28,7 +28,13 @@ export function WebhookPage() {
   const [made, setMade] = useState<NewSecretDocument>();
   const close = () => setDoing(undefined);
   const test = useTenantChange<AttemptDocument>();
-  const turn = useTenantChange<WebhookDocument>(({ status }) => toast(`The webhook is ${status}.`));
+  const turn = useOptimisticTenantChange<WebhookDocument, WebhookDocument['status'], WebhookDocument>({
+    path: `/webhooks/${id}`,
+    change: (status) => ({ method: 'PATCH', path: `/webhooks/${id}`, body: { status } }),
+    apply: (shown, status) => ({ ...shown, status, disable_reason: status === 'active' ? null : 'manual' }),
+    undone: 'The webhook is as it was.',
+    onDone: ({ status }) => toast(`The webhook is ${status}.`),
+  });
   const remove = useTenantChange(() => {
     toast('The webhook is deleted.');
     void navigate({ to: '/w/$workspace/$environment/webhooks', params: tenant });
@@ -47,8 +53,6 @@ export function WebhookPage() {
     );
   }
   const isActive = webhook.status === 'active';
-  const setStatus = (status: 'active' | 'disabled') =>
-    turn.mutate({ method: 'PATCH', path: `/webhooks/${id}`, body: { status } });
   return (
     <>
       <PageHead
@@ -76,7 +80,7 @@ export function WebhookPage() {
             {mayWrite ? (
               <>
                 <Button onClick={() => setDoing('edit')}>Edit</Button>
-                <Button busy={turn.isPending} onClick={() => setStatus(isActive ? 'disabled' : 'active')}>
+                <Button onClick={() => turn.mutate(isActive ? 'disabled' : 'active')}>
                   {isActive ? 'Disable' : 'Enable'}
                 </Button>
                 <Button look="danger" onClick={() => setDoing('delete')}>
@@ -93,7 +97,7 @@ export function WebhookPage() {
           and can be sent once it is enabled.
         </Note>
       )}
-      <ErrorNote error={turn.error ?? test.error} />
+      <ErrorNote error={test.error} />
       {test.data ? <AttemptCard of={test.data} title="Test event" url={webhook.url} /> : null}
       <WebhookHealthCard id={id} />
       <Card title="Details">

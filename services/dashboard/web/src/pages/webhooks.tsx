@@ -35,7 +35,7 @@ export function WebhooksPage() {
       />
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="webhooks" />}
+        {data ? null : error ? null : <Loading what="webhooks" rows={6} />}
         {data?.total === 0 ? (
           <Empty icon="webhooks" title="No webhooks yet" action={create}>
             Create one with the URL of your endpoint. Each delivery is signed, retried and logged.

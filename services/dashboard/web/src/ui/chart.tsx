@@ -29,7 +29,7 @@ export function Chart<T extends { readonly at: string | null }>({
 }) {
   const [pointed, setPointed] = useState<number>();
   const sumOf = (point: T) => series.reduce((sum, { amountOf }) => sum + amountOf(point), 0);
-  const top = Math.max(...points.map(sumOf), 0);
+  const top = points.reduce((most, point) => Math.max(most, sumOf(point)), 0);
   const step = width / Math.max(1, points.length);
   const totals = series.map(
     ({ name, amountOf }) => `${name} ${textOf(points.reduce((sum, p) => sum + amountOf(p), 0))}`,
@@ -38,6 +38,9 @@ export function Chart<T extends { readonly at: string | null }>({
   const [first, last] = [points[0]?.at, points.at(-1)?.at];
   return (
     <figure className="chart">
+      <p className="chart-top" aria-hidden="true">
+        {top > 0 ? textOf(top) : ''}
+      </p>
       <svg
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"

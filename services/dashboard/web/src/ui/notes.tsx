@@ -64,13 +64,14 @@ export function Empty({
   );
 }
 
-/** Stands where something will be, and is as high. */
-export function Loading({ what }: { readonly what: string }) {
+/** Stands where something will be, and is as high: so many lines, or rows of a table. */
+export function Loading({ what, rows = 0 }: { readonly what: string; readonly rows?: number }) {
   return (
-    <div className="loading" role="status">
-      <span aria-hidden="true" />
-      <span aria-hidden="true" />
-      <span aria-hidden="true" />
+    <div className={rows > 0 ? 'loading loading-rows' : 'loading'} role="status">
+      {Array.from({ length: rows || 3 }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+        <span key={index} aria-hidden="true" />
+      ))}
       <p className="visually-hidden">Loading {what}</p>
     </div>
   );

@@ -1,12 +1,28 @@
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
+const precise = new Intl.DateTimeFormat(undefined, {
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+});
+
 /** A time of ISO 8601, local; in UTC when it is pointed at. */
-export function Time({ at, none = 'never' }: { readonly at: string | null | undefined; readonly none?: string }) {
+export function Time({
+  at,
+  none = 'never',
+  toMs = false,
+}: {
+  readonly at: string | null | undefined;
+  readonly none?: string;
+  /** The time of day to the millisecond, where the day is told beside it. */
+  readonly toMs?: boolean;
+}) {
   if (!at) return <span className="soft">{none}</span>;
   const date = new Date(at);
   return (
     <time dateTime={at} title={`${date.toISOString().replace('T', ' ').replace('Z', '')} UTC`}>
-      {local.format(date)}
+      {(toMs ? precise : local).format(date)}
     </time>
   );
 }

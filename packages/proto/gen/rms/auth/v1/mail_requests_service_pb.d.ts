@@ -63,6 +63,12 @@ export declare type MailRequest = Message<"rms.auth.v1.MailRequest"> & {
      */
     value: SecurityMail;
     case: "security";
+  } | {
+    /**
+     * @generated from field: rms.auth.v1.EmailChangeMail email_change = 8;
+     */
+    value: EmailChangeMail;
+    case: "emailChange";
   } | { case: undefined; value?: undefined };
 };
 
@@ -154,6 +160,38 @@ export declare type PasswordResetMail = Message<"rms.auth.v1.PasswordResetMail">
 export declare const PasswordResetMailSchema: GenMessage<PasswordResetMail>;
 
 /**
+ * To the address that an account is to have. Its link: the dashboard's address and "/email-change#" and the token.
+ *
+ * @generated from message rms.auth.v1.EmailChangeMail
+ */
+export declare type EmailChangeMail = Message<"rms.auth.v1.EmailChangeMail"> & {
+  /**
+   * A secret.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Where the request came from; may be empty.
+   *
+   * @generated from field: string address = 3;
+   */
+  address: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.EmailChangeMail.
+ * Use `create(EmailChangeMailSchema)` to create a new message.
+ */
+export declare const EmailChangeMailSchema: GenMessage<EmailChangeMail>;
+
+/**
  * Something that the owner of the account should know in case it was somebody else.
  *
  * @generated from message rms.auth.v1.SecurityMail
@@ -216,6 +254,18 @@ export enum SecurityMail_Change {
    * @generated from enum value: CHANGE_IDENTITY_LINKED = 5;
    */
   IDENTITY_LINKED = 5,
+
+  /**
+   * Goes to the address before.
+   *
+   * @generated from enum value: CHANGE_EMAIL_CHANGED = 6;
+   */
+  EMAIL_CHANGED = 6,
+
+  /**
+   * @generated from enum value: CHANGE_ACCOUNT_DELETED = 7;
+   */
+  ACCOUNT_DELETED = 7,
 }
 
 /**

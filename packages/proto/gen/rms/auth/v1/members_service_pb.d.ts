@@ -54,6 +54,13 @@ export declare type Member = Message<"rms.auth.v1.Member"> & {
    * @generated from field: bool has_second_factor = 7;
    */
   hasSecondFactor: boolean;
+
+  /**
+   * May not sign in, and counts as no owner.
+   *
+   * @generated from field: bool disabled = 8;
+   */
+  disabled: boolean;
 };
 
 /**

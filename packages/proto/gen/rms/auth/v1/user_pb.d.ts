@@ -71,6 +71,13 @@ export declare type User = Message<"rms.auth.v1.User"> & {
    * @generated from field: int64 session_generation = 8;
    */
   sessionGeneration: bigint;
+
+  /**
+   * Unset: may sign in.
+   *
+   * @generated from field: google.protobuf.Timestamp disable_time = 9;
+   */
+  disableTime?: Timestamp | undefined;
 };
 
 /**

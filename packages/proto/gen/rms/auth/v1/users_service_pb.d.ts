@@ -383,6 +383,195 @@ export declare type EndSessionsResponse = Message<"rms.auth.v1.EndSessionsRespon
 export declare const EndSessionsResponseSchema: GenMessage<EndSessionsResponse>;
 
 /**
+ * What an unattended screen does not know: the second factor's code of who has one, or else the password.
+ *
+ * @generated from message rms.auth.v1.Proof
+ */
+export declare type Proof = Message<"rms.auth.v1.Proof"> & {
+  /**
+   * @generated from field: string password = 1;
+   */
+  password: string;
+
+  /**
+   * Six digits of the authenticator, or a recovery code, which is used up by this.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.Proof.
+ * Use `create(ProofSchema)` to create a new message.
+ */
+export declare const ProofSchema: GenMessage<Proof>;
+
+/**
+ * @generated from message rms.auth.v1.RequestEmailChangeRequest
+ */
+export declare type RequestEmailChangeRequest = Message<"rms.auth.v1.RequestEmailChangeRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * At most 254 characters.
+   *
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * @generated from field: rms.auth.v1.Proof proof = 3;
+   */
+  proof?: Proof | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.RequestEmailChangeRequest.
+ * Use `create(RequestEmailChangeRequestSchema)` to create a new message.
+ */
+export declare const RequestEmailChangeRequestSchema: GenMessage<RequestEmailChangeRequest>;
+
+/**
+ * @generated from message rms.auth.v1.RequestEmailChangeResponse
+ */
+export declare type RequestEmailChangeResponse = Message<"rms.auth.v1.RequestEmailChangeResponse"> & {
+};
+
+/**
+ * Describes the message rms.auth.v1.RequestEmailChangeResponse.
+ * Use `create(RequestEmailChangeResponseSchema)` to create a new message.
+ */
+export declare const RequestEmailChangeResponseSchema: GenMessage<RequestEmailChangeResponse>;
+
+/**
+ * @generated from message rms.auth.v1.ConfirmEmailChangeRequest
+ */
+export declare type ConfirmEmailChangeRequest = Message<"rms.auth.v1.ConfirmEmailChangeRequest"> & {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.ConfirmEmailChangeRequest.
+ * Use `create(ConfirmEmailChangeRequestSchema)` to create a new message.
+ */
+export declare const ConfirmEmailChangeRequestSchema: GenMessage<ConfirmEmailChangeRequest>;
+
+/**
+ * @generated from message rms.auth.v1.ConfirmEmailChangeResponse
+ */
+export declare type ConfirmEmailChangeResponse = Message<"rms.auth.v1.ConfirmEmailChangeResponse"> & {
+  /**
+   * @generated from field: rms.auth.v1.User user = 1;
+   */
+  user?: User | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.ConfirmEmailChangeResponse.
+ * Use `create(ConfirmEmailChangeResponseSchema)` to create a new message.
+ */
+export declare const ConfirmEmailChangeResponseSchema: GenMessage<ConfirmEmailChangeResponse>;
+
+/**
+ * @generated from message rms.auth.v1.SetUserDisabledRequest
+ */
+export declare type SetUserDisabledRequest = Message<"rms.auth.v1.SetUserDisabledRequest"> & {
+  /**
+   * By id or by e-mail: one of both.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * @generated from field: bool disabled = 3;
+   */
+  disabled: boolean;
+};
+
+/**
+ * Describes the message rms.auth.v1.SetUserDisabledRequest.
+ * Use `create(SetUserDisabledRequestSchema)` to create a new message.
+ */
+export declare const SetUserDisabledRequestSchema: GenMessage<SetUserDisabledRequest>;
+
+/**
+ * @generated from message rms.auth.v1.SetUserDisabledResponse
+ */
+export declare type SetUserDisabledResponse = Message<"rms.auth.v1.SetUserDisabledResponse"> & {
+  /**
+   * @generated from field: rms.auth.v1.User user = 1;
+   */
+  user?: User | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.SetUserDisabledResponse.
+ * Use `create(SetUserDisabledResponseSchema)` to create a new message.
+ */
+export declare const SetUserDisabledResponseSchema: GenMessage<SetUserDisabledResponse>;
+
+/**
+ * @generated from message rms.auth.v1.DeleteUserRequest
+ */
+export declare type DeleteUserRequest = Message<"rms.auth.v1.DeleteUserRequest"> & {
+  /**
+   * By id or by e-mail: one of both.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * Of a person; operators prove nothing.
+   *
+   * @generated from field: rms.auth.v1.Proof proof = 3;
+   */
+  proof?: Proof | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.DeleteUserRequest.
+ * Use `create(DeleteUserRequestSchema)` to create a new message.
+ */
+export declare const DeleteUserRequestSchema: GenMessage<DeleteUserRequest>;
+
+/**
+ * @generated from message rms.auth.v1.DeleteUserResponse
+ */
+export declare type DeleteUserResponse = Message<"rms.auth.v1.DeleteUserResponse"> & {
+  /**
+   * As they were.
+   *
+   * @generated from field: rms.auth.v1.User user = 1;
+   */
+  user?: User | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.DeleteUserResponse.
+ * Use `create(DeleteUserResponseSchema)` to create a new message.
+ */
+export declare const DeleteUserResponseSchema: GenMessage<DeleteUserResponse>;
+
+/**
  * People, whichever workspaces they are in. For operators (the rms command, npm start), and for each person's own
  * profile; who is in a workspace is MembersService's.
  *
@@ -456,6 +645,52 @@ export declare const UsersService: GenService<{
     methodKind: "unary";
     input: typeof EndSessionsRequestSchema;
     output: typeof EndSessionsResponseSchema;
+  },
+  /**
+   * Sends a link to another e-mail address of the person, who has to prove once more who they are: invalid_request on
+   * "password" or "code" otherwise, throttled like signing in; conflict where there is neither a password nor a second
+   * factor. The answer is the same if the address is somebody else's, who gets no mail then.
+   *
+   * @generated from rpc rms.auth.v1.UsersService.RequestEmailChange
+   */
+  requestEmailChange: {
+    methodKind: "unary";
+    input: typeof RequestEmailChangeRequestSchema;
+    output: typeof RequestEmailChangeResponseSchema;
+  },
+  /**
+   * Uses up the token of such a link, tells the old address, and ends all sessions. not_found: there is no such token, or
+   * it was used, or has run out, or the address has become somebody else's.
+   *
+   * @generated from rpc rms.auth.v1.UsersService.ConfirmEmailChange
+   */
+  confirmEmailChange: {
+    methodKind: "unary";
+    input: typeof ConfirmEmailChangeRequestSchema;
+    output: typeof ConfirmEmailChangeResponseSchema;
+  },
+  /**
+   * Lets a user in no more, or again. What they are a member of stays. For operators. conflict for the only owner of a
+   * workspace.
+   *
+   * @generated from rpc rms.auth.v1.UsersService.SetUserDisabled
+   */
+  setUserDisabled: {
+    methodKind: "unary";
+    input: typeof SetUserDisabledRequestSchema;
+    output: typeof SetUserDisabledResponseSchema;
+  },
+  /**
+   * Forgets a user, and ends all sessions. Operators delete anybody; a person deletes their own account, and proves as for
+   * another e-mail address who they are. The audit log and what they have made stay. conflict for the only owner of a
+   * workspace.
+   *
+   * @generated from rpc rms.auth.v1.UsersService.DeleteUser
+   */
+  deleteUser: {
+    methodKind: "unary";
+    input: typeof DeleteUserRequestSchema;
+    output: typeof DeleteUserResponseSchema;
   },
 }>;
 

@@ -1,0 +1,41 @@
+import type { Queryable } from '@rms/db';
+import type { Email } from '../user/email.ts';
+
+/** An address that somebody wants to have, once a mail to it has been answered. */
+export interface EmailChange extends Email {
+  readonly userId: string;
+}
+
+/** Stores the hash of a token that confirms the change; false if the address is somebody else's. */
+export async function insertEmailChange(
+  tx: Queryable,
+  tokenHash: Buffer,
+  { userId, email, emailKey }: EmailChange,
+  expiresAt: Date,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into auth.email_changes (token_hash, user_id, email, email_key, expires_at)
+     select $1, $2, $3, $4, $5 where not exists (select from auth.users where email_key = $4 and id <> $2)`,
+    [tokenHash, userId, email, emailKey, expiresAt],
+  );
+  return rowCount === 1;
+}
+
+/** Uses up a token: of two who bring it at once one gets it. */
+export async function takeEmailChange(tx: Queryable, tokenHash: Buffer): Promise<EmailChange | undefined> {
+  const { rows } = await tx.query<{ user_id: string; email: string; email_key: string }>(
+    `delete from auth.email_changes where token_hash = $1 and expires_at > now() returning user_id, email, email_key`,
+    [tokenHash],
+  );
+  return rows[0] && { userId: rows[0].user_id, email: rows[0].email, emailKey: rows[0].email_key };
+}
+
+/** Makes all such links of a user void. */
+export async function deleteEmailChanges(tx: Queryable, userId: string): Promise<void> {
+  await tx.query('delete from auth.email_changes where user_id = $1', [userId]);
+}
+
+/** Forgets tokens that have run out. */
+export async function trimEmailChanges(db: Queryable): Promise<void> {
+  await db.query('delete from auth.email_changes where expires_at <= now()');
+}

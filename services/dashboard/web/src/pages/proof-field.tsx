@@ -1,0 +1,37 @@
+import { useAccount } from '../api/account.ts';
+import { ApiError } from '../api/client.ts';
+import { TextField } from '../ui/field.tsx';
+
+/** Asks once more who it is: for the code of who has a second factor, else for the password. */
+export function ProofField({ error }: { readonly error: unknown }) {
+  const { user } = useAccount();
+  const about = (field: string) => (error instanceof ApiError ? error.about(field) : undefined);
+  return user.has_second_factor ? (
+    <TextField
+      label="Code of your authenticator, or a recovery code"
+      name="code"
+      autoComplete="one-time-code"
+      className="input-code"
+      wrong={about('code')}
+      required
+    />
+  ) : (
+    <TextField
+      label="Your password"
+      name="password"
+      type="password"
+      autoComplete="current-password"
+      wrong={about('password')}
+      required
+    />
+  );
+}
+
+/** What has been typed there, for the body of the request. */
+export function proofOf(form: HTMLFormElement): { password: string; code: string } {
+  const given = new FormData(form);
+  return { password: String(given.get('password') ?? ''), code: String(given.get('code') ?? '') };
+}
+
+/** Fields that tell by themselves what is wrong with them. */
+export const proofFields = ['password', 'code'];

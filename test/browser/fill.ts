@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
+import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { createClient } from '@rms/rpc';
+import { type Receiver, startReceiver } from '@rms/testkit';
+import { reportHistory } from './fill-history.ts';
+
+export interface Filled {
+  /** Ids for addresses of pages. */
+  readonly webhook: string;
+  readonly failing: string;
+  readonly retried: string;
+  readonly resource: string;
+  /** The X-Request-ID of a request whose event has been delivered. */
+  readonly request: string;
+  /** A key that was rolled. */
+  readonly key: string;
+  /** Ends the endpoints. */
+  stop(): Promise<void>;
+}
+
+export interface FillOptions {
+  readonly liveUrl: string;
+  readonly dataDir: string;
+  readonly workspaceId: string;
+  /** A live key with the scope admin. */
+  readonly key: string;
+}
+
+const dayMs = 86_400_000;
+const teams = ['payments', 'search', 'catalogue', 'logistics', 'support'];
+const nouns = ['Invoice', 'Shipment', 'Product', 'Customer', 'Contract', 'Refund', 'Parcel', 'Supplier', 'Campaign'];
+
+/**
+ * Fills a workspace as one looks that is in use: resources, webhooks that do well, fail and have gone, a few hundred
+ * deliveries, keys and people of every kind, and a month of counts.
+ */
+export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions): Promise<Filled> {
+  const addresses = JSON.parse(readFileSync(join(dataDir, 'services.json'), 'utf8')) as Record<string, string>;
+  const options = (target = '') => ({ target, timeoutMs: 10_000, context: { actor: 'operator:test' } });
+  const webhooks = createClient(WebhooksService, options(addresses.webhooks));
+  const keys = createClient(KeysService, options(addresses.auth));
+  const invitations = createClient(InvitationsService, options(addresses.auth));
+  const tenant = { workspaceId, environment: Environment.LIVE };
+  const send = async (method: string, path: string, body?: object, query = '') => {
+    const answer = await fetch(`${liveUrl}/v1/${path}${query}`, {
+      method,
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'User-Agent': 'acme-backend/4.2' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const request = answer.headers.get('X-Request-ID') ?? '';
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    const { data } = (answer.status === 204 ? { data: {} } : await answer.json()) as { data: { id: string } };
+    return { id: data.id, request };
+  };
+
+  const receivers = await endpoints();
+  const subscribe = (receiver: Receiver, path: string, events: readonly string[]) =>
+    send('POST', 'webhooks', { url: receiver.url.replace('/hook', path), events });
+  const orders = await subscribe(receivers.good, '/orders/events', ['*']);
+  const failing = await subscribe(receivers.failing, '/billing/hooks', ['resource.created', 'resource.updated']);
+  const retried = await subscribe(receivers.slow, '/search/index', ['resource.created']);
+  const delays = (...seconds: number[]) => ({
+    maxRetries: seconds.length,
+    delays: seconds.map((one) => durationFromMs(one * 1000)),
+  });
+  await webhooks.updateWebhook({ ...tenant, id: failing.id, retryPolicy: delays(1) });
+  await webhooks.updateWebhook({ ...tenant, id: retried.id, retryPolicy: delays(5, 300, 1800, 7200, 43_200) });
+
+  const made: { id: string; request: string }[] = [];
+  for (let i = 0; i < 90; i += 1) {
+    const team = teams[i % teams.length] as string;
+    const name = `${nouns[(i * 7) % nouns.length]} ${2_040 + i * 13}`;
+    made.push(
+      await send('POST', 'resources', {
+        name,
+        metadata: {
+          team,
+          order: `SO-${88_000 + i}`,
+          region: i % 3 ? 'eu-central' : 'us-east',
+          amount: `${19 + i}.90 EUR`,
+        },
+      }),
+    );
+  }
+  const first = made[0] as { id: string; request: string };
+  for (const [i, { id }] of made.entries()) {
+    if (i % 2 === 0) await send('PATCH', `resources/${id}`, { metadata: { reviewed_by: `clerk-${i % 7}` } });
+    if (i % 9 === 4) await send('PATCH', `resources/${id}`, { status: 'archived' });
+    if (i % 15 === 7) await send('DELETE', `resources/${id}`);
+  }
+  await subscribe(receivers.gone, '/old/crm', ['resource.updated']);
+  await send('PATCH', `resources/${first.id}`, { name: 'Invoice 2040 (corrected)' });
+
+  const makeKey = (name: string, more: object = {}) =>
+    keys.createKey({ ...tenant, scope: Scope.WRITE, name, ...more }).then(({ key: made }) => made?.id ?? '');
+  await makeKey('acme-backend', { allowedIps: ['203.0.113.0/24', '2001:db8::/48'] });
+  await makeKey('nightly import', { expireTime: timestampFromMs(Date.now() + 5 * dayMs) });
+  await makeKey('status page', { scope: Scope.READ, rateLimitRequests: 60n });
+  const rolled = await makeKey('mobile gateway');
+  await keys.rollKey({ workspaceId, id: rolled, overlap: durationFromMs(dayMs) });
+  await keys.revokeKey({ workspaceId, id: await makeKey('contractor laptop') });
+  await invitations.createInvitation({ workspaceId, email: 'mina.okafor@example.com', role: Role.DEVELOPER });
+  await reportHistory(addresses.alerts ?? '', tenant, [orders.id, failing.id, retried.id]);
+
+  // The last event has been tried at the endpoint that is gone, and what fails has failed for good.
+  await receivers.gone.waitFor(() => true, 'the attempt at the endpoint that is gone', 30_000);
+  for (const client of [webhooks, keys, invitations]) client.close();
+  return {
+    webhook: orders.id,
+    failing: failing.id,
+    retried: retried.id,
+    resource: first.id,
+    request: first.request,
+    key: rolled,
+    async stop() {
+      await Promise.all(Object.values(receivers).map((receiver) => receiver.close()));
+    },
+  };
+}
+
+/** Endpoints that answer as real ones do: well, by turns, late, never again. */
+async function endpoints() {
+  const [good, failing, slow, gone] = await Promise.all([
+    startReceiver(),
+    startReceiver(),
+    startReceiver(),
+    startReceiver(),
+  ]);
+  const json = { 'Content-Type': 'application/json' };
+  good.respondWith((_, response) => {
+    response.writeHead(200, { ...json, 'X-Served-By': 'orders-7f9c' }).end('{"received":true}');
+  });
+  let count = 0;
+  failing.respondWith((_, response) => {
+    count += 1;
+    if (count % 3 === 0) response.writeHead(200, json).end('{"ok":true}');
+    else response.writeHead(500, json).end('{"error":"ECONNREFUSED 10.4.0.12:5432","trace":"billing-worker-3"}');
+  });
+  let late = 0;
+  slow.respondWith((_, response) => {
+    late += 1;
+    if (late % 8 === 0) response.writeHead(503, { 'Retry-After': '30' }).end('upstream connect error');
+    else response.writeHead(200).end();
+  });
+  gone.respondWith(410);
+  return { good, failing, slow, gone };
+}
