@@ -76,6 +76,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
   'POST /webhooks/{id}/rotate-secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap_seconds: 0 } })),
+  'GET /webhooks/{id}/health': tenant(({ webhook }) => ({ id: webhook })),
   'POST /webhooks/{id}/test': tenant(({ webhook }) => ({ id: webhook })),
 
   'GET /deliveries': tenant(
@@ -105,6 +106,7 @@ export const entries: Readonly<Record<string, Entry>> = {
     body: { name: 'Mine', type: null, metadata: {}, idempotency_key: named.idempotencyKey },
   })),
   'GET /resources/{id}': tenant(({ resource }) => ({ id: resource })),
+  'GET /resources/{id}/events': tenant(({ resource }) => ({ id: resource })),
   'PATCH /resources/{id}': tenant(({ resource }) => ({ id: resource, body: { name: 'Mine' } })),
   'DELETE /resources/{id}': tenant(({ resource }) => ({ id: resource })),
 
