@@ -1,6 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { durationMs } from '@bufbuild/protobuf/wkt';
+import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import { type RetryPolicy, type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import type { Services } from './connect.ts';
 import { environmentName, time } from './documents.ts';
 
 export type WebhookDocument = ReturnType<typeof webhookDocument>;
@@ -54,4 +56,62 @@ export function retriesText({ retry_policy: policy }: WebhookDocument): string {
   if (policy.delays_seconds) return `after ${policy.delays_seconds.map((seconds) => `${seconds}s`).join(', ')}`;
   if (policy.max_retries === 0) return 'none';
   return `${policy.max_retries} from ${policy.initial_delay_seconds}s to ${policy.max_delay_seconds}s`;
+}
+
+export type HealthDocument = ReturnType<typeof healthDocument>;
+
+/** How endpoints fare, by the ids of their webhooks. */
+export async function healthsOf(
+  { webhooks }: Pick<Services, 'webhooks'>,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Map<string, HealthDocument>> {
+  const { healths } =
+    ids.length > 0 ? await webhooks.batchGetWebhookHealth({ workspaceId, ids: [...ids] }) : { healths: [] };
+  return new Map(healths.map((health) => [health.webhookId, healthDocument(health)]));
+}
+
+function healthDocument({ failingSince, openCircuit, underWay, windows }: WebhookHealth) {
+  return {
+    failing_since: time(failingSince),
+    /** Null: it is closed. */
+    open_circuit: openCircuit
+      ? { since: time(openCircuit.openTime), next_probe_at: time(openCircuit.nextProbeTime) }
+      : null,
+    /** Not ended; 1,000 stands for that many or more. */
+    under_way: underWay,
+    last_hour: windowDocument(windows[0]),
+    last_day: windowDocument(windows[1]),
+  };
+}
+
+function windowDocument(window: WebhookHealth['windows'][number] | undefined) {
+  const { delivered = 0n, retried = 0n, failed = 0n, p50Ms = 0, p95Ms = 0, errors = [] } = window ?? {};
+  return {
+    since: time(window?.startTime),
+    delivered: Number(delivered),
+    retried: Number(retried),
+    failed: Number(failed),
+    p50_ms: p50Ms,
+    p95_ms: p95Ms,
+    errors: Object.fromEntries(errors.map((one) => [one.class, Number(one.count)])),
+  };
+}
+
+/** "open since …", "failing since …", or "ok". */
+export function healthText(health: HealthDocument | undefined): string {
+  if (!health) return '';
+  if (health.open_circuit) return `circuit open since ${health.open_circuit.since}`;
+  return health.failing_since ? `failing since ${health.failing_since}` : 'ok';
+}
+
+/** "98.5 % of 200 attempts, p95 120 ms; 5xx 2, timeout 1". */
+export function windowText({ delivered, retried, failed, p95_ms: p95Ms, errors }: HealthDocument['last_hour']): string {
+  const attempts = delivered + retried + failed;
+  if (attempts === 0) return 'no attempt';
+  const wrong = Object.entries(errors).map(([name, count]) => `${name} ${count}`);
+  const rate = Math.floor((delivered / attempts) * 1000) / 10;
+  return [`${rate} % of ${attempts} attempts, p95 ${Math.round(p95Ms)} ms`, wrong.join(', ')]
+    .filter(Boolean)
+    .join('; ');
 }

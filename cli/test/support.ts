@@ -213,6 +213,14 @@ export async function startServices() {
       await db.query('update webhooks.events set body = null where id = $1', [eventId]);
       await db.end();
     },
+    /** As an instance notes of an endpoint that has failed many times in a row. */
+    async openCircuit(webhookId: string) {
+      const db = pool();
+      await db.query('update webhooks.webhooks set failing_since = now(), circuit_open_since = now() where id = $1', [
+        webhookId,
+      ]);
+      await db.end();
+    },
     async stop() {
       for (const client of Object.values(clients)) client.close();
       await Promise.all([alerts.stop(), running.service.stop()]);

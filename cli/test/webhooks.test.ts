@@ -44,6 +44,17 @@ describe('rms webhooks and trace', () => {
     expect((await rms('webhooks', 'list')).stdout).toContain(receiver.url);
   });
 
+  test('list and show say how the endpoint fares', async () => {
+    const { id, json, rms } = await setUp();
+    expect((await json('webhooks', 'list')).data[0].health).toMatchObject({ failing_since: null, open_circuit: null });
+    expect((await rms('webhooks', 'show', id)).stdout).toMatch(/^circuit +closed/m);
+    await services.openCircuit(id);
+    const { health } = await json('webhooks', 'show', id);
+    expect(health).toMatchObject({ under_way: 0, open_circuit: { next_probe_at: null }, last_hour: { delivered: 0 } });
+    expect((await rms('webhooks', 'show', id)).stdout).toMatch(/^circuit +open since 2/m);
+    expect((await rms('webhooks', 'list')).stdout).toContain(`circuit open since ${health.open_circuit.since}`);
+  });
+
   test('retry-policy takes seconds with fractions', async () => {
     const { id, json } = await setUp();
     const seconds = ['--max-retries', '7', '--initial-delay', '1.005', '--max-delay', '4.35'];

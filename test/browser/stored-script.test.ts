@@ -5,8 +5,6 @@ import type { Page } from 'playwright-core';
 import { htmlOf } from './mails.ts';
 import { callFrom, openWorld, type Person, signIn, startMs, type World } from './support.ts';
 
-const testMs = 240_000;
-
 /** What would run, if anything took it for more than a text; each ends in a call of `alert`. */
 const payloads = [
   '<script>alert(1)</script>',
@@ -148,129 +146,109 @@ describeWith('chromium', 'What others have written', () => {
 
   const at = (path: string) => `/w/${workspaceId}/live${path}`;
 
-  test(
-    'is a text on every page that shows it',
-    async () => {
-      const shown: [path: string, texts: readonly string[]][] = [
-        [at(''), [payloads[0]]],
-        [at('/resources'), payloads],
-        [at(`/resources/${made.resource}`), [payloads[9], payloads[1]]],
-        [at('/webhooks'), ['alert(1)']],
-        [at(`/webhooks/${made.webhook}`), ['alert(1)']],
-        [at('/deliveries'), ['alert(1)']],
-        [
-          at(`/deliveries/${made.delivery}`),
-          [...payloads.slice(0, 9), 'javascript:alert(11)', '<body onload=alert(12)>'],
-        ],
-        [at(`/requests?id=${made.request}`), ['500']],
-        [at('/settings/keys'), payloads],
-        [at(`/settings/keys/${made.key}`), [payloads[9]]],
-        [at('/settings/alerts'), ["z'&{y}`|@example.com"]],
-        [at('/settings/team'), [owner.email, "guest'&{y}`|@example.com", payloads[0]]],
-        [at('/settings/limits'), []],
-        [at('/settings/audit'), ['key.created']],
-        ['/account', [payloads[0]]],
-      ];
-      for (const [path, texts] of shown) {
-        const text = await open(path);
-        for (const one of texts) expect([path, text]).toEqual([path, expect.stringContaining(one)]);
-      }
-    },
-    testMs,
-  );
+  test('is a text on every page that shows it', async () => {
+    const shown: [path: string, texts: readonly string[]][] = [
+      [at(''), [payloads[0]]],
+      [at('/resources'), payloads],
+      [at(`/resources/${made.resource}`), [payloads[9], payloads[1]]],
+      [at('/webhooks'), ['alert(1)']],
+      [at(`/webhooks/${made.webhook}`), ['alert(1)']],
+      [at('/deliveries'), ['alert(1)']],
+      [
+        at(`/deliveries/${made.delivery}`),
+        [...payloads.slice(0, 9), 'javascript:alert(11)', '<body onload=alert(12)>'],
+      ],
+      [at(`/requests?id=${made.request}`), ['500']],
+      [at('/settings/keys'), payloads],
+      [at(`/settings/keys/${made.key}`), [payloads[9]]],
+      [at('/settings/alerts'), ["z'&{y}`|@example.com"]],
+      [at('/settings/team'), [owner.email, "guest'&{y}`|@example.com", payloads[0]]],
+      [at('/settings/limits'), []],
+      [at('/settings/audit'), ['key.created']],
+      ['/account', [payloads[0]]],
+    ];
+    for (const [path, texts] of shown) {
+      const text = await open(path);
+      for (const one of texts) expect([path, text]).toEqual([path, expect.stringContaining(one)]);
+    }
+  });
 
-  test(
-    'is a text in dialogs, and in what is copied',
-    async () => {
-      await open(at(`/resources/${made.resource}`));
-      await page.getByRole('button', { name: 'Delete' }).click();
-      const dialog = page.getByRole('dialog');
-      await dialog.getByText(payloads[9]).first().waitFor();
-      expect(await expectNothingBuilt(page)).toContain(payloads[9]);
-      await page.keyboard.press('Escape');
-      await open(at(`/webhooks/${made.webhook}`));
-      await page.getByRole('button', { name: 'Send test event' }).click();
-      await page.getByRole('region', { name: 'Test event' }).getByText('HTTP 500').waitFor();
-      expect(await expectNothingBuilt(page)).toContain(payloads[0]);
-    },
-    testMs,
-  );
+  test('is a text in dialogs, and in what is copied', async () => {
+    await open(at(`/resources/${made.resource}`));
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(payloads[9]).first().waitFor();
+    expect(await expectNothingBuilt(page)).toContain(payloads[9]);
+    await page.keyboard.press('Escape');
+    await open(at(`/webhooks/${made.webhook}`));
+    await page.getByRole('button', { name: 'Send test event' }).click();
+    await page.getByRole('region', { name: 'Test event' }).getByText('HTTP 500').waitFor();
+    expect(await expectNothingBuilt(page)).toContain(payloads[0]);
+  });
 
-  test(
-    'is a text in addresses, and leads nowhere from there',
-    async () => {
-      const given = encodeURIComponent(all);
-      for (const path of [
-        at(`/deliveries?request=${given}&resource=${given}&webhook=${given}&type=${given}&cursor=${given}`),
-        at(`/resources?name=${given}&cursor=${given}`),
-        at(`/requests?id=${given}`),
-        at(`/settings/audit?target=${given}&action=${given}`),
-      ]) {
-        await open(path);
-      }
-      for (const payload of payloads) {
-        // A path with a dot in it names a file, of which there is none.
-        const inPath = encodeURIComponent(payload).replaceAll('.', '');
-        for (const path of [at(`/webhooks/${inPath}`), `/w/${inPath}/${inPath}`]) await open(path);
-      }
-    },
-    testMs,
-  );
+  test('is a text in addresses, and leads nowhere from there', async () => {
+    const given = encodeURIComponent(all);
+    for (const path of [
+      at(`/deliveries?request=${given}&resource=${given}&webhook=${given}&type=${given}&cursor=${given}`),
+      at(`/resources?name=${given}&cursor=${given}`),
+      at(`/requests?id=${given}`),
+      at(`/settings/audit?target=${given}&action=${given}`),
+    ]) {
+      await open(path);
+    }
+    for (const payload of payloads) {
+      // A path with a dot in it names a file, of which there is none.
+      const inPath = encodeURIComponent(payload).replaceAll('.', '');
+      for (const path of [at(`/webhooks/${inPath}`), `/w/${inPath}/${inPath}`]) await open(path);
+    }
+  });
 
-  test(
-    'is a text for who is not signed in; nobody is led elsewhere by signing in',
-    async () => {
-      const elsewhere = [
-        '//evil.example.com',
-        '/\\evil.example.com',
-        '/.//evil.example.com',
-        'https://evil.example.com',
-        '//',
-      ];
-      for (const next of [...elsewhere, payloads[5], payloads[6]]) {
-        const stranger = await world.open();
-        await stranger.goto(`/sign-in?${new URLSearchParams({ next, failed: all, step: all })}`);
-        await stranger.getByLabel('Password').waitFor();
-        expect(await expectNothingBuilt(stranger)).toContain(payloads[0]);
-        await signIn(stranger, owner);
-        await stranger.getByRole('heading', { level: 1 }).waitFor();
-        await stranger.waitForURL((url) => url.pathname !== '/sign-in');
-        expect(new URL(stranger.url()).origin).toBe(world.standalone.dashboardUrl);
-        await stranger.close();
-      }
+  test('is a text for who is not signed in; nobody is led elsewhere by signing in', async () => {
+    const elsewhere = [
+      '//evil.example.com',
+      '/\\evil.example.com',
+      '/.//evil.example.com',
+      'https://evil.example.com',
+      '//',
+    ];
+    for (const next of [...elsewhere, payloads[5], payloads[6]]) {
       const stranger = await world.open();
-      for (const path of ['/password-reset#', '/invitation#', '/unsubscribe?token=']) {
-        await stranger.goto(path + encodeURIComponent(all));
-        await stranger.getByRole('heading', { level: 1 }).waitFor();
-        await expectNothingBuilt(stranger);
-      }
-    },
-    testMs,
-  );
+      await stranger.goto(`/sign-in?${new URLSearchParams({ next, failed: all, step: all })}`);
+      await stranger.getByLabel('Password').waitFor();
+      expect(await expectNothingBuilt(stranger)).toContain(payloads[0]);
+      await signIn(stranger, owner);
+      await stranger.getByRole('heading', { level: 1 }).waitFor();
+      await stranger.waitForURL((url) => url.pathname !== '/sign-in');
+      expect(new URL(stranger.url()).origin).toBe(world.standalone.dashboardUrl);
+      await stranger.close();
+    }
+    const stranger = await world.open();
+    for (const path of ['/password-reset#', '/invitation#', '/email-change#', '/unsubscribe?token=']) {
+      await stranger.goto(path + encodeURIComponent(all));
+      await stranger.getByRole('heading', { level: 1 }).waitFor();
+      await expectNothingBuilt(stranger);
+    }
+  });
 
-  test(
-    'is a text in mails, where no policy of ours holds',
-    async () => {
-      const folder = join(world.standalone.dataDir, 'mail');
-      const wanted = ['Invitation to', 'Test: Monthly quota', 'Webhook deliveries fail'];
-      const mails = await waitUntil(
-        () => {
-          const found = readdirSync(folder)
-            .filter((name) => name.endsWith('.eml'))
-            .map((name) => htmlOf(readFileSync(join(folder, name), 'utf8')));
-          return wanted.every((title) => found.some((html) => html.includes(title))) ? found : undefined;
-        },
-        { what: 'the mails', timeoutMs: 90_000 },
-      );
-      const reader = await world.open();
-      await reader.goto('about:blank');
-      for (const html of mails) {
-        await reader.setContent(html, { waitUntil: 'load' });
-        const text = await expectNothingBuilt(reader);
-        expect(text).toContain(payloads[0]);
-        expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
-      }
-    },
-    testMs,
-  );
+  test('is a text in mails, where no policy of ours holds', async () => {
+    const folder = join(world.standalone.dataDir, 'mail');
+    const wanted = ['Invitation to', 'Test: Monthly quota', 'Webhook deliveries fail'];
+    const mails = await waitUntil(
+      () => {
+        const found = readdirSync(folder)
+          .filter((name) => name.endsWith('.eml'))
+          .map((name) => htmlOf(readFileSync(join(folder, name), 'utf8')));
+        return wanted.every((title) => found.some((html) => html.includes(title))) ? found : undefined;
+      },
+      { what: 'the mails', timeoutMs: 90_000 },
+    );
+    const reader = await world.open();
+    await reader.goto('about:blank');
+    for (const html of mails) {
+      await reader.setContent(html, { waitUntil: 'load' });
+      const text = await expectNothingBuilt(reader);
+      expect(text).toContain(payloads[0]);
+      expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    }
+  });
 });

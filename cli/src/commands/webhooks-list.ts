@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print, table } from '../print.ts';
-import { retriesText, stateText, webhookDocument } from '../webhooks.ts';
+import { type HealthDocument, healthsOf, healthText, retriesText, stateText, webhookDocument } from '../webhooks.ts';
 import { workspaceOf } from '../workspace.ts';
 
 export function webhooksListCommand(): Command {
@@ -14,18 +14,22 @@ export function webhooksListCommand(): Command {
       withServices(async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const all: Webhook[] = [];
+        const healths = new Map<string, HealthDocument>();
         let pageToken = '';
         do {
           const page = await services.webhooks.listWebhooks({ workspaceId, pageSize: 100, pageToken });
           all.push(...page.webhooks);
+          const ids = page.webhooks.map(({ id }) => id);
+          for (const [id, health] of await healthsOf(services, workspaceId, ids)) healths.set(id, health);
           pageToken = page.nextPageToken;
         } while (pageToken !== '');
-        const data = all.map(webhookDocument);
+        const data = all.map((webhook) => ({ ...webhookDocument(webhook), health: healths.get(webhook.id) ?? null }));
         print(options, { data }, () =>
           table(
-            ['ID', 'ENVIRONMENT', 'STATUS', 'EVENTS', 'RETRIES', 'ORDERED', 'CERTIFICATE', 'URL'],
+            ['ID', 'ENVIRONMENT', 'STATUS', 'HEALTH', 'EVENTS', 'RETRIES', 'ORDERED', 'CERTIFICATE', 'URL'],
             data.map((webhook) => [
-              ...[webhook.id, webhook.environment, stateText(webhook), webhook.events.join(',')],
+              ...[webhook.id, webhook.environment, stateText(webhook), healthText(webhook.health ?? undefined)],
+              webhook.events.join(','),
               ...[retriesText(webhook), webhook.ordered ? 'yes' : '', webhook.client_certificate ? 'yes' : ''],
               webhook.url,
             ]),

@@ -25,9 +25,11 @@ export interface UsageReporterOptions<T extends Tally> {
   readonly add: (earlier: T, later: T) => void;
   readonly log: Logger;
   readonly now?: () => number;
+  /** How often what has come together is sent; default: once a second. */
+  readonly flushEveryMs?: number;
 }
 
-const flushEveryMs = 1_000;
+const onceASecondMs = 1_000;
 const minuteMs = 60_000;
 /** Of one report. */
 const largestReport = 10_000;
@@ -37,12 +39,12 @@ const mostTallies = 50_000;
 const mostMinutes = 1_440;
 
 /**
- * Adds up in memory and sends what has come together once a second: whoever counts waits for nothing.
+ * Adds up in memory and sends what has come together once a second, or as often as it is told: whoever counts waits for nothing.
  *
- *   counting ──each second──► waiting ──the report before is safe──► on its way ──answered──► safe
+ *   counting ──now and then──► waiting ──the report before is safe──► on its way ──answered──► safe
  *                                                                       └──no answer──► sent again, with its number
  *
- * A process that is killed loses what it has counted since its last report, a second's worth at most.
+ * A process that is killed loses what it has counted since its last report.
  */
 export class UsageReporter<T extends Tally> {
   readonly #options: UsageReporterOptions<T>;
@@ -75,7 +77,7 @@ export class UsageReporter<T extends Tally> {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
+    this.#timer = setInterval(() => void this.flush(), this.#options.flushEveryMs ?? onceASecondMs).unref();
   }
 
   /** Sends what is left, once. */

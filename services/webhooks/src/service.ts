@@ -21,10 +21,12 @@ import { createSecretCache } from './delivery/secret-cache.ts';
 import { createEgress } from './egress/egress.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
 import { createFeedWatchers } from './feed/feed-watchers.ts';
+import { createAttemptTally } from './health/attempt-tally.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createWebhooksMetrics, showConsumerLag } from './metrics.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
 import { createReplayer } from './replay/replayer.ts';
+import { batchGetWebhookHealth } from './rpc/batch-get-webhook-health.ts';
 import { cancelReplay } from './rpc/cancel-replay.ts';
 import { createWebhook } from './rpc/create-webhook.ts';
 import { deleteWebhook } from './rpc/delete-webhook.ts';
@@ -34,6 +36,7 @@ import { getWebhook } from './rpc/get-webhook.ts';
 import { listDeliveries } from './rpc/list-deliveries.ts';
 import { listEvents } from './rpc/list-events.ts';
 import { listEventsOfRequest } from './rpc/list-events-of-request.ts';
+import { listEventsOfResource } from './rpc/list-events-of-resource.ts';
 import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
@@ -60,13 +63,14 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const agents = createEndpointAgents({ egress, ...(ca ? { ca: [...rootCertificates, ca] } : {}) }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
   const usage = createDeliveryUsage(context.usage, log);
+  const tally = createAttemptTally(pool, log);
   const engine = createDeliveryEngine({
     pool,
     keyedPool,
     agents,
     secrets,
     health,
-    usage,
+    counters: [usage, tally],
     report: createAttemptReporter(context.metrics, log),
     log,
     releaseLeases: config.releaseLeases,
@@ -98,6 +102,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         deleteWebhook: deleteWebhook(parts),
         rotateSecret: rotateSecret(parts),
         testWebhook: testWebhook(parts),
+        batchGetWebhookHealth: batchGetWebhookHealth(parts),
       }),
       rpcService(DeliveriesService, {
         listDeliveries: listDeliveries(parts),
@@ -111,6 +116,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         listEvents: listEvents(parts),
         watchEvents: watchEvents(parts),
         listEventsOfRequest: listEventsOfRequest(parts),
+        listEventsOfResource: listEventsOfResource(parts),
       }),
       rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
     ],
@@ -135,6 +141,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     },
     open: () => {
       usage.start();
+      tally.start();
       return bus.start([
         { topic, partitions, replication },
         { topic: deadLetterTopic, partitions: 1, replication },
@@ -142,7 +149,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       ]);
     },
     async close() {
-      await usage.stop();
+      await Promise.all([usage.stop(), tally.stop()]);
       context.usage?.close();
       await bus.stop();
       await agents.close();

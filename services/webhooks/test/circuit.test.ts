@@ -1,4 +1,4 @@
-import { Circuit } from '../src/delivery/circuit.ts';
+import { Circuit, pauseAfterMs } from '../src/delivery/circuit.ts';
 
 const middle = 0.5;
 
@@ -65,5 +65,19 @@ describe('the circuit of an endpoint', () => {
       return Math.round(circuit.opensAtMs ?? 0);
     });
     expect(ends).toEqual([400, 600]);
+  });
+
+  test('the pause that it is in follows from how long it has been open', () => {
+    const circuit = new Circuit();
+    fail(circuit, 10);
+    for (let i = 0; i < 8; i += 1) {
+      const startedAtMs = i === 0 ? 0 : (circuit.opensAtMs ?? 0);
+      if (i > 0) circuit.failed(startedAtMs, middle);
+      const endsAtMs = circuit.opensAtMs ?? 0;
+      expect([pauseAfterMs(startedAtMs + 1), pauseAfterMs(endsAtMs)]).toEqual([
+        endsAtMs - startedAtMs,
+        endsAtMs - startedAtMs,
+      ]);
+    }
   });
 });

@@ -1,7 +1,16 @@
 import type { Client } from 'pg';
 
-/** When alerts looks at a workspace again, and what waits to be told, fetched or sent: services move these by themselves. */
-const movedByServices = new Set(['alerts.watches', 'alerts.notifications', 'alerts.mails', 'auth.mail_requests']);
+/**
+ * When alerts looks at a workspace again, what waits to be told, fetched or sent, and what attempts came to some seconds
+ * ago: services move these by themselves.
+ */
+const movedByServices = new Set([
+  'alerts.watches',
+  'alerts.notifications',
+  'alerts.mails',
+  'auth.mail_requests',
+  'webhooks.attempt_counts',
+]);
 
 /** Every row that is of a workspace and environment, in whatever table, as text. */
 export async function rowsOf(db: Client, workspaceId: string, environment: string): Promise<Record<string, string[]>> {

@@ -57,6 +57,13 @@ export const webhooksEntries: Entries<typeof WebhooksService> = {
     unspecified: 'both',
     attempts: ({ webhooks }, as, { webhookId: id }) => [[() => webhooks.testWebhook({ ...as, id }), 'not_found']],
   },
+  batchGetWebhookHealth: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ webhooks }, as, { webhookId, failingId }) => [
+      [() => webhooks.batchGetWebhookHealth({ ...as, ids: [webhookId, failingId] }), { healths: [] }],
+    ],
+  },
 };
 
 export const deliveriesEntries: Entries<typeof DeliveriesService> = {
@@ -123,6 +130,17 @@ export const eventsEntries: Entries<typeof EventsService> = {
     keyedBy: 'tenant',
     unspecified: 'both',
     attempts: ({ events }, as, { requestId }) => [[() => events.listEventsOfRequest({ ...as, requestId }), {}]],
+  },
+  listEventsOfResource: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ events }, as, { resourceId, pageTokens }) => [
+      [() => events.listEventsOfResource({ ...as, resourceId, pageSize: 100 }), { events: [], nextPageToken: '' }],
+      [
+        () => events.listEventsOfResource({ ...as, resourceId, pageSize: 1, pageToken: pageTokens.deliveries }),
+        'invalid_request',
+      ],
+    ],
   },
   watchEvents: {
     keyedBy: 'tenant',

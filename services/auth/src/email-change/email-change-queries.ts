@@ -21,15 +21,6 @@ export async function insertEmailChange(
   return rowCount === 1;
 }
 
-/** Whose token it is, if it has not run out. */
-export async function findEmailChange(db: Queryable, tokenHash: Buffer): Promise<string | undefined> {
-  const { rows } = await db.query<{ user_id: string }>(
-    'select user_id from auth.email_changes where token_hash = $1 and expires_at > now()',
-    [tokenHash],
-  );
-  return rows[0]?.user_id;
-}
-
 /** Uses up a token: of two who bring it at once one gets it. */
 export async function takeEmailChange(tx: Queryable, tokenHash: Buffer): Promise<EmailChange | undefined> {
   const { rows } = await tx.query<{ user_id: string; email: string; email_key: string }>(

@@ -66,6 +66,10 @@ export function toDeliveryStatus(name: DeliveryStatusName): DeliveryStatus {
   return statuses[name];
 }
 
+export function deliveryStatusNameOf(status: DeliveryStatus): DeliveryStatusName {
+  return deliveryStatusNames.find((name) => statuses[name] === status) ?? 'pending';
+}
+
 export function deliveryDocument(delivery: Delivery): DeliveryDocument {
   const last = delivery.attempts.at(-1);
   return {
@@ -75,7 +79,7 @@ export function deliveryDocument(delivery: Delivery): DeliveryDocument {
     webhook_id: delivery.webhookId,
     resource_id: delivery.resourceId,
     request_id: delivery.requestId,
-    status: deliveryStatusNames.find((name) => statuses[name] === delivery.status) ?? 'pending',
+    status: deliveryStatusNameOf(delivery.status),
     origin: delivery.origin,
     created_at: timeOf(delivery.createTime),
     next_attempt_at: timeOf(delivery.nextAttemptTime),

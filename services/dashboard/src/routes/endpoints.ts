@@ -16,9 +16,11 @@ import { getRequest } from './get-request.ts';
 import { getResource } from './get-resource.ts';
 import { getUsage } from './get-usage.ts';
 import { getWebhook } from './get-webhook.ts';
+import { getWebhookHealth } from './get-webhook-health.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
 import { listDeliveries } from './list-deliveries.ts';
 import { listKeys } from './list-keys.ts';
+import { listResourceEvents } from './list-resource-events.ts';
 import { listResources } from './list-resources.ts';
 import { listWebhooks } from './list-webhooks.ts';
 import { changePassword, requestPasswordReset, resetPassword } from './passwords.ts';
@@ -91,6 +93,7 @@ export const endpoints: readonly Endpoint[] = [
   listWebhooks,
   createWebhook,
   getWebhook,
+  getWebhookHealth,
   updateWebhook,
   deleteWebhook,
   rotateSecret,
@@ -107,6 +110,7 @@ export const endpoints: readonly Endpoint[] = [
   listResources,
   createResource,
   getResource,
+  listResourceEvents,
   updateResource,
   deleteResource,
 

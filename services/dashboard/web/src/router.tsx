@@ -137,7 +137,18 @@ const webhook = createRoute({
 const deliveries = createRoute({
   getParentRoute: () => tenant,
   path: '/deliveries',
-  validateSearch: textSearch('webhook', 'status', 'type', 'request', 'resource', 'since', 'until', 'cursor', 'live'),
+  validateSearch: textSearch(
+    'webhook',
+    'status',
+    'type',
+    'request',
+    'resource',
+    'event',
+    'since',
+    'until',
+    'cursor',
+    'live',
+  ),
   component: lazyRouteComponent(() => import('./pages/deliveries.tsx'), 'DeliveriesPage'),
 });
 
@@ -157,6 +168,7 @@ const resources = createRoute({
 const resource = createRoute({
   getParentRoute: () => tenant,
   path: '/resources/$id',
+  validateSearch: textSearch('cursor'),
   component: lazyRouteComponent(() => import('./pages/resource.tsx'), 'ResourcePage'),
 });
 

@@ -48,6 +48,7 @@ export class FakeEvents {
     },
     watchEvents: () => notForGateways(),
     listEventsOfRequest: async () => notForGateways(),
+    listEventsOfResource: async () => notForGateways(),
   });
 }
 

@@ -42,6 +42,7 @@ export class FakeWebhooks {
     },
     rotateSecret: async ({ id }) => ({ webhook: this.#find(id), secret: '' }),
     testWebhook: async () => ({}),
+    batchGetWebhookHealth: async () => ({ healths: [] }),
   });
 
   #find(id: string): Stored {

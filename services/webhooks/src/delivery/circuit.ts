@@ -61,3 +61,12 @@ export class Circuit {
     return true;
   }
 }
+
+/** How long the pause lasts, on the average, in which a circuit is that has been open for so long and is probed at once. */
+export function pauseAfterMs(openForMs: number): number {
+  let pauseMs = firstPauseMs;
+  for (let endMs = pauseMs; endMs < openForMs && pauseMs < longestPauseMs; endMs += pauseMs) {
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+  return pauseMs;
+}

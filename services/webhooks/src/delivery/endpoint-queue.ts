@@ -49,4 +49,7 @@ export interface Next {
   readonly start: DeliveryJob[];
   readonly giveBack: DeliveryJob[];
   readonly roomAgain: boolean;
+  readonly health: Outcome['health'];
+  /** The circuit of the job's webhook is not closed. */
+  readonly isOpen: boolean;
 }

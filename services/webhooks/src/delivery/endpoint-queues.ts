@@ -86,7 +86,8 @@ export class EndpointQueues {
       !this.#shares.isPassedOver(queue.workspaceId);
     if (queueHasRoom) queue.overflowed = false;
     this.#restIfEmpty(webhookId, queue);
-    return { start, giveBack, roomAgain: queueHasRoom || workspaceHasRoom };
+    const roomAgain = queueHasRoom || workspaceHasRoom;
+    return { start, giveBack, roomAgain, health, isOpen: this.#tripped.has(webhookId) };
   }
 
   /** What could be taken now. */

@@ -3,7 +3,6 @@ import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import type { AttemptReporter } from './attempt-reporter.ts';
 import { traceAttempt } from './attempt-span.ts';
-import type { DeliveryUsage } from './delivery-usage.ts';
 import { failDeliveries } from './end-queries.ts';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
@@ -14,7 +13,7 @@ import { type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './jo
 import { freeLanes } from './lane-queries.ts';
 import { giveBack, type Leased, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
 import { createPace } from './pace.ts';
-import { createRecorder } from './recorder.ts';
+import { type AttemptCounter, createRecorder } from './recorder.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
 import { healthOf, settle } from './settle.ts';
@@ -28,7 +27,7 @@ export interface DeliveryParts {
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
-  readonly usage: Pick<DeliveryUsage, 'count'>;
+  readonly counters: readonly AttemptCounter[];
   readonly report: AttemptReporter;
   readonly log: Logger;
   readonly releaseLeases: boolean;
@@ -65,13 +64,13 @@ const timeForLanes = 1 / 20;
 const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
 
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, keyedPool, agents, secrets, health, usage, report, log } = parts;
+  const { pool, keyedPool, agents, secrets, health, counters, report, log } = parts;
   const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const underWay = new Set<Promise<void>>();
   const paceOfFailing = createPace(failingPace.together, failingPace.restMs);
   const sleeper = createWakeableSleep();
-  const recorder = createRecorder({ pool: keyedPool, log, usage, onFreed: (freed) => track(deliverFreed(freed)) });
+  const recorder = createRecorder({ pool: keyedPool, log, counters, onFreed: (freed) => track(deliverFreed(freed)) });
   let stopping = false;
 
   const release = (jobs: readonly DeliveryJob[]) =>
@@ -123,12 +122,13 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     underWay.add(done);
   };
 
-  const start = (job: DeliveryJob) => track(attempt(job).then((outcome) => follow(queues.finished(job, outcome))));
+  const start = (job: DeliveryJob) => track(attempt(job).then((outcome) => follow(job, queues.finished(job, outcome))));
 
-  const follow = ({ start: following, giveBack: untaken, roomAgain }: Next) => {
-    for (const job of following) start(job);
-    if (untaken.length > 0) void release(untaken);
-    if (roomAgain) sleeper.wake();
+  const follow = (job: DeliveryJob, next: Next) => {
+    health.noteCircuit(job, next);
+    for (const following of next.start) start(following);
+    if (next.giveBack.length > 0) void release(next.giveBack);
+    if (next.roomAgain) sleeper.wake();
   };
 
   const deliver = (jobs: readonly DeliveryJob[]) => {

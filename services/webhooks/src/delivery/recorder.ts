@@ -1,7 +1,6 @@
 import { isRefusal, type Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger } from '@rms/service';
-import type { DeliveryUsage } from './delivery-usage.ts';
 import type { DeliveryRef } from './job.ts';
 import { type Recording, recordAttempts } from './record-queries.ts';
 
@@ -24,8 +23,13 @@ export interface RecorderParts {
   readonly log: Logger;
   /** Told of deliveries that are due now since those before them in their lanes have ended. */
   readonly onFreed: (freed: DeliveryRef[]) => void;
-  /** Counts results once they are safe. */
-  readonly usage: Pick<DeliveryUsage, 'count'>;
+  /** Count results once they are safe. */
+  readonly counters: readonly AttemptCounter[];
+}
+
+/** Adds up what attempts come to. */
+export interface AttemptCounter {
+  count(recordings: readonly Recording[]): void;
 }
 
 const againMs = 500;
@@ -34,7 +38,7 @@ const againMs = 500;
  * A result is tried again even past its lease: nobody can have taken the delivery over while the database was away, and if
  * somebody has, the result is logged and decides nothing.
  */
-export function createRecorder({ pool, log, onFreed, usage }: RecorderParts): Recorder {
+export function createRecorder({ pool, log, onFreed, counters }: RecorderParts): Recorder {
   const stopped = new AbortController();
   const waiting = new Set<Recording>();
   let wakers: (() => void)[] = [];
@@ -49,7 +53,7 @@ export function createRecorder({ pool, log, onFreed, usage }: RecorderParts): Re
 
   const recordNow = async (recordings: readonly Recording[]) => {
     const freed = await recordAttempts(pool, recordings);
-    usage.count(recordings);
+    for (const counter of counters) counter.count(recordings);
     if (freed.length > 0) onFreed(freed);
   };
 

@@ -25,7 +25,7 @@ export function toDeliveryMessage(delivery: LoggedDelivery) {
     webhookId: delivery.webhookId,
     resourceId: delivery.resourceId,
     requestId: delivery.requestId,
-    status: statusMessages[delivery.status],
+    status: toDeliveryStatusMessage(delivery.status),
     origin: delivery.origin,
     attempts: delivery.attempts.map(toAttemptMessage),
     createTime: timestampFromDate(delivery.createdAt),
@@ -57,6 +57,10 @@ export function toAttemptMessage(attempt: LoggedAttempt) {
 
 function toHeader([name, value]: HeaderPair) {
   return { name, value };
+}
+
+export function toDeliveryStatusMessage(status: LoggedStatus): DeliveryStatus {
+  return statusMessages[status];
 }
 
 /** Undefined if unspecified. */

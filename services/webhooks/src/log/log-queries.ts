@@ -34,9 +34,14 @@ const readAtMost = 5_000;
 /** And events, of those of a resource. */
 const eventsAtMost = 200;
 
+/** SQL of the status of a delivery of a source. */
+export const statusOf: Readonly<Record<LogSource, string>> = {
+  deliveries: `case when tries > 0 then 'retrying' else 'pending' end`,
+  delivery_log: 'status',
+};
 const columns: Readonly<Record<LogSource, string>> = {
-  deliveries: `case when tries > 0 then 'retrying' else 'pending' end as status, due_at as "dueAt"`,
-  delivery_log: 'status, null as "dueAt"',
+  deliveries: `${statusOf.deliveries} as status, due_at as "dueAt"`,
+  delivery_log: `${statusOf.delivery_log}, null as "dueAt"`,
 };
 const common = `workspace_id as "workspaceId", environment, id, event_id as "eventId", event_type as "eventType",
             webhook_id as "webhookId", resource_id as "resourceId", request_id as "requestId", origin,

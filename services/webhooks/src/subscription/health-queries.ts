@@ -5,31 +5,51 @@ import type { Tenant } from './webhook.ts';
 
 type WebhookRef = Tenant & { readonly webhookId: string };
 
-/** Notes of each webhook since when no delivery of it has arrived, or that one has. */
-export async function setFailing(
-  db: Queryable,
-  notes: readonly { ref: WebhookRef; failing: boolean }[],
-): Promise<void> {
+/** What an instance has seen of an endpoint; what is undefined stays as it is. */
+export interface HealthNote {
+  readonly ref: WebhookRef;
+  readonly failing?: boolean;
+  /** Its circuit. */
+  readonly isOpen?: boolean;
+}
+
+/**
+ * Notes of each webhook since when no delivery of it has arrived, or that one has; and since when its circuit is open. A
+ * delivery that arrives closes it, whoever has opened it. Of several notes of a webhook the last one counts.
+ */
+export async function setHealth(db: Queryable, notes: readonly HealthNote[]): Promise<void> {
+  const lastOf = new Map<string, HealthNote>();
+  for (const note of notes) {
+    const before = note.failing === false ? { isOpen: false } : lastOf.get(note.ref.webhookId);
+    lastOf.set(note.ref.webhookId, { ...before, ...note });
+  }
+  const last = [...lastOf.values()];
   await db.query({
-    name: 'webhooks-failing',
+    name: 'webhooks-health',
     text: `
       with changed as (
-        select w.workspace_id, w.environment, w.id, note.failing
+        select w.workspace_id, w.environment, w.id,
+               case when coalesce(note.failing, w.failing_since is not null) then coalesce(w.failing_since, now()) end
+                 as failing_since,
+               case when coalesce(note.is_open, w.circuit_open_since is not null)
+                    then coalesce(w.circuit_open_since, now()) end as circuit_open_since
           from webhooks.webhooks as w
-          join (select distinct on (id) * from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) with ordinality
-                    as n (workspace_id, environment, id, failing, place) order by id, place desc) as note
+          join unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::boolean[])
+            as note (workspace_id, environment, id, failing, is_open)
             on w.workspace_id = note.workspace_id and w.environment = note.environment and w.id = note.id
-         where (w.failing_since is null) = note.failing
+         where (w.failing_since is null) = note.failing or (w.circuit_open_since is null) = note.is_open
          order by w.id for update of w
       )
-      update webhooks.webhooks as w set failing_since = case when changed.failing then now() end
+      update webhooks.webhooks as w
+         set failing_since = changed.failing_since, circuit_open_since = changed.circuit_open_since
         from changed
        where w.workspace_id = changed.workspace_id and w.environment = changed.environment and w.id = changed.id`,
     values: [
-      notes.map(({ ref }) => ref.workspaceId),
-      notes.map(({ ref }) => ref.environment),
-      notes.map(({ ref }) => ref.webhookId),
-      notes.map(({ failing }) => failing),
+      last.map(({ ref }) => ref.workspaceId),
+      last.map(({ ref }) => ref.environment),
+      last.map(({ ref }) => ref.webhookId),
+      last.map(({ failing }) => failing ?? null),
+      last.map(({ isOpen }) => isOpen ?? null),
     ],
   });
 }

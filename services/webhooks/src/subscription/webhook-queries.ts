@@ -42,7 +42,8 @@ export async function updateWebhook(tx: Queryable, webhook: Webhook): Promise<vo
             previous_secret_sealed = $10, previous_secret_until = $11, client_certificate = $12,
             client_key_sealed = $13, ordered = $14, max_retries = $15, initial_delay_ms = $16, max_delay_ms = $17,
             retry_delays_ms = $18, created_at = $19, updated_at = $20,
-            failing_since = case when status = 'disabled' and $6 = 'active' then null else failing_since end
+            failing_since = case when status = 'disabled' and $6 = 'active' then null else failing_since end,
+            circuit_open_since = case when status = 'disabled' and $6 = 'active' then null else circuit_open_since end
       where workspace_id = $1 and environment = $2 and id = $3`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );

@@ -1,18 +1,16 @@
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { DeliveryDocument } from '../../../src/documents/delivery.ts';
 import type { ResourceDocument } from '../../../src/documents/resource.ts';
 import { useMay, useOptimisticTenantChange, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { CodeBlock } from '../ui/copy.tsx';
-import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
+import { ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, Facts, PageHead } from '../ui/page.tsx';
-import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { answerText, DeliveryStateBadge } from './delivery-state.tsx';
 import { ResourceDialog } from './resource-dialog.tsx';
+import { ResourceEventsCard } from './resource-events.tsx';
 import { ResourceStateBadge } from './resource-state.tsx';
 
 export function ResourcePage() {
@@ -43,7 +41,7 @@ export function ResourcePage() {
       <>
         <PageHead title="Resource" crumbs={crumbs} />
         {error ? <ErrorNote error={error} /> : <Loading what="the resource" />}
-        <EventsCard id={id} />
+        <ResourceEventsCard id={id} />
       </>
     );
   }
@@ -81,7 +79,7 @@ export function ResourcePage() {
       <Card title="As the API returns it">
         <CodeBlock text={jsonOf(resource)} label="JSON of the resource" />
       </Card>
-      <EventsCard id={id} />
+      <ResourceEventsCard id={id} />
       {doing === 'edit' ? (
         <ResourceDialog
           of={resource}
@@ -106,49 +104,6 @@ export function ResourcePage() {
         </Confirm>
       ) : null}
     </>
-  );
-}
-
-/** What happened to it, as webhooks were told; also of one that is deleted. */
-function EventsCard({ id }: { readonly id: string }) {
-  const tenant = useTenant();
-  const { data, error } = useTenantQuery<{ data: readonly DeliveryDocument[] }>('/deliveries', {
-    search: { resource: id },
-  });
-  return (
-    <Card title="Events" about="What happened to it, as it was delivered to webhooks." flush>
-      <ErrorNote error={error} />
-      {data ? null : error ? null : <Loading what="events" />}
-      {data?.data.length === 0 ? (
-        <Empty icon="deliveries" title="No webhook was told of it">
-          Events are delivered to the webhooks that want them when they happen.
-        </Empty>
-      ) : null}
-      {data && data.data.length > 0 ? (
-        <Table
-          label="Events of this resource"
-          rows={data.data}
-          keyOf={(delivery) => delivery.id}
-          columns={[
-            {
-              title: 'Event',
-              cell: (delivery) => (
-                <Link
-                  to="/w/$workspace/$environment/deliveries/$id"
-                  params={{ ...tenant, id: delivery.id }}
-                  className="main-link"
-                >
-                  {delivery.event_type}
-                </Link>
-              ),
-            },
-            { title: 'Status', cell: (delivery) => <DeliveryStateBadge of={delivery} /> },
-            { title: 'Answer', cell: answerText },
-            { title: 'Made', cell: (delivery) => <Time at={delivery.created_at} /> },
-          ]}
-        />
-      ) : null}
-    </Card>
   );
 }
 

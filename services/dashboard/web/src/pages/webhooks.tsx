@@ -1,5 +1,6 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import type { WebhookDocument } from '../../../src/documents/webhook.ts';
+import type { WebhookHealthDocument } from '../../../src/documents/webhook-health.ts';
 import { useMay, useTenant, useTenantQuery } from '../api/tenant.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
@@ -7,20 +8,23 @@ import { Card, PageHead } from '../ui/page.tsx';
 import { Pager } from '../ui/pager.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
+import { WebhookHealthSummary } from './webhook-health.tsx';
 import { eventsText, WebhookStateBadge } from './webhook-state.tsx';
 
 interface Page {
-  readonly data: readonly WebhookDocument[];
+  readonly data: readonly (WebhookDocument & { readonly health: WebhookHealthDocument | null })[];
   readonly total: number;
   readonly next: string | null;
   readonly previous: string | null;
 }
 
+const everyMs = 10_000;
+
 export function WebhooksPage() {
   const tenant = useTenant();
   const { cursor } = useSearch({ from: '/w/$workspace/$environment/webhooks' });
   const mayWrite = useMay('webhooks.write');
-  const { data, error } = useTenantQuery<Page>('/webhooks', { search: { cursor } });
+  const { data, error } = useTenantQuery<Page>('/webhooks', { search: { cursor, with: 'health' }, everyMs });
   const create = mayWrite ? (
     <Link to="/w/$workspace/$environment/webhooks/new" params={tenant} className={buttonClass('main')}>
       Create webhook
@@ -61,6 +65,7 @@ export function WebhooksPage() {
               },
               { title: 'Events', cell: (webhook) => <span className="break">{eventsText(webhook.events)}</span> },
               { title: 'State', cell: (webhook) => <WebhookStateBadge of={webhook} /> },
+              { title: 'Health', cell: (webhook) => <WebhookHealthSummary of={webhook.health} /> },
               { title: 'Created', cell: (webhook) => <Time at={webhook.created_at} /> },
             ]}
           />

@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { DeliveryStatus } from "./delivery_pb.js";
 
 /**
  * Describes the file rms/webhooks/v1/events_service.proto.
@@ -284,6 +285,182 @@ export declare type ListEventsOfRequestResponse = Message<"rms.webhooks.v1.ListE
 export declare const ListEventsOfRequestResponseSchema: GenMessage<ListEventsOfRequestResponse>;
 
 /**
+ * @generated from message rms.webhooks.v1.ListEventsOfResourceRequest
+ */
+export declare type ListEventsOfResourceRequest = Message<"rms.webhooks.v1.ListEventsOfResourceRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string resource_id = 3;
+   */
+  resourceId: string;
+
+  /**
+   * 1 to 100.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * From an earlier answer; empty: the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.ListEventsOfResourceRequest.
+ * Use `create(ListEventsOfResourceRequestSchema)` to create a new message.
+ */
+export declare const ListEventsOfResourceRequestSchema: GenMessage<ListEventsOfResourceRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.ListEventsOfResourceResponse
+ */
+export declare type ListEventsOfResourceResponse = Message<"rms.webhooks.v1.ListEventsOfResourceResponse"> & {
+  /**
+   * @generated from field: repeated rms.webhooks.v1.EventOfResource events = 1;
+   */
+  events: EventOfResource[];
+
+  /**
+   * Empty: this is the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.ListEventsOfResourceResponse.
+ * Use `create(ListEventsOfResourceResponseSchema)` to create a new message.
+ */
+export declare const ListEventsOfResourceResponseSchema: GenMessage<ListEventsOfResourceResponse>;
+
+/**
+ * @generated from message rms.webhooks.v1.EventOfResource
+ */
+export declare type EventOfResource = Message<"rms.webhooks.v1.EventOfResource"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string type = 2;
+   */
+  type: string;
+
+  /**
+   * In the feed of its workspace and environment.
+   *
+   * @generated from field: int64 position = 3;
+   */
+  position: bigint;
+
+  /**
+   * Of its resource; counts from 1.
+   *
+   * @generated from field: int64 sequence = 4;
+   */
+  sequence: bigint;
+
+  /**
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp create_time = 6;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * The event envelope as UTF-8 JSON; empty once erased.
+   *
+   * @generated from field: bytes body = 7;
+   */
+  body: Uint8Array;
+
+  /**
+   * By the ids of their webhooks, the first 50.
+   *
+   * @generated from field: repeated rms.webhooks.v1.DeliveryOfEvent deliveries = 8;
+   */
+  deliveries: DeliveryOfEvent[];
+
+  /**
+   * There are more of them.
+   *
+   * @generated from field: bool has_more_deliveries = 9;
+   */
+  hasMoreDeliveries: boolean;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.EventOfResource.
+ * Use `create(EventOfResourceSchema)` to create a new message.
+ */
+export declare const EventOfResourceSchema: GenMessage<EventOfResource>;
+
+/**
+ * A delivery without its attempts.
+ *
+ * @generated from message rms.webhooks.v1.DeliveryOfEvent
+ */
+export declare type DeliveryOfEvent = Message<"rms.webhooks.v1.DeliveryOfEvent"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string webhook_id = 2;
+   */
+  webhookId: string;
+
+  /**
+   * @generated from field: rms.webhooks.v1.DeliveryStatus status = 3;
+   */
+  status: DeliveryStatus;
+
+  /**
+   * @generated from field: int32 attempt_count = 4;
+   */
+  attemptCount: number;
+
+  /**
+   * Of the last attempt; 0: there was none, or no answer.
+   *
+   * @generated from field: int32 status_code = 5;
+   */
+  statusCode: number;
+
+  /**
+   * Of the last attempt; empty if delivered.
+   *
+   * @generated from field: string error = 6;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.DeliveryOfEvent.
+ * Use `create(DeliveryOfEventSchema)` to create a new message.
+ */
+export declare const DeliveryOfEventSchema: GenMessage<DeliveryOfEvent>;
+
+/**
  * The feed of a workspace and environment: every event, in an order without gaps, whether or not a webhook wants it.
  *
  * @generated from service rms.webhooks.v1.EventsService
@@ -317,6 +494,16 @@ export declare const EventsService: GenService<{
     methodKind: "unary";
     input: typeof ListEventsOfRequestRequestSchema;
     output: typeof ListEventsOfRequestResponseSchema;
+  },
+  /**
+   * What has happened to a resource, newest first, also to one that is deleted; and what each webhook was told of it.
+   *
+   * @generated from rpc rms.webhooks.v1.EventsService.ListEventsOfResource
+   */
+  listEventsOfResource: {
+    methodKind: "unary";
+    input: typeof ListEventsOfResourceRequestSchema;
+    output: typeof ListEventsOfResourceResponseSchema;
   },
 }>;
 

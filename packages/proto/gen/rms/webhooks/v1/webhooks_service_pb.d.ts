@@ -8,6 +8,7 @@ import type { Environment } from "../../common/v1/common_pb.js";
 import type { RetryPolicy, Webhook, WebhookStatus } from "./webhook_pb.js";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { Attempt } from "./delivery_pb.js";
+import type { WebhookHealth } from "./webhook_health_pb.js";
 
 /**
  * Describes the file rms/webhooks/v1/webhooks_service.proto.
@@ -469,6 +470,52 @@ export declare type TestWebhookResponse = Message<"rms.webhooks.v1.TestWebhookRe
 export declare const TestWebhookResponseSchema: GenMessage<TestWebhookResponse>;
 
 /**
+ * @generated from message rms.webhooks.v1.BatchGetWebhookHealthRequest
+ */
+export declare type BatchGetWebhookHealthRequest = Message<"rms.webhooks.v1.BatchGetWebhookHealthRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * 1 to 100.
+   *
+   * @generated from field: repeated string ids = 3;
+   */
+  ids: string[];
+};
+
+/**
+ * Describes the message rms.webhooks.v1.BatchGetWebhookHealthRequest.
+ * Use `create(BatchGetWebhookHealthRequestSchema)` to create a new message.
+ */
+export declare const BatchGetWebhookHealthRequestSchema: GenMessage<BatchGetWebhookHealthRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.BatchGetWebhookHealthResponse
+ */
+export declare type BatchGetWebhookHealthResponse = Message<"rms.webhooks.v1.BatchGetWebhookHealthResponse"> & {
+  /**
+   * In the order of the ids.
+   *
+   * @generated from field: repeated rms.webhooks.v1.WebhookHealth healths = 1;
+   */
+  healths: WebhookHealth[];
+};
+
+/**
+ * Describes the message rms.webhooks.v1.BatchGetWebhookHealthResponse.
+ * Use `create(BatchGetWebhookHealthResponseSchema)` to create a new message.
+ */
+export declare const BatchGetWebhookHealthResponseSchema: GenMessage<BatchGetWebhookHealthResponse>;
+
+/**
  * Subscriptions. `environment` unspecified spans both, for operators; the gateway always sends one.
  *
  * @generated from service rms.webhooks.v1.WebhooksService
@@ -533,6 +580,17 @@ export declare const WebhooksService: GenService<{
     methodKind: "unary";
     input: typeof TestWebhookRequestSchema;
     output: typeof TestWebhookResponseSchema;
+  },
+  /**
+   * How the endpoints of webhooks fare, at a cost that does not depend on how much was delivered. Those that are not there
+   * are left out.
+   *
+   * @generated from rpc rms.webhooks.v1.WebhooksService.BatchGetWebhookHealth
+   */
+  batchGetWebhookHealth: {
+    methodKind: "unary";
+    input: typeof BatchGetWebhookHealthRequestSchema;
+    output: typeof BatchGetWebhookHealthResponseSchema;
   },
 }>;
 

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { resourceEventDocument } from '../documents/resource-event.ts';
+import { tenantEndpoint } from './endpoint.ts';
+
+const pageSize = 20;
+
+/** What has happened to a resource, newest first; also to one that is deleted. */
+export const listResourceEvents = tenantEndpoint({
+  access: 'resources.read',
+  method: 'get',
+  path: '/resources/{id}/events',
+  query: z.strictObject({ cursor: z.string().max(2_000).optional() }),
+  async handle({ backend, tenant, query, param, context, signal }) {
+    const page = await backend.events.listEventsOfResource(
+      { ...tenant, resourceId: param('id'), pageSize, pageToken: query.cursor ?? '' },
+      { context, signal: signal() },
+    );
+    return { data: page.events.map(resourceEventDocument), next: page.nextPageToken || null };
+  },
+});

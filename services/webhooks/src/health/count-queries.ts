@@ -1,0 +1,106 @@
+import type { Queryable } from '@rms/db';
+import { noLatencies } from '@rms/usage';
+import type { Tenant } from '../subscription/webhook.ts';
+import { errorClasses } from './error-class.ts';
+import { type PeriodName, periodNames, periodStartMs, slotOf } from './periods.ts';
+
+/** What attempts at one webhook came to. */
+export interface AttemptCounts {
+  delivered: number;
+  retried: number;
+  failed: number;
+  /** By error-class.ts. */
+  readonly errors: number[];
+  /** By the bounds of @rms/usage. */
+  readonly latencies: number[];
+}
+
+/** Counts of a webhook at a moment. */
+export interface CountsAt extends AttemptCounts, Tenant {
+  readonly webhookId: string;
+  readonly atMs: number;
+}
+
+/** SQL of an array, of whose places each is told: several times as fast as to take arrays apart and together again. */
+const each = (places: number) => (sqlOf: (place: number) => string) =>
+  `array[${Array.from({ length: places }, (_, i) => sqlOf(i + 1)).join(', ')}]`;
+export const eachError = each(errorClasses.length);
+export const eachLatency = each(noLatencies().length);
+
+interface Row extends CountsAt {
+  readonly period: PeriodName;
+  readonly startMs: number;
+}
+
+/**
+ * Adds counts to the periods that they lie in. A slot that holds an earlier period begins anew; counts of a period that has
+ * given its slot to a later one, and those of webhooks that are gone, are dropped. Rows are locked in one order, so that
+ * instances never wait for each other in a circle.
+ */
+export async function addAttemptCounts(db: Queryable, counts: readonly CountsAt[]): Promise<void> {
+  const rows = rowsOf(counts);
+  await db.query({
+    name: 'add-attempt-counts',
+    text: `
+      insert into webhooks.attempt_counts as known (workspace_id, environment, webhook_id, period, slot, starts_at, delivered,
+                                                    retried, failed, errors, latencies)
+      select c.workspace_id, c.environment, c.webhook_id, c.period, c.slot, c.starts_at, c.delivered, c.retried, c.failed,
+             c.errors::bigint[], c.latencies::bigint[]
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::timestamptz[], $7::bigint[],
+                    $8::bigint[], $9::bigint[], $10::text[], $11::text[])
+             as c (workspace_id, environment, webhook_id, period, slot, starts_at, delivered, retried, failed, errors,
+                   latencies)
+        join webhooks.webhooks as w
+          on w.workspace_id = c.workspace_id and w.environment = c.environment and w.id = c.webhook_id
+       order by c.workspace_id, c.environment, c.webhook_id, c.period, c.slot
+          on conflict (workspace_id, environment, webhook_id, period, slot) do update
+         set starts_at = excluded.starts_at,
+             delivered = excluded.delivered + case when known.starts_at = excluded.starts_at then known.delivered else 0 end,
+             retried = excluded.retried + case when known.starts_at = excluded.starts_at then known.retried else 0 end,
+             failed = excluded.failed + case when known.starts_at = excluded.starts_at then known.failed else 0 end,
+             errors = case when known.starts_at = excluded.starts_at
+                           then ${eachError((i) => `known.errors[${i}] + excluded.errors[${i}]`)}
+                           else excluded.errors end,
+             latencies = case when known.starts_at = excluded.starts_at
+                              then ${eachLatency((i) => `known.latencies[${i}] + excluded.latencies[${i}]`)}
+                              else excluded.latencies end
+       where known.starts_at <= excluded.starts_at`,
+    values: [
+      rows.map((row) => row.workspaceId),
+      rows.map((row) => row.environment),
+      rows.map((row) => row.webhookId),
+      rows.map((row) => row.period),
+      rows.map((row) => slotOf(row.period, row.startMs)),
+      rows.map((row) => new Date(row.startMs)),
+      rows.map((row) => row.delivered),
+      rows.map((row) => row.retried),
+      rows.map((row) => row.failed),
+      rows.map((row) => `{${row.errors.join(',')}}`),
+      rows.map((row) => `{${row.latencies.join(',')}}`),
+    ],
+  });
+}
+
+/** Adds later counts to earlier ones. */
+export function addCounts(earlier: AttemptCounts, later: AttemptCounts): void {
+  for (const name of ['delivered', 'retried', 'failed'] as const) earlier[name] += later[name];
+  for (const name of ['errors', 'latencies'] as const) {
+    for (const [i, count] of later[name].entries()) earlier[name][i] = (earlier[name][i] ?? 0) + count;
+  }
+}
+
+/** One for each slot: the same row cannot be met twice in a statement. Of two periods of a slot the later one stays. */
+function rowsOf(counts: readonly CountsAt[]): Row[] {
+  const rows = new Map<string, Row>();
+  for (const one of counts) {
+    for (const period of periodNames) {
+      const startMs = periodStartMs(period, one.atMs);
+      const key = `${one.webhookId} ${period} ${slotOf(period, startMs)}`;
+      const before = rows.get(key);
+      if (before?.startMs === startMs) addCounts(before, one);
+      else if (!before || before.startMs < startMs)
+        rows.set(key, { ...one, period, startMs, errors: [...one.errors], latencies: [...one.latencies] });
+    }
+  }
+  return [...rows.values()];
+}
