@@ -37,6 +37,7 @@ import {
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
 import { secondFactorRoute, signInOptions, signInRoute } from './sign-in.ts';
 import { signOut } from './sign-out.ts';
+import { tailDeliveries } from './tail-deliveries.ts';
 import {
   createInvitation,
   listInvitations,
@@ -96,6 +97,7 @@ export const endpoints: readonly Endpoint[] = [
 
   listDeliveries,
   redeliverSelected,
+  tailDeliveries,
   getDelivery,
   redeliver,
   startReplay,
