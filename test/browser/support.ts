@@ -43,6 +43,9 @@ const flags = [
 export const startMs = 180_000;
 /** A machine that does much else takes long over what is there at once on another. */
 const timeoutMs = 30_000;
+/** A mail may take a minute by itself there. */
+const testMs = 240_000;
+(import.meta as ImportMeta & { jest: typeof jest }).jest.setTimeout(testMs);
 const pictures = join(import.meta.dirname, '..', '..', 'test-results', 'browser');
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const axeRules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];

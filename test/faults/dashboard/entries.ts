@@ -43,6 +43,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'POST /api/password-reset': nobody(({ user, invitation }) => ({ body: { token: user + invitation, password } })),
   'POST /api/invitation/find': nobody(({ invitation }) => ({ body: { token: invitation } })),
   'POST /api/invitation/accept': nobody(({ invitation }) => ({ body: { token: invitation, name: 'S', password } })),
+  'POST /api/email-change': nobody(({ user }) => ({ body: { token: user } })),
   'POST /api/unsubscribe/find': nobody(({ email }) => ({ body: { token: email } })),
   'POST /api/unsubscribe': nobody(({ email }) => ({ body: { token: email } })),
 
@@ -58,6 +59,8 @@ export const entries: Readonly<Record<string, Entry>> = {
   'POST /api/account/second-factor/confirm': person(() => ({ body: { code: '000000' } })),
   'POST /api/account/second-factor/recovery-codes': person(() => ({ body: { code: '000000' } })),
   'POST /api/account/second-factor/remove': person(() => ({ body: { code: '000000' } })),
+  'POST /api/account/email': person(({ email }) => ({ body: { email, password: 'wrong password', code: '' } })),
+  'POST /api/account/delete': person(() => ({ body: { password: 'wrong password', code: '' } })),
   'POST /api/account/invitation': person(({ invitation }) => ({ body: { token: invitation } })),
 
   'GET /keys': tenant(nothing),
@@ -73,6 +76,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
   'POST /webhooks/{id}/rotate-secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap_seconds: 0 } })),
+  'GET /webhooks/{id}/health': tenant(({ webhook }) => ({ id: webhook })),
   'POST /webhooks/{id}/test': tenant(({ webhook }) => ({ id: webhook })),
 
   'GET /deliveries': tenant(
@@ -102,6 +106,7 @@ export const entries: Readonly<Record<string, Entry>> = {
     body: { name: 'Mine', type: null, metadata: {}, idempotency_key: named.idempotencyKey },
   })),
   'GET /resources/{id}': tenant(({ resource }) => ({ id: resource })),
+  'GET /resources/{id}/events': tenant(({ resource }) => ({ id: resource })),
   'PATCH /resources/{id}': tenant(({ resource }) => ({ id: resource, body: { name: 'Mine' } })),
   'DELETE /resources/{id}': tenant(({ resource }) => ({ id: resource })),
 

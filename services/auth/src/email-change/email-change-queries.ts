@@ -21,32 +21,13 @@ export async function insertEmailChange(
   return rowCount === 1;
 }
 
-interface EmailChangeRow {
-  user_id: string;
-  email: string;
-  email_key: string;
-}
-
-/** What a token stands for; undefined: it is not valid. */
-export async function findEmailChange(db: Queryable, tokenHash: Buffer): Promise<EmailChange | undefined> {
-  const { rows } = await db.query<EmailChangeRow>(
-    'select user_id, email, email_key from auth.email_changes where token_hash = $1 and expires_at > now()',
-    [tokenHash],
-  );
-  return rows[0] && toEmailChange(rows[0]);
-}
-
 /** Uses up a token: of two who bring it at once one gets it. */
 export async function takeEmailChange(tx: Queryable, tokenHash: Buffer): Promise<EmailChange | undefined> {
-  const { rows } = await tx.query<EmailChangeRow>(
-    'delete from auth.email_changes where token_hash = $1 and expires_at > now() returning user_id, email, email_key',
+  const { rows } = await tx.query<{ user_id: string; email: string; email_key: string }>(
+    `delete from auth.email_changes where token_hash = $1 and expires_at > now() returning user_id, email, email_key`,
     [tokenHash],
   );
-  return rows[0] && toEmailChange(rows[0]);
-}
-
-function toEmailChange({ user_id: userId, email, email_key: emailKey }: EmailChangeRow): EmailChange {
-  return { userId, email, emailKey };
+  return rows[0] && { userId: rows[0].user_id, email: rows[0].email, emailKey: rows[0].email_key };
 }
 
 /** Makes all such links of a user void. */

@@ -2,7 +2,7 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { deleteEmailChanges, findEmailChange, takeEmailChange } from '../email-change/email-change-queries.ts';
+import { deleteEmailChanges, takeEmailChange } from '../email-change/email-change-queries.ts';
 import { Change, tellOfChange } from '../mail/security-mail.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { deleteResets } from '../password/reset-queries.ts';
@@ -18,20 +18,20 @@ export function confirmEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
   const { pool, box, log } = parts;
   return ({ token }, context) =>
     translated(async () => {
-      const tokenHash = hashOfToken(token);
-      await behindLink(parts, context.clientAddress, () => findEmailChange(pool, tokenHash));
-      const user = await inTransaction(pool, async (tx) => {
-        const change = validLink(await takeEmailChange(tx, tokenHash));
-        const before = validLink(await lockUser(tx, change.userId));
-        const user = validLink(await setEmail(tx, before.id, change));
-        await deleteEmailChanges(tx, user.id);
-        await deleteResets(tx, user.id);
-        await tellOfChange(tx, box, before, Change.EMAIL_CHANGED, context);
-        const details = { from: before.email, to: user.email };
-        const changes = userChanges(user.id, await membershipsOf(tx, [user.id]), 'user.email_changed', details);
-        await appendAudit(tx, bySelf(context, user.id), changes);
-        return user;
-      });
+      const confirm = () =>
+        inTransaction(pool, async (tx) => {
+          const change = validLink(await takeEmailChange(tx, hashOfToken(token)));
+          const before = validLink(await lockUser(tx, change.userId));
+          const user = validLink(await setEmail(tx, before.id, change));
+          await deleteEmailChanges(tx, user.id);
+          await deleteResets(tx, user.id);
+          await tellOfChange(tx, box, before, Change.EMAIL_CHANGED, context);
+          const details = { from: before.email, to: user.email };
+          const changes = userChanges(user.id, await membershipsOf(tx, [user.id]), 'user.email_changed', details);
+          await appendAudit(tx, bySelf(context, user.id), changes);
+          return user;
+        });
+      const user = await behindLink(parts, context.clientAddress, confirm);
       log.info({ user_id: user.id }, 'e-mail address changed');
       return { user: toUserMessage(user) };
     });

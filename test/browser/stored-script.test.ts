@@ -1,0 +1,254 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import type { Page } from 'playwright-core';
+import { htmlOf } from './mails.ts';
+import { callFrom, openWorld, type Person, signIn, startMs, type World } from './support.ts';
+
+/** What would run, if anything took it for more than a text; each ends in a call of `alert`. */
+const payloads = [
+  '<script>alert(1)</script>',
+  '<img src=x onerror=alert(2)>',
+  '<svg/onload=alert(3)>',
+  '"><iframe srcdoc="<script>parent.alert(4)</script>">',
+  "' autofocus onfocus=alert(5) x='",
+  'javascript:alert(6)',
+  'data:text/html,<script>alert(7)</script>',
+  '</title></style></textarea><script>alert(8)</script>',
+  `{{constructor.constructor("alert(9)")()}}\${alert(9)}<%= alert(9) %>`,
+  '\u202egnp.exe\u2066<b onclick=alert(10)>\u2069',
+] as const;
+const all = payloads.join(' ');
+/** A user agent goes into a header, which holds Latin-1 only. */
+const inHeader = all.replaceAll(/[^\x20-\x7e]/g, '');
+
+describeWith('chromium', 'What others have written', () => {
+  let world: World;
+  let receiver: Receiver;
+  let owner: Person;
+  let page: Page;
+  let workspaceId: string;
+  const made = { resource: '', webhook: '', key: '', delivery: '', request: '' };
+
+  beforeAll(async () => {
+    world = await openWorld();
+    receiver = await startReceiver({ path: '' });
+    receiver.respondWith((_, response) => {
+      response.writeHead(500, { 'Content-Type': 'text/html', 'X-Answer': inHeader, Location: 'javascript:alert(11)' });
+      response.end(`<!doctype html><body onload=alert(12)>${all}`);
+    });
+    const { id } = await world.standalone.rms<{ id: string }>(
+      'workspaces',
+      'create',
+      '--name',
+      payloads.slice(0, 3).join(' '),
+    );
+    workspaceId = id;
+    const email = "x'&{y}`|@example.com";
+    const { password } = await world.standalone.rms<{ password: string }>(
+      ...[
+        'users',
+        'create',
+        '--email',
+        email,
+        '--name',
+        payloads.slice(0, 3).join(' '),
+        '--workspace',
+        id,
+        '--role',
+        'owner',
+      ],
+    );
+    owner = { email, password };
+    page = await world.open(owner);
+    await fill();
+  }, startMs);
+  afterAll(async () => {
+    await receiver?.close();
+    await world?.stop();
+  });
+  afterEach(() => expect(world?.troubles.splice(0)).toEqual([]));
+
+  const api = (path: string) => `/api/workspaces/${workspaceId}/live${path}`;
+  const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
+    const { status, document } = await callFrom<T>(page, method, path, body);
+    expect([path, document, status < 300]).toEqual([path, document, true]);
+    return document;
+  };
+
+  /** One of everything, with a payload wherever a text may be. */
+  async function fill(): Promise<void> {
+    for (const name of payloads) {
+      const key = { scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
+      const { key: one, value } = await ask<{ key: { id: string }; value: string }>('POST', api('/keys'), {
+        ...key,
+        name,
+      });
+      made.key = one.id;
+      // Its user agent is among the clients of the key.
+      await fetch(`${world.standalone.liveUrl}/v1/resources`, {
+        headers: { Authorization: `Bearer ${value}`, 'User-Agent': inHeader },
+      });
+    }
+    const url = `${receiver.url}/<script>alert(1)</script>?next=javascript:alert(6)&x="><img src=x onerror=alert(2)>`;
+    const hook = { url, events: ['*'], idempotency_key: 'stored-script' };
+    const { webhook } = await ask<{ webhook: { id: string } }>('POST', api('/webhooks'), hook);
+    made.webhook = webhook.id;
+    const retry_policy = { max_retries: 0, initial_delay_seconds: 60, max_delay_seconds: 60, delays_seconds: null };
+    await ask('PATCH', api(`/webhooks/${webhook.id}`), { retry_policy });
+    for (const [i, name] of payloads.entries()) {
+      const metadata = { [payloads[1]]: all, [`key ${i}`]: name };
+      const body = { name, type: null, metadata, idempotency_key: `stored-script-${i}` };
+      made.resource = (await ask<{ id: string }>('POST', api('/resources'), body)).id;
+    }
+    await receiver.waitFor(({ json }) => json.data.object.id === made.resource, 'the last delivery');
+    await ask('PATCH', '/api/account', { name: payloads.slice(0, 3).join(' ') });
+    await ask('PATCH', api('/alerts/rules/quota'), { recipients: ["z'&{y}`|@example.com"] });
+    await ask('POST', api('/invitations'), { email: "guest'&{y}`|@example.com", role: 'viewer' });
+    await ask('POST', api('/alerts/rules/quota/test'));
+    const list = await waitUntil(
+      async () => {
+        const { data } = await ask<{ data: { id: string; request_id: string; status: string }[] }>(
+          'GET',
+          api('/deliveries'),
+        );
+        return data.length === payloads.length && data.every(({ status }) => status === 'failed') ? data : undefined;
+      },
+      { what: 'the deliveries to have failed', timeoutMs: 60_000 },
+    );
+    made.delivery = list[0]?.id ?? '';
+    made.request = list[0]?.request_id ?? '';
+  }
+
+  /** Opens a page, and has looked that nothing of others has become a part of it. */
+  async function open(path: string): Promise<string> {
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    return expectNothingBuilt(page);
+  }
+
+  async function expectNothingBuilt(on: Page): Promise<string> {
+    const found = await on.evaluate<string[]>(
+      `[...document.querySelectorAll('iframe, object, embed, img[src="x"], [onload], [onerror], [onfocus], [onclick], base')]
+        .concat([...document.scripts].filter((script) => !script.src))
+        .concat([...document.querySelectorAll('[href], [action], [formaction], [src]')].filter((one) =>
+          /^\\s*(javascript|data|vbscript):/i.test(one.getAttribute('href') ?? one.getAttribute('action') ??
+            one.getAttribute('formaction') ?? one.getAttribute('src')) && one.tagName !== 'LINK'))
+        .map((one) => one.outerHTML)`,
+    );
+    expect(found).toEqual([]);
+    // As people see it: what is in fields as well.
+    return on.evaluate<string>(
+      `document.body.innerText + [...document.querySelectorAll('input, textarea, option')].map((one) => one.value + one.text).join(' ')`,
+    );
+  }
+
+  const at = (path: string) => `/w/${workspaceId}/live${path}`;
+
+  test('is a text on every page that shows it', async () => {
+    const shown: [path: string, texts: readonly string[]][] = [
+      [at(''), [payloads[0]]],
+      [at('/resources'), payloads],
+      [at(`/resources/${made.resource}`), [payloads[9], payloads[1]]],
+      [at('/webhooks'), ['alert(1)']],
+      [at(`/webhooks/${made.webhook}`), ['alert(1)']],
+      [at('/deliveries'), ['alert(1)']],
+      [
+        at(`/deliveries/${made.delivery}`),
+        [...payloads.slice(0, 9), 'javascript:alert(11)', '<body onload=alert(12)>'],
+      ],
+      [at(`/requests?id=${made.request}`), ['500']],
+      [at('/settings/keys'), payloads],
+      [at(`/settings/keys/${made.key}`), [payloads[9]]],
+      [at('/settings/alerts'), ["z'&{y}`|@example.com"]],
+      [at('/settings/team'), [owner.email, "guest'&{y}`|@example.com", payloads[0]]],
+      [at('/settings/limits'), []],
+      [at('/settings/audit'), ['key.created']],
+      ['/account', [payloads[0]]],
+    ];
+    for (const [path, texts] of shown) {
+      const text = await open(path);
+      for (const one of texts) expect([path, text]).toEqual([path, expect.stringContaining(one)]);
+    }
+  });
+
+  test('is a text in dialogs, and in what is copied', async () => {
+    await open(at(`/resources/${made.resource}`));
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(payloads[9]).first().waitFor();
+    expect(await expectNothingBuilt(page)).toContain(payloads[9]);
+    await page.keyboard.press('Escape');
+    await open(at(`/webhooks/${made.webhook}`));
+    await page.getByRole('button', { name: 'Send test event' }).click();
+    await page.getByRole('region', { name: 'Test event' }).getByText('HTTP 500').waitFor();
+    expect(await expectNothingBuilt(page)).toContain(payloads[0]);
+  });
+
+  test('is a text in addresses, and leads nowhere from there', async () => {
+    const given = encodeURIComponent(all);
+    for (const path of [
+      at(`/deliveries?request=${given}&resource=${given}&webhook=${given}&type=${given}&cursor=${given}`),
+      at(`/resources?name=${given}&cursor=${given}`),
+      at(`/requests?id=${given}`),
+      at(`/settings/audit?target=${given}&action=${given}`),
+    ]) {
+      await open(path);
+    }
+    for (const payload of payloads) {
+      // A path with a dot in it names a file, of which there is none.
+      const inPath = encodeURIComponent(payload).replaceAll('.', '');
+      for (const path of [at(`/webhooks/${inPath}`), `/w/${inPath}/${inPath}`]) await open(path);
+    }
+  });
+
+  test('is a text for who is not signed in; nobody is led elsewhere by signing in', async () => {
+    const elsewhere = [
+      '//evil.example.com',
+      '/\\evil.example.com',
+      '/.//evil.example.com',
+      'https://evil.example.com',
+      '//',
+    ];
+    for (const next of [...elsewhere, payloads[5], payloads[6]]) {
+      const stranger = await world.open();
+      await stranger.goto(`/sign-in?${new URLSearchParams({ next, failed: all, step: all })}`);
+      await stranger.getByLabel('Password').waitFor();
+      expect(await expectNothingBuilt(stranger)).toContain(payloads[0]);
+      await signIn(stranger, owner);
+      await stranger.getByRole('heading', { level: 1 }).waitFor();
+      await stranger.waitForURL((url) => url.pathname !== '/sign-in');
+      expect(new URL(stranger.url()).origin).toBe(world.standalone.dashboardUrl);
+      await stranger.close();
+    }
+    const stranger = await world.open();
+    for (const path of ['/password-reset#', '/invitation#', '/email-change#', '/unsubscribe?token=']) {
+      await stranger.goto(path + encodeURIComponent(all));
+      await stranger.getByRole('heading', { level: 1 }).waitFor();
+      await expectNothingBuilt(stranger);
+    }
+  });
+
+  test('is a text in mails, where no policy of ours holds', async () => {
+    const folder = join(world.standalone.dataDir, 'mail');
+    const wanted = ['Invitation to', 'Test: Monthly quota', 'Webhook deliveries fail'];
+    const mails = await waitUntil(
+      () => {
+        const found = readdirSync(folder)
+          .filter((name) => name.endsWith('.eml'))
+          .map((name) => htmlOf(readFileSync(join(folder, name), 'utf8')));
+        return wanted.every((title) => found.some((html) => html.includes(title))) ? found : undefined;
+      },
+      { what: 'the mails', timeoutMs: 90_000 },
+    );
+    const reader = await world.open();
+    await reader.goto('about:blank');
+    for (const html of mails) {
+      await reader.setContent(html, { waitUntil: 'load' });
+      const text = await expectNothingBuilt(reader);
+      expect(text).toContain(payloads[0]);
+      expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    }
+  });
+});
