@@ -23,6 +23,7 @@ import type { Endpoint, OpenCall } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
 import { mountOneClick } from './routes/unsubscribe.ts';
+import type { TailHub } from './tail/tail-hub.ts';
 
 export interface AppParts extends Pick<DashboardContext, 'backend'> {
   readonly config: DashboardConfig;
@@ -30,12 +31,13 @@ export interface AppParts extends Pick<DashboardContext, 'backend'> {
   readonly probes: Probes;
   readonly files: StaticFiles;
   readonly counts: DashboardMetrics;
+  readonly tails: TailHub;
   readonly log: Logger;
 }
 
 /** The pages, and the API that they alone call. */
 export function createApp(parts: AppParts): RequestListener {
-  const { config, backend, store, probes, files, counts, log } = parts;
+  const { config, backend, store, probes, files, counts, tails, log } = parts;
   const sessions = createSessions(store, backend.signIn, config);
 
   /** What every call of a page passes, in this order. */
@@ -48,6 +50,10 @@ export function createApp(parts: AppParts): RequestListener {
     const isTenant = endpoint.access !== 'open' && endpoint.access !== 'account';
     const place =
       isTenant && who ? checkTenant(who.memberships, { workspace, environment }, endpoint.access) : undefined;
+    const checkAgain = async () => {
+      const { memberships } = await sessions.require(request, response);
+      if (isTenant) checkTenant(memberships, { workspace, environment }, endpoint.access);
+    };
     const call: OpenCall<unknown, unknown> = {
       query: parseQuery(endpoint.query, request.url),
       body: endpoint.body ? parseBody(endpoint.body, await readJsonBody(request, response)) : undefined,
@@ -70,8 +76,9 @@ export function createApp(parts: AppParts): RequestListener {
     const document = await (endpoint.handle as (given: object) => Promise<object | undefined>)({
       ...call,
       ...(who ? { who } : {}),
-      ...place,
+      ...(place ? { ...place, tails, checkAgain } : {}),
     });
+    if (response.headersSent) return;
     sendAnswer(response, document ? { status: 200, json: JSON.stringify(document) } : { status: 204 });
   }
 

@@ -1,6 +1,7 @@
 import type { ConnectionRefusal } from '@rms/http';
 import { Counter, Gauge, Histogram, type Metrics } from '@rms/service';
 import type { Request } from 'express';
+import { eventStreamType } from './http/event-stream.ts';
 import type { PageResponse } from './http/locals.ts';
 
 const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
@@ -53,6 +54,8 @@ export function createDashboardMetrics(metrics: Metrics): DashboardMetrics {
         const { method } = request;
         const status = response.writableFinished ? `${Math.floor(response.statusCode / 100)}xx` : 'aborted';
         calls.inc({ route: path, method, status });
+        // A stream takes as long as somebody looks at it.
+        if (response.getHeader('Content-Type') === eventStreamType) return;
         durations.observe({ route: path, method }, (performance.now() - response.locals.startedAtMs) / 1000);
       });
     },

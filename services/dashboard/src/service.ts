@@ -6,6 +6,7 @@ import type { DashboardContext } from './context.ts';
 import { createDashboardMetrics } from './metrics.ts';
 import { readStaticFiles } from './pages/static-files.ts';
 import { createProbes } from './probes.ts';
+import { createTailHub } from './tail/tail-hub.ts';
 
 export interface DashboardService extends Service {
   /** "http://127.0.0.1:8090"; known once the service has started. */
@@ -19,17 +20,19 @@ const graceMs = 20_000;
  * What people use: the pages and the back end that they talk to.
  *
  *   start: files of the pages → sessions → listener
- *   stop:  not ready → no new connections, requests under way end → clients and sessions end
+ *   stop:  not ready → streams end → no new connections, requests under way end → clients and sessions end
  */
 export function createDashboard(config: DashboardConfig, context: DashboardContext): DashboardService {
   const { backend, sessions, log, metrics } = context;
   const probes = createProbes(sessions);
   const counts = createDashboardMetrics(metrics);
+  const tails = createTailHub(log);
   let listener: Listener | undefined;
   let metricsServer: MetricsServer | undefined;
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     probes.draining = true;
+    tails.stop();
     await listener?.stop(graceMs);
     await metricsServer?.stop();
     for (const client of Object.values(backend)) client.close();
@@ -48,7 +51,7 @@ export function createDashboard(config: DashboardConfig, context: DashboardConte
       listener = await listen({
         host: config.host,
         port: config.port,
-        handle: createApp({ config, backend, store: sessions, probes, files, counts, log }),
+        handle: createApp({ config, backend, store: sessions, probes, files, counts, tails, log }),
         maxConnections: config.maxConnections,
         log,
         onRefused: counts.refused,

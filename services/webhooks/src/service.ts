@@ -43,6 +43,7 @@ import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
 import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { replayDeliveries } from './rpc/replay-deliveries.ts';
 import { rotateSecret } from './rpc/rotate-secret.ts';
+import { tailDeliveries } from './rpc/tail-deliveries.ts';
 import { testWebhook } from './rpc/test-webhook.ts';
 import { updateWebhook } from './rpc/update-webhook.ts';
 import { watchEvents } from './rpc/watch-events.ts';
@@ -111,6 +112,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         replayDeliveries: replayDeliveries(parts),
         getReplay: getReplay(parts),
         cancelReplay: cancelReplay(parts),
+        tailDeliveries: tailDeliveries(parts),
       }),
       rpcService(EventsService, {
         listEvents: listEvents(parts),

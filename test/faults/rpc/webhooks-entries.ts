@@ -114,6 +114,14 @@ export const deliveriesEntries: Entries<typeof DeliveriesService> = {
     unspecified: 'both',
     attempts: ({ deliveries }, as, { replayId: id }) => [[() => deliveries.cancelReplay({ ...as, id }), 'not_found']],
   },
+  tailDeliveries: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    attempts: ({ deliveries }, as, { deliveryId }) => [
+      [() => deliveries.tailDeliveries({ ...as, knownIds: [deliveryId] }), { known: [] }],
+      [() => deliveries.tailDeliveries({ ...as, after: 0n }), {}],
+    ],
+  },
 };
 
 export const eventsEntries: Entries<typeof EventsService> = {

@@ -1,3 +1,4 @@
+import type { TailedDelivery } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { type Attempt, type Delivery, DeliveryStatus, type Header } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { textOf, timeOf } from './text.ts';
 
@@ -71,7 +72,16 @@ export function deliveryStatusNameOf(status: DeliveryStatus): DeliveryStatusName
 }
 
 export function deliveryDocument(delivery: Delivery): DeliveryDocument {
-  const last = delivery.attempts.at(-1);
+  const { attempts } = delivery;
+  return briefDocument(delivery, attempts.at(-1), attempts.length);
+}
+
+/** One that comes without its attempts. */
+export function tailedDocument({ delivery, lastAttempt, attemptCount }: TailedDelivery): DeliveryDocument | undefined {
+  return delivery && briefDocument(delivery, lastAttempt, attemptCount);
+}
+
+function briefDocument(delivery: Delivery, last: Attempt | undefined, attempts: number): DeliveryDocument {
   return {
     id: delivery.id,
     event_id: delivery.eventId,
@@ -83,7 +93,7 @@ export function deliveryDocument(delivery: Delivery): DeliveryDocument {
     origin: delivery.origin,
     created_at: timeOf(delivery.createTime),
     next_attempt_at: timeOf(delivery.nextAttemptTime),
-    attempts: delivery.attempts.length,
+    attempts,
     status_code: last?.statusCode || null,
     error: last?.error || null,
     duration_ms: last?.durationMs ?? null,

@@ -8,6 +8,7 @@ import type { DashboardConfig } from '../config.ts';
 import type { Backend } from '../context.ts';
 import type { PageResponse } from '../http/locals.ts';
 import type { SessionStore } from '../session/session-store.ts';
+import type { TailHub } from '../tail/tail-hub.ts';
 
 type CallContext = MessageInitShape<typeof CallContextSchema>;
 
@@ -39,6 +40,9 @@ export interface TenantCall<Query, Body> extends AccountCall<Query, Body> {
   /** Goes into every request to a service: nothing of another workspace is reached. */
   readonly tenant: { readonly workspaceId: string; readonly environment: Environment };
   readonly role: Role;
+  readonly tails: Pick<TailHub, 'join'>;
+  /** For what takes long: throws if the session or the role have ended meanwhile. */
+  checkAgain(): Promise<void>;
 }
 
 interface Shape<Query, Body> {
@@ -51,7 +55,7 @@ interface Shape<Query, Body> {
 export interface OpenEndpoint<Query = unknown, Body = unknown> extends Shape<Query, Body> {
   readonly access: 'open';
   readonly path: `/api/${string}`;
-  /** Resolves to the JSON document; undefined: 204. */
+  /** Resolves to the JSON document; undefined: 204, unless it has answered by itself. */
   handle(call: OpenCall<Query, Body>): Promise<object | undefined>;
 }
 

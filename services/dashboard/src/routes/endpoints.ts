@@ -39,6 +39,7 @@ import {
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
 import { secondFactorRoute, signInOptions, signInRoute } from './sign-in.ts';
 import { signOut } from './sign-out.ts';
+import { tailDeliveries } from './tail-deliveries.ts';
 import {
   createInvitation,
   listInvitations,
@@ -101,6 +102,7 @@ export const endpoints: readonly Endpoint[] = [
 
   listDeliveries,
   redeliverSelected,
+  tailDeliveries,
   getDelivery,
   redeliver,
   startReplay,

@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { DeliveryDocument } from '../../../src/documents/delivery.ts';
 import type { WebhookDocument } from '../../../src/documents/webhook.ts';
+import { mergeNews, useDeliveryTail } from '../api/delivery-tail.ts';
 import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Choice, SelectField, TextField } from '../ui/field.tsx';
@@ -11,6 +12,7 @@ import { Pager } from '../ui/pager.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { isWanted } from './delivery-filter.ts';
 import { answerText, DeliveryStateBadge, statusOptions } from './delivery-state.tsx';
 import { eventTypes } from './event-choice.tsx';
 import { ReplayDialog } from './replay.tsx';
@@ -20,7 +22,8 @@ interface Page {
   readonly next: string | null;
 }
 
-const tailMs = 2_000;
+/** While a live tail is not connected; and while it is, for changes of deliveries of long ago. */
+const askEveryMs = { alone: 2_000, streaming: 15_000 };
 const from = '/w/$workspace/$environment/deliveries';
 
 export function DeliveriesPage() {
@@ -30,7 +33,17 @@ export function DeliveriesPage() {
   const maySend = useMay('deliveries.send');
   const { live, ...filter } = search;
   const isLive = live === '1';
-  const { data, error } = useTenantQuery<Page>('/deliveries', { search: filter, everyMs: isLive ? tailMs : false });
+  const tail = useDeliveryTail(isLive && !filter.cursor);
+  const {
+    data: page,
+    error,
+    dataUpdatedAt: listedAtMs,
+  } = useTenantQuery<Page>('/deliveries', {
+    search: filter,
+    everyMs: isLive ? askEveryMs[tail.isOpen ? 'streaming' : 'alone'] : false,
+  });
+  const matches = (delivery: DeliveryDocument) => isWanted(delivery, filter);
+  const data = page && { ...page, data: mergeNews(page, tail.news, listedAtMs, matches) };
   const webhooks = useTenantQuery<{ data: readonly WebhookDocument[] }>('/webhooks');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [replaying, setReplaying] = useState(false);
@@ -108,7 +121,13 @@ export function DeliveriesPage() {
             <Choice
               type="checkbox"
               label="Live tail"
-              hint="New ones show by themselves"
+              hint={
+                isLive
+                  ? tail.isOpen
+                    ? 'New ones show as they come'
+                    : 'Asking every 2 s'
+                  : 'New ones show by themselves'
+              }
               checked={isLive}
               onChange={() => set({ live: isLive ? '' : '1' })}
             />

@@ -57,11 +57,12 @@ function KeysWithOwnLimits() {
   return (
     <Card title="Keys with a limit of their own" flush>
       <ErrorNote error={error} />
+      {data ? null : error ? null : <Loading what="keys" rows={1} />}
       {data && rows.length === 0 ? (
         <Empty icon="limits" title="None">
           A key can be given another number of requests on its page.
         </Empty>
-      ) : (
+      ) : data ? (
         <Table
           label="Keys with a limit of their own"
           rows={rows}
@@ -86,7 +87,7 @@ function KeysWithOwnLimits() {
             },
           ]}
         />
-      )}
+      ) : null}
     </Card>
   );
 }

@@ -61,6 +61,14 @@ export function UsageCharts({
 }) {
   const usage = useUsage(span);
   const data = usage.data ?? nothingYet;
+  if (usage.error && !usage.data) {
+    return (
+      <>
+        <ErrorNote error={usage.error} />
+        <div className="tiles">{otherTiles}</div>
+      </>
+    );
+  }
   const timeOf = (at: string) => times[span].format(new Date(at));
   const sum = (amountOf: (point: UsagePointDocument) => number) => data.points.reduce((all, p) => all + amountOf(p), 0);
   const requests = sum((point) => point.requests);
@@ -83,7 +91,7 @@ export function UsageCharts({
           <div className="card tile" key={title}>
             <p className="soft small">{title}</p>
             <p className="value">{usage.data ? value : '…'}</p>
-            <p className="soft small">{about}</p>
+            <p className="soft small">{usage.data ? about : '\u00a0'}</p>
           </div>
         ))}
       </div>

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
-import type { Delivery, DeliveryStatus } from "./delivery_pb.js";
+import type { Attempt, Delivery, DeliveryStatus } from "./delivery_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -467,6 +467,119 @@ export declare type CancelReplayResponse = Message<"rms.webhooks.v1.CancelReplay
 export declare const CancelReplayResponseSchema: GenMessage<CancelReplayResponse>;
 
 /**
+ * @generated from message rms.webhooks.v1.TailDeliveriesRequest
+ */
+export declare type TailDeliveriesRequest = Message<"rms.webhooks.v1.TailDeliveriesRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The position of an earlier answer; unset: the last 100 events.
+   *
+   * @generated from field: optional int64 after = 3;
+   */
+  after?: bigint | undefined;
+
+  /**
+   * Ids of deliveries, 200 at most.
+   *
+   * @generated from field: repeated string known_ids = 4;
+   */
+  knownIds: string[];
+};
+
+/**
+ * Describes the message rms.webhooks.v1.TailDeliveriesRequest.
+ * Use `create(TailDeliveriesRequestSchema)` to create a new message.
+ */
+export declare const TailDeliveriesRequestSchema: GenMessage<TailDeliveriesRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.TailDeliveriesResponse
+ */
+export declare type TailDeliveriesResponse = Message<"rms.webhooks.v1.TailDeliveriesResponse"> & {
+  /**
+   * Of the last event of the feed.
+   *
+   * @generated from field: int64 position = 1;
+   */
+  position: bigint;
+
+  /**
+   * Deliveries of events after the position asked for, 100 events and 500 deliveries at most, in the order of the feed.
+   *
+   * @generated from field: repeated rms.webhooks.v1.TailedDelivery deliveries = 2;
+   */
+  deliveries: TailedDelivery[];
+
+  /**
+   * Greater than the position asked for if there were more: those of events up to here may be missing.
+   *
+   * @generated from field: int64 complete_after = 3;
+   */
+  completeAfter: bigint;
+
+  /**
+   * Those of known_ids that are there.
+   *
+   * @generated from field: repeated rms.webhooks.v1.TailedDelivery known = 4;
+   */
+  known: TailedDelivery[];
+};
+
+/**
+ * Describes the message rms.webhooks.v1.TailDeliveriesResponse.
+ * Use `create(TailDeliveriesResponseSchema)` to create a new message.
+ */
+export declare const TailDeliveriesResponseSchema: GenMessage<TailDeliveriesResponse>;
+
+/**
+ * A delivery with the outcome of its last attempt.
+ *
+ * @generated from message rms.webhooks.v1.TailedDelivery
+ */
+export declare type TailedDelivery = Message<"rms.webhooks.v1.TailedDelivery"> & {
+  /**
+   * Without attempts.
+   *
+   * @generated from field: rms.webhooks.v1.Delivery delivery = 1;
+   */
+  delivery?: Delivery | undefined;
+
+  /**
+   * The last attempt without headers and body; unset: there was none.
+   *
+   * @generated from field: rms.webhooks.v1.Attempt last_attempt = 2;
+   */
+  lastAttempt?: Attempt | undefined;
+
+  /**
+   * @generated from field: int32 attempt_count = 3;
+   */
+  attemptCount: number;
+
+  /**
+   * Of its event; 0 for known ones.
+   *
+   * @generated from field: int64 position = 4;
+   */
+  position: bigint;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.TailedDelivery.
+ * Use `create(TailedDeliverySchema)` to create a new message.
+ */
+export declare const TailedDeliverySchema: GenMessage<TailedDelivery>;
+
+/**
  * @generated from enum rms.webhooks.v1.ReplayStatus
  */
 export enum ReplayStatus {
@@ -557,6 +670,17 @@ export declare const DeliveriesService: GenService<{
     methodKind: "unary";
     input: typeof CancelReplayRequestSchema;
     output: typeof CancelReplayResponseSchema;
+  },
+  /**
+   * One look of who follows the deliveries of a workspace and environment: those of events after a position of the feed,
+   * and how those that are known fare now. Bounded: where more has happened, it says so.
+   *
+   * @generated from rpc rms.webhooks.v1.DeliveriesService.TailDeliveries
+   */
+  tailDeliveries: {
+    methodKind: "unary";
+    input: typeof TailDeliveriesRequestSchema;
+    output: typeof TailDeliveriesResponseSchema;
   },
 }>;
 
