@@ -40,6 +40,11 @@ describe('Whether an address has an account', () => {
     await people.db.query('update auth.users set password_hash = null where id = $1', [person.id]);
     return person;
   };
+  const disabled = async (): Promise<Person> => {
+    const person = await people.person();
+    await people.db.query('update auth.users set disabled_at = now() where id = $1', [person.id]);
+    return person;
+  };
   const withoutWorkspace = async (): Promise<Person> => {
     const person = await people.person({ role: Role.VIEWER });
     await people.members.removeMember({ workspaceId: person.workspaceId, userId: person.id });
@@ -49,7 +54,7 @@ describe('Whether an address has an account', () => {
   test('does not show when signing in fails: one hash, the same statements, the same answer', async () => {
     const nobody = await trace(signIn(newEmail()));
     expect(hashesOf(nobody)).toBe(1);
-    for (const make of [() => people.person(), withoutPassword, withoutWorkspace]) {
+    for (const make of [() => people.person(), withoutPassword, withoutWorkspace, disabled]) {
       const { email } = await make();
       expect(await trace(signIn(email))).toEqual(nobody);
     }
@@ -69,7 +74,10 @@ describe('Whether an address has an account', () => {
   test('does not show when a new password is asked for', async () => {
     const nobody = await trace(askForReset(newEmail()));
     expect(nobody.done.length).toBeGreaterThan(3);
-    expect(await trace(askForReset((await people.person()).email))).toEqual(nobody);
+    for (const make of [() => people.person(), withoutPassword, withoutWorkspace, disabled]) {
+      const { email } = await make();
+      expect(await trace(askForReset(email))).toEqual(nobody);
+    }
   });
 
   test('elsewhere does not show to who invites it', async () => {

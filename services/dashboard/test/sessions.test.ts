@@ -137,3 +137,25 @@ test('no token, password or cookie is in the log', async () => {
     expect(log).not.toContain(secret);
   }
 });
+
+test.each([
+  ['says nothing, without a proxy that is trusted', '', '198.51.100.7', '127.0.0.1'],
+  ['is believed of a trusted proxy', '127.0.0.0/8', '198.51.100.7', '198.51.100.7'],
+  ['is believed as far as the last hop that is trusted', '127.0.0.0/8', '203.0.113.1, 198.51.100.7', '198.51.100.7'],
+])(
+  'whom X-Forwarded-For names %s: by that address attempts are counted',
+  async (_, TRUSTED_PROXIES, named, counted) => {
+    const behind = await startDashboard({ TRUSTED_PROXIES });
+    try {
+      await fetch(`${behind.url}/api/sign-in`, {
+        method: 'POST',
+        headers: { Origin: behind.url, 'Content-Type': 'application/json', 'X-Forwarded-For': named },
+        body: JSON.stringify(signInBody),
+      });
+      const asked = behind.recorded.find(({ method }) => method === 'verifyPassword');
+      expect(asked?.options).toMatchObject({ context: { clientAddress: counted } });
+    } finally {
+      await behind.stop();
+    }
+  },
+);
