@@ -42,6 +42,17 @@ describe('the circuit of an endpoint', () => {
     expect(circuit.opensAtMs).toBe(500);
   });
 
+  test('an endpoint that had failed before is paused for longer at first', () => {
+    const circuit = new Circuit(true);
+    expect(circuit.opensNext).toBe(true);
+    expect(circuit.failed(0, middle)).toBe(true);
+    expect(circuit.opensNext).toBe(false);
+    expect(circuit.opensAtMs).toBe(2_000);
+    circuit.succeeded();
+    fail(circuit, 10);
+    expect(circuit.opensAtMs).toBe(500);
+  });
+
   test('each probe that fails doubles the pause, up to ten seconds; one that succeeds closes it', () => {
     const circuit = new Circuit();
     fail(circuit, 10);
@@ -58,13 +69,13 @@ describe('the circuit of an endpoint', () => {
     expect(circuit.opensAtMs).toBe(500);
   });
 
-  test('the pause varies by a fifth, so that instances do not probe in step', () => {
+  test('the pause varies by half, so that neither instances nor endpoints are probed in step', () => {
     const ends = [0, 1].map((random) => {
       const circuit = new Circuit();
       for (let i = 0; i < 10; i += 1) circuit.failed(0, random);
       return Math.round(circuit.opensAtMs ?? 0);
     });
-    expect(ends).toEqual([400, 600]);
+    expect(ends).toEqual([250, 750]);
   });
 
   test('the pause that it is in follows from how long it has been open', () => {

@@ -1,8 +1,11 @@
 /** Failures in a row after which an endpoint is left alone for a while. */
 const failuresToOpen = 10;
 const firstPauseMs = 500;
+/** Of an endpoint that had failed before it was first seen here: there may be many of them. */
+const firstPauseOfSuspectedMs = 2_000;
 const longestPauseMs = 10_000;
-const jitter = 0.2;
+/** So that endpoints that fail together are not probed together. */
+const jitter = 0.5;
 
 /**
  * Whether an endpoint is worth an attempt.
@@ -16,12 +19,13 @@ const jitter = 0.2;
  */
 export class Circuit {
   #failures: number;
-  #pauseMs = firstPauseMs;
+  #pauseMs: number;
   #openUntilMs: number | undefined;
 
   /** @param suspected the endpoint has failed before: one more failure opens it */
   constructor(suspected = false) {
     this.#failures = suspected ? failuresToOpen - 1 : 0;
+    this.#pauseMs = suspected ? firstPauseOfSuspectedMs : firstPauseMs;
   }
 
   /** 'open': no attempt now. 'half-open': one at a time. */
@@ -39,6 +43,11 @@ export class Circuit {
   /** When an open circuit lets an attempt through, in the time that the calls name. */
   get opensAtMs(): number | undefined {
     return this.#openUntilMs;
+  }
+
+  /** Whether one more failure opens it: what waited for that attempt would have waited in vain. */
+  get opensNext(): boolean {
+    return this.#failures === failuresToOpen - 1;
   }
 
   get pristine(): boolean {

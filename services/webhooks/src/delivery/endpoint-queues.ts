@@ -151,7 +151,7 @@ export class EndpointQueues {
 
   /** Further jobs that may wait. */
   #waitingPlaces({ workspaceId, limit, failing, waiting, circuit }: EndpointQueue): number {
-    if (circuit.state(this.#now()) !== 'closed' || this.#shares.isFull(workspaceId)) return 0;
+    if (circuit.state(this.#now()) !== 'closed' || circuit.opensNext || this.#shares.isFull(workspaceId)) return 0;
     const most = failing ? limit : limit * waitingPerSlot;
     return Math.min(most, this.#shares.waitingOfWebhook(workspaceId)) - waiting.length;
   }

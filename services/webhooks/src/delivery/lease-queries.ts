@@ -55,8 +55,8 @@ export interface Leased {
   readonly last: string | undefined;
 }
 
-/** An endpoint that fails gets one attempt at once, behind which one delivery may wait. */
-const placesAtFailing = 2;
+/** An endpoint that seems to fail gets one attempt, which says whether it does. */
+const placesAtFailing = 1;
 
 /** How many deliveries of one webhook a batch may hold: no webhook takes more than a quarter of it. */
 function partOfBatch(limit: number): number {
