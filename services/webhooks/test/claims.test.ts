@@ -17,7 +17,7 @@ describe('leases of deliveries', () => {
   });
   afterAll(() => database?.drop());
   // Claims span all tenants.
-  beforeEach(() => database.pool.query('truncate webhooks.webhooks, webhooks.deliveries'));
+  beforeEach(() => database.pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries'));
 
   /** Deliveries of so many events, due and unleased. */
   const makeDue = (tenant: Tenant, count: number) => steps.store(Array.from({ length: count }, () => newEvent(tenant)));

@@ -15,7 +15,7 @@ describe('lanes', () => {
     steps = stepsOn(database.pool);
   });
   afterAll(() => database?.drop());
-  beforeEach(() => database.pool.query('truncate webhooks.webhooks, webhooks.deliveries'));
+  beforeEach(() => database.pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries'));
 
   /** Events of one resource, in their sequence. */
   const lane = (tenant: Tenant, length: number) => {
