@@ -16,6 +16,7 @@ import { isWanted } from './delivery-filter.ts';
 import { answerText, DeliveryStateBadge, statusOptions } from './delivery-state.tsx';
 import { eventTypes } from './event-choice.tsx';
 import { ReplayDialog } from './replay.tsx';
+import { TextFilter } from './text-filter.tsx';
 
 interface Page {
   readonly data: readonly DeliveryDocument[];
@@ -204,28 +205,6 @@ export function DeliveriesPage() {
         />
       ) : null}
     </>
-  );
-}
-
-/** Is set when one is done with it: each letter would be a search of its own. */
-function TextFilter({
-  label,
-  value = '',
-  onSet,
-}: {
-  readonly label: string;
-  readonly value: string | undefined;
-  readonly onSet: (value: string) => void;
-}) {
-  return (
-    <TextField
-      key={value}
-      label={label}
-      defaultValue={value}
-      className="input-code"
-      onBlur={(event) => event.target.value.trim() !== value && onSet(event.target.value.trim())}
-      onKeyDown={(event) => event.key === 'Enter' && onSet(event.currentTarget.value.trim())}
-    />
   );
 }
 
