@@ -42,9 +42,18 @@ export function browserAt(url: string, { cookie = '', csrfToken = '' } = {}): Ht
         headers: Object.entries(all).filter(([, value]) => value !== ''),
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
-      return { status: answer.status, text: await answer.text(), headers: answer.headers };
+      return { status: answer.status, text: await textOf(answer), headers: answer.headers };
     },
   };
+}
+
+/** The body; of one that has no end, what comes with its head. */
+async function textOf(answer: Response): Promise<string> {
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer.text();
+  const reader = answer.body?.getReader();
+  const { value } = (await reader?.read()) ?? {};
+  await reader?.cancel();
+  return Buffer.from(value ?? []).toString();
 }
 
 /** Signs in by password; fails if that is refused. */
@@ -68,6 +77,7 @@ export function sessionOf({ headers }: Answer): string {
   return set?.split(';')[0] ?? '';
 }
 
-export function codeOf({ text }: Answer): string | undefined {
-  return text === '' ? undefined : (JSON.parse(text) as { error?: { code: string } }).error?.code;
+/** The code of an answer that is an error. */
+export function codeOf({ status, text }: Answer): string | undefined {
+  return status < 400 ? undefined : (JSON.parse(text) as { error: { code: string } }).error.code;
 }

@@ -87,6 +87,7 @@ export const entries: Readonly<Record<string, Entry>> = {
     ({ event }) => ({ query: { event } }),
     ({ deliveryCursor: cursor }) => ({ query: { cursor } }),
   ),
+  'GET /deliveries/tail': tenant(nothing),
   'POST /deliveries/redeliver': tenant(({ delivery }) => ({ body: { ids: [delivery] } })),
   'GET /deliveries/{id}': tenant(({ delivery }) => ({ id: delivery })),
   'POST /deliveries/{id}/redeliver': tenant(({ delivery }) => ({ id: delivery })),
