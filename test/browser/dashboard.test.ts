@@ -135,7 +135,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       await page.getByRole('button', { name: 'Redeliver all failed' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByRole('button', { name: 'Count them' }).click();
-      await dialog.getByText('1 deliveries will be sent again').waitFor();
+      await dialog.getByText('1 delivery will be sent again').waitFor();
       await dialog.getByRole('button', { name: 'Redeliver 1' }).click();
       await dialog.getByText('1 of 1 sent again.').waitFor();
       await dialog.getByRole('button', { name: 'Close' }).last().click();

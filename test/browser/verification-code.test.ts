@@ -32,8 +32,10 @@ type Language = keyof typeof programs;
 
 const isHere = ([program = '']: readonly string[]) =>
   spawnSync(program, [program === 'go' ? 'version' : '--version']).status === 0;
-/** Node always is. */
-const languages = (Object.keys(programs) as Language[]).filter((language) => isHere(programs[language].command));
+/** Those that are here; in CI all, and a missing one fails. */
+const languages = (Object.keys(programs) as Language[]).filter(
+  (language) => process.env.CI === 'true' || isHere(programs[language].command),
+);
 
 describeWith('chromium', 'The verification code on the page', () => {
   let world: World;

@@ -175,21 +175,18 @@ describe('the live tail', () => {
     }
   });
 
-  test('has room for so many', async () => {
+  test('has room for so many, and for some of each user', async () => {
     const hub = createTailHub(createLogger({ name: 'test', level: 'silent' }));
-    const viewer = () => ({
-      look: async (asked: object) => feed.tailDeliveries(asked as never),
-      changed() {},
-      missed() {},
-      end() {},
-    });
-    const leaves = await Promise.all(
-      Array.from({ length: 500 }, (_, i) => hub.join(`tenant ${i % 3}`, viewer(), undefined)),
-    );
+    const join = (tenant: number, userId: string) => {
+      const look = async (asked: object) => feed.tailDeliveries(asked as never);
+      return hub.join(`tenant ${tenant}`, { userId, look, changed() {}, missed() {}, end() {} }, undefined);
+    };
+    const leaves = await Promise.all(Array.from({ length: 500 }, (_, i) => join(i % 3, `user ${i % 25}`)));
     expect(feed.looks).toHaveLength(3);
-    await expect(hub.join('tenant 0', viewer(), undefined)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    await expect(join(0, 'one more')).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
     leaves[0]?.();
-    leaves.push(await hub.join('tenant 0', viewer(), undefined));
+    await expect(join(0, 'user 1')).rejects.toMatchObject({ message: expect.stringContaining('You have 20') });
+    leaves.push(await join(0, 'user 0'));
     for (const leave of leaves) leave();
   });
 });

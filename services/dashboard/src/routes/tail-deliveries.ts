@@ -19,7 +19,7 @@ export const tailDeliveries = tenantEndpoint({
   access: 'deliveries.read',
   method: 'get',
   path: '/deliveries/tail',
-  async handle({ backend, tenant, tails, context, request, response, checkAgain }) {
+  async handle({ backend, tenant, tails, context, who, request, response, checkAgain }) {
     const waiting: (() => void)[] = [];
     let stream: ReturnType<typeof openEventStream> | undefined;
     // What comes before the head is on its way goes after it.
@@ -30,6 +30,7 @@ export const tailDeliveries = tenantEndpoint({
     const leave = await tails.join(
       `${tenant.workspaceId} ${tenant.environment}`,
       {
+        userId: who.user.id,
         look: (asked) => backend.deliveries.tailDeliveries({ ...tenant, ...asked }, { context }),
         changed: (position, deliveries) =>
           soon((to) => to.send({ name: 'changed', id: `${position}`, data: JSON.stringify(deliveries) })),

@@ -6,7 +6,7 @@ import { Tail, type Viewer } from './tail.ts';
 export interface TailHub {
   /**
    * Resolves once webhooks has been asked, with what ends it. Rejects as webhooks does, and with `rate_limit_exceeded` if
-   * there are as many as an instance takes.
+   * there are as many as an instance takes, or as one user may have.
    * @param key the workspace and environment
    * @param after where a stream before has ended; undefined: from now on
    */
@@ -19,6 +19,8 @@ const everyMs = 1_000;
 /** After a look that failed. */
 const againMs = 5_000;
 const mostViewers = 500;
+/** Pages that somebody may have open. */
+const mostOfUser = 20;
 
 interface Running {
   readonly tail: Tail;
@@ -31,6 +33,12 @@ interface Running {
 export function createTailHub(log: Logger): TailHub {
   const running = new Map<string, Running>();
   let count = 0;
+  const ofUsers = new Map<string, number>();
+  const countUser = (userId: string, change: 1 | -1) => {
+    const now = (ofUsers.get(userId) ?? 0) + change;
+    if (now > 0) ofUsers.set(userId, now);
+    else ofUsers.delete(userId);
+  };
 
   const run = async (tail: Tail, began: Promise<void>, { signal }: AbortController) => {
     await began.catch(() => undefined);
@@ -64,14 +72,19 @@ export function createTailHub(log: Logger): TailHub {
       if (count >= mostViewers) {
         throw new RmsError('rate_limit_exceeded', { message: `${mostViewers} live tails are open already.` });
       }
+      if ((ofUsers.get(viewer.userId) ?? 0) >= mostOfUser) {
+        throw new RmsError('rate_limit_exceeded', { message: `You have ${mostOfUser} live tails open already.` });
+      }
       const here = running.get(key) ?? begin(key);
       count += 1;
+      countUser(viewer.userId, 1);
       here.tail.add(viewer, after);
       let left = false;
       const leave = () => {
         if (left) return;
         left = true;
         count -= 1;
+        countUser(viewer.userId, -1);
         here.tail.remove(viewer);
         if (here.tail.viewers.length > 0) return;
         here.stop.abort();

@@ -12,6 +12,7 @@ export type Look = (
 ) => Promise<TailDeliveriesResponse>;
 
 export interface Viewer {
+  readonly userId: string;
   readonly look: Look;
   /** Deliveries are new or fare otherwise than before; the position is where to go on. */
   changed(position: bigint, deliveries: readonly DeliveryDocument[]): void;

@@ -56,7 +56,7 @@ const afterOutageMs = 1_500;
 /** A look at the queue that took longer and found nothing is followed by a rest. */
 const costlyMs = 20;
 /** Attempts at endpoints that fail begin at this pace, so that those at others go in between. */
-const failingPace = { together: 5, restMs: 25 };
+const failingPace = { together: 3, restMs: 25 };
 /** Probes that fall due within such a time share one look at the queue. */
 const probesTogetherMs = 250;
 /** Lanes are looked through for this part of the time at most. */

@@ -96,8 +96,8 @@ export function ReplayDialog({
             <Note>Nothing has failed or was skipped in that time.</Note>
           ) : (
             <Note tone="warn">
-              {plan.answer.count.toLocaleString()} deliveries will be sent again, in{' '}
-              {spanText(plan.answer.duration_seconds)}.
+              {plan.answer.count === 1 ? '1 delivery' : `${plan.answer.count.toLocaleString()} deliveries`} will be sent
+              again, in {spanText(plan.answer.duration_seconds)}.
             </Note>
           )
         ) : (
