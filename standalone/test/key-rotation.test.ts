@@ -59,6 +59,7 @@ describe('npm start with another encryption key', () => {
       data: [
         { service: 'auth', resealed: 0, unreadable: 0 },
         { service: 'webhooks', resealed: 2, unreadable: 0 },
+        { service: 'alerts', resealed: 0, unreadable: 0 },
       ],
     });
     await stop();

@@ -101,11 +101,14 @@ const namesOne = ({ path }: Endpoint) => /\{id\}(?!\/events)/.test(path) && !pat
 function masked(text: string, given: readonly Named[]): string {
   const names = given.flatMap((named) => Object.values(named) as string[]);
   const without = names.reduce((left, name) => left.replaceAll(name, '<named>'), text);
-  return without
-    .replaceAll(/"secret":"whsec_[^"]*"/g, '"secret"')
-    .replaceAll(/\b(whsec|sk_live|sk_test|[a-z]{2,6})_[\w-]{8,}…?\w*/g, '<$1>')
-    .replaceAll(/(guest|person|nobody)-\w+@/g, '<$1>@')
-    .replaceAll(/"hint":"[^"]*"/g, '"hint"')
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-    .replaceAll(/"(csrf_token|version|retry_after_seconds|id)":("[\w-]*"|\d+)/g, '"$1"');
+  return (
+    without
+      // What is random may hold what looks like an id.
+      .replaceAll(/"(csrf_token|secret)":"[^"]*"/g, '"$1"')
+      .replaceAll(/\b(whsec|sk_live|sk_test|[a-z]{2,6})_[\w-]{8,}…?\w*/g, '<$1>')
+      .replaceAll(/(guest|person|nobody)-\w+@/g, '<$1>@')
+      .replaceAll(/"hint":"[^"]*"/g, '"hint"')
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+      .replaceAll(/"(version|retry_after_seconds|id)":("[\w-]*"|\d+)/g, '"$1"')
+  );
 }
