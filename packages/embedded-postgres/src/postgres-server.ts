@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -68,6 +68,8 @@ export async function preparePostgres({ dataDir, password, settings }: PostgresS
     stoppedLeftover,
     async launch() {
       const out = openSync(logFile, 'a');
+      // Before the server is there, which may write at once.
+      const logStart = fstatSync(out).size;
       // In a process group of its own: a Ctrl-C in the terminal must reach it after the services have drained.
       const child = launch(binaries.postgres, args, {
         cwd: '/',
@@ -76,7 +78,7 @@ export async function preparePostgres({ dataDir, password, settings }: PostgresS
         stdio: ['ignore', out, out],
       });
       closeSync(out);
-      await untilReady(child, directory, logFile);
+      await untilReady(child, directory, logFile, logStart);
       return child;
     },
   };
@@ -91,8 +93,7 @@ export async function stopServer(server: ChildProcess): Promise<void> {
 }
 
 /** Waits until the server says in its data directory that it is ready; recovery after a crash may take a while. */
-async function untilReady(child: ChildProcess, directory: string, logFile: string): Promise<void> {
-  const logStart = statSync(logFile).size;
+async function untilReady(child: ChildProcess, directory: string, logFile: string, logStart: number): Promise<void> {
   let failed: Error | undefined;
   child.once('error', (error) => {
     failed = error;
