@@ -66,7 +66,7 @@ export class Circuit {
     const state = this.state(nowMs);
     if (state === 'open' || (state === 'closed' && this.#failures < failuresToOpen)) return false;
     this.#openUntilMs = nowMs + this.#pauseMs * (1 - jitter + 2 * jitter * random);
-    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
+    this.#pauseMs = pauseAfter(this.#pauseMs);
     return true;
   }
 }
@@ -75,7 +75,12 @@ export class Circuit {
 export function pauseAfterMs(openForMs: number): number {
   let pauseMs = firstPauseMs;
   for (let endMs = pauseMs; endMs < openForMs && pauseMs < longestPauseMs; endMs += pauseMs) {
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    pauseMs = pauseAfter(pauseMs);
   }
   return pauseMs;
+}
+
+/** The pause that follows one whose probe has failed. */
+function pauseAfter(pauseMs: number): number {
+  return Math.min(pauseMs * 2, longestPauseMs);
 }

@@ -23,6 +23,11 @@ export class ApiError extends Error {
   }
 }
 
+/** What the back end said of a field as it refused what was sent; undefined: nothing, or it was not that. */
+export function aboutField(error: unknown, field: string): string | undefined {
+  return error instanceof ApiError ? error.about(field) : undefined;
+}
+
 /** Proves that a change was asked for by a page of ours; known once the account is. */
 let csrfToken = '';
 

@@ -5,7 +5,7 @@ import { useAccount } from '../api/account.ts';
 import { call } from '../api/client.ts';
 import { queryClient } from '../api/query-client.ts';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
 import { Card } from '../ui/page.tsx';
@@ -56,12 +56,9 @@ function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
         />
         <ProofField error={remove.error} />
         <ErrorNote error={remove.error} fields={proofFields} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="danger" busy={remove.isPending} disabled={typed !== user.email}>
-            Delete account
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={remove.isPending} look="danger" disabled={typed !== user.email}>
+          Delete account
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -1,7 +1,7 @@
 import { useRef } from 'react';
 import { useAccount } from '../api/account.ts';
 import { useAccountChange } from '../api/account-change.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
@@ -15,7 +15,6 @@ export function PasswordCard() {
     form.current?.reset();
     toast('Your password is changed. All other sessions have ended.');
   });
-  const about = (field: string) => (change.error instanceof ApiError ? change.error.about(field) : undefined);
   return (
     <Card title="Password" about="Ends all other sessions.">
       <form
@@ -39,7 +38,7 @@ export function PasswordCard() {
               name="current_password"
               type="password"
               autoComplete="current-password"
-              wrong={about('current_password')}
+              wrong={aboutField(change.error, 'current_password')}
               required
             />
           ) : null}
@@ -50,7 +49,7 @@ export function PasswordCard() {
             autoComplete="new-password"
             hint="12 characters or more."
             minLength={12}
-            wrong={about('password')}
+            wrong={aboutField(change.error, 'password')}
             required
           />
         </div>

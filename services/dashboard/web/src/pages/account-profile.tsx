@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { useAccount } from '../api/account.ts';
 import { useAccountChange } from '../api/account-change.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ErrorNote, Note } from '../ui/notes.tsx';
 import { Card } from '../ui/page.tsx';
@@ -33,7 +33,7 @@ export function ProfileCard() {
             maxLength={100}
             defaultValue={user.name}
             hint="As the others see you."
-            wrong={rename.error instanceof ApiError ? rename.error.about('name') : undefined}
+            wrong={aboutField(rename.error, 'name')}
           />
           <TextField label="E-mail" type="email" value={user.email} hint="By which you sign in." readOnly />
         </div>
@@ -70,17 +70,14 @@ function EmailDialog({ onClose }: { readonly onClose: () => void }) {
             name="email"
             type="email"
             autoComplete="email"
-            wrong={change.error instanceof ApiError ? change.error.about('email') : undefined}
+            wrong={aboutField(change.error, 'email')}
             required
           />
           <ProofField error={change.error} />
           <ErrorNote error={change.error} fields={['email', ...proofFields]} />
-          <div className="row row-end">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" busy={change.isPending}>
-              Send a link
-            </Button>
-          </div>
+          <DialogFoot onClose={onClose} busy={change.isPending}>
+            Send a link
+          </DialogFoot>
         </form>
       ) : (
         <div className="stack">

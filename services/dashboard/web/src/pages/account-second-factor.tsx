@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { renderSVG } from 'uqr';
 import { useAccount } from '../api/account.ts';
 import { useAccountChange } from '../api/account-change.ts';
-import { ApiError, call } from '../api/client.ts';
+import { aboutField, call } from '../api/client.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock, CopyButton } from '../ui/copy.tsx';
@@ -70,7 +70,6 @@ function Begin({ onClose, onCodes }: Steps) {
     onClose();
     onCodes(codes);
   });
-  const about = (error: unknown, field: string) => (error instanceof ApiError ? error.about(field) : undefined);
   return (
     <Dialog title="Turn on the second factor" onClose={onClose}>
       {begin.data ? (
@@ -96,7 +95,7 @@ function Begin({ onClose, onCodes }: Steps) {
             autoComplete="one-time-code"
             inputMode="numeric"
             className="input-code"
-            wrong={about(confirm.error, 'code')}
+            wrong={aboutField(confirm.error, 'code')}
             required
           />
           <ErrorNote error={confirm.error} fields={['code']} />
@@ -121,7 +120,7 @@ function Begin({ onClose, onCodes }: Steps) {
               name="password"
               type="password"
               autoComplete="current-password"
-              wrong={about(begin.error, 'password')}
+              wrong={aboutField(begin.error, 'password')}
               required
             />
           ) : null}
@@ -159,7 +158,7 @@ function WithCode({ what, onClose, onCodes }: Steps & { readonly what: 'renew' |
           name="code"
           autoComplete="one-time-code"
           className="input-code"
-          wrong={change.error instanceof ApiError ? change.error.about('code') : undefined}
+          wrong={aboutField(change.error, 'code')}
           required
         />
         <ErrorNote error={change.error} fields={['code']} />

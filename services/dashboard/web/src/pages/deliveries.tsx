@@ -10,10 +10,10 @@ import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, PageHead } from '../ui/page.tsx';
 import { Pager } from '../ui/pager.tsx';
 import { Table } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { deliveryColumns } from './delivery-columns.tsx';
 import { isWanted } from './delivery-filter.ts';
-import { answerText, DeliveryStateBadge, statusOptions } from './delivery-state.tsx';
+import { statusOptions } from './delivery-state.tsx';
 import { eventTypes } from './event-choice.tsx';
 import { ReplayDialog } from './replay.tsx';
 import { TextFilter } from './text-filter.tsx';
@@ -169,30 +169,7 @@ export function DeliveriesPage() {
             rows={data.data}
             keyOf={({ id }) => id}
             {...(maySend ? { select: { chosen, onChange: setChosen } } : {})}
-            columns={[
-              {
-                title: 'Event',
-                cell: (delivery) => (
-                  <Link
-                    to="/w/$workspace/$environment/deliveries/$id"
-                    params={{ ...tenant, id: delivery.id }}
-                    className="main-link"
-                  >
-                    {delivery.event_type}
-                  </Link>
-                ),
-              },
-              { title: 'Status', cell: (delivery) => <DeliveryStateBadge of={delivery} /> },
-              { title: 'Answer', cell: (delivery) => <span className="break">{answerText(delivery)}</span> },
-              { title: 'Attempts', number: true, cell: (delivery) => delivery.attempts },
-              {
-                title: 'Webhook',
-                cell: (delivery) => (
-                  <span className="break wide">{urls.get(delivery.webhook_id) ?? delivery.webhook_id}</span>
-                ),
-              },
-              { title: 'Made', cell: (delivery) => <Time at={delivery.created_at} /> },
-            ]}
+            columns={Object.values(deliveryColumns(tenant, urls))}
           />
         ) : null}
         {data ? <Pager next={data.next} /> : null}

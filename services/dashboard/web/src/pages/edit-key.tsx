@@ -1,8 +1,7 @@
 import type { KeyDocument } from '../../../src/documents/key.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { useTenantChange } from '../api/tenant.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { TextArea, TextField } from '../ui/field.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -13,7 +12,6 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; 
     onClose();
     toast('The key is changed; every gateway knows it.');
   });
-  const about = (field: string) => (update.error instanceof ApiError ? update.error.about(field) : undefined);
   return (
     <Dialog title="Edit the key" onClose={onClose}>
       <form
@@ -33,7 +31,14 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; 
           });
         }}
       >
-        <TextField label="Name" name="name" defaultValue={key.name} maxLength={100} wrong={about('name')} required />
+        <TextField
+          label="Name"
+          name="name"
+          defaultValue={key.name}
+          maxLength={100}
+          wrong={aboutField(update.error, 'name')}
+          required
+        />
         <TextArea
           label="Allowed addresses"
           name="allowed_ips"
@@ -41,7 +46,7 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; 
           className="input-code"
           defaultValue={key.allowed_ips.join('\n')}
           hint="Addresses or networks, one a line. Empty: it works from anywhere."
-          wrong={about('allowed_ips') ?? about('allowed_ips.0')}
+          wrong={aboutField(update.error, 'allowed_ips') ?? aboutField(update.error, 'allowed_ips.0')}
         />
         <TextField
           label="Requests in a window"
@@ -52,12 +57,9 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; 
           hint="Empty: as the plan says. 0: no limit."
         />
         <ErrorNote error={update.error} fields={['name', 'allowed_ips', 'allowed_ips.0']} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={update.isPending}>
-            Save
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={update.isPending}>
+          Save
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import type { WebhookDocument } from '../../../src/documents/webhook.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { useTenantChange } from '../api/tenant.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { Choice, TextField } from '../ui/field.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -22,7 +21,6 @@ export function EditWebhookDialog({
     onClose();
     toast('The webhook is changed.');
   });
-  const about = (field: string) => (update.error instanceof ApiError ? update.error.about(field) : undefined);
   return (
     <Dialog title="Edit the webhook" onClose={onClose}>
       <form
@@ -38,10 +36,10 @@ export function EditWebhookDialog({
           name="url"
           inputMode="url"
           defaultValue={webhook.url}
-          wrong={about('url')}
+          wrong={aboutField(update.error, 'url')}
           required
         />
-        <EventChoice chosen={events} onChange={setEvents} wrong={about('events')} />
+        <EventChoice chosen={events} onChange={setEvents} wrong={aboutField(update.error, 'events')} />
         <Choice
           type="checkbox"
           label="Keep the order of each resource's events"
@@ -50,12 +48,9 @@ export function EditWebhookDialog({
           onChange={() => setOrdered(!ordered)}
         />
         <ErrorNote error={update.error} fields={['url', 'events']} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={update.isPending}>
-            Save
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={update.isPending}>
+          Save
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { accountQuery } from '../api/account.ts';
-import { ApiError, call } from '../api/client.ts';
+import { ApiError, aboutField, call } from '../api/client.ts';
 import { keptLinkToken } from '../api/link-token.ts';
 import { queryClient } from '../api/query-client.ts';
 import { Narrow } from '../layout/narrow.tsx';
@@ -107,7 +107,7 @@ export function InvitationPage() {
           autoComplete="new-password"
           hint="12 characters or more."
           minLength={12}
-          wrong={join.error instanceof ApiError ? join.error.about('password') : undefined}
+          wrong={aboutField(join.error, 'password')}
           required
         />
         <ErrorNote error={join.error} fields={['password']} />

@@ -1,4 +1,6 @@
+import { Link } from '@tanstack/react-router';
 import type { KeyDocument, KeyState } from '../../../src/documents/key.ts';
+import { useTenant } from '../api/tenant.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 
 const states: Readonly<Record<KeyState, readonly [Tone, string]>> = {
@@ -12,6 +14,15 @@ const states: Readonly<Record<KeyState, readonly [Tone, string]>> = {
 export function KeyStateBadge({ of }: { readonly of: Pick<KeyDocument, 'state'> }) {
   const [tone, text] = states[of.state];
   return <Badge tone={tone}>{text}</Badge>;
+}
+
+/** Its name, which leads to its page. */
+export function KeyLink({ of: { id, name } }: { readonly of: Pick<KeyDocument, 'id' | 'name'> }) {
+  return (
+    <Link to="/w/$workspace/$environment/settings/keys/$id" params={{ ...useTenant(), id }} className="main-link break">
+      {name}
+    </Link>
+  );
 }
 
 /** Whether it still lets anybody in. */

@@ -7,7 +7,7 @@ import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, PageHead } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
-import { endOf, KeyStateBadge, lastUseOf, works } from './key-state.tsx';
+import { endOf, KeyLink, KeyStateBadge, lastUseOf, works } from './key-state.tsx';
 import { NewKeyDialog } from './new-key.tsx';
 import { ShowKeyDialog } from './show-key.tsx';
 
@@ -47,18 +47,7 @@ export function KeysPage() {
             rows={rows}
             keyOf={({ id }) => id}
             columns={[
-              {
-                title: 'Name',
-                cell: (key) => (
-                  <Link
-                    to="/w/$workspace/$environment/settings/keys/$id"
-                    params={{ ...tenant, id: key.id }}
-                    className="main-link break"
-                  >
-                    {key.name}
-                  </Link>
-                ),
-              },
+              { title: 'Name', cell: (key) => <KeyLink of={key} /> },
               { title: 'Key', cell: (key) => <code>{key.hint}</code> },
               { title: 'Scope', cell: (key) => key.scope },
               { title: 'State', cell: (key) => <KeyStateBadge of={key} /> },

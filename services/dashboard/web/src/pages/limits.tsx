@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import type { KeyDocument } from '../../../src/documents/key.ts';
 import type { LimitsDocument } from '../../../src/documents/limits.ts';
 import type { UsageDocument } from '../../../src/documents/usage.ts';
@@ -7,7 +6,7 @@ import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, Facts, PageHead } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
 import { spanText } from '../ui/time.tsx';
-import { works } from './key-state.tsx';
+import { KeyLink, works } from './key-state.tsx';
 import { Quota } from './quota.tsx';
 
 /** What keys may do here. */
@@ -51,7 +50,6 @@ export function LimitsPage() {
 }
 
 function KeysWithOwnLimits() {
-  const tenant = useTenant();
   const { data, error } = useTenantQuery<{ data: readonly KeyDocument[] }>('/keys');
   const rows = (data?.data ?? []).filter((key) => works(key) && key.rate_limit_requests !== null);
   return (
@@ -68,18 +66,7 @@ function KeysWithOwnLimits() {
           rows={rows}
           keyOf={({ id }) => id}
           columns={[
-            {
-              title: 'Name',
-              cell: (key) => (
-                <Link
-                  to="/w/$workspace/$environment/settings/keys/$id"
-                  params={{ ...tenant, id: key.id }}
-                  className="main-link break"
-                >
-                  {key.name}
-                </Link>
-              ),
-            },
+            { title: 'Name', cell: (key) => <KeyLink of={key} /> },
             {
               title: 'Requests',
               number: true,

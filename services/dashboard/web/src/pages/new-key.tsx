@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import type { NewKeyDocument, ScopeName } from '../../../src/documents/key.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { useTenantChange } from '../api/tenant.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { Choice, SelectField, TextArea, TextField } from '../ui/field.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
 
@@ -38,7 +37,6 @@ export function NewKeyDialog({
 }) {
   const [scope, setScope] = useState<ScopeName>('read');
   const create = useTenantChange<NewKeyDocument>(onMade);
-  const about = (field: string) => (create.error instanceof ApiError ? create.error.about(field) : undefined);
   return (
     <Dialog title="Create an API key" onClose={onClose}>
       <form
@@ -66,7 +64,7 @@ export function NewKeyDialog({
           name="name"
           hint="What it is for, as you will look for it."
           maxLength={100}
-          wrong={about('name')}
+          wrong={aboutField(create.error, 'name')}
           required
         />
         <fieldset className="choices">
@@ -85,14 +83,14 @@ export function NewKeyDialog({
           ))}
         </fieldset>
         <div className="form-grid">
-          <SelectField label="Expires" name="days" options={lives} wrong={about('expire_time')} />
+          <SelectField label="Expires" name="days" options={lives} wrong={aboutField(create.error, 'expire_time')} />
           <TextField
             label="Requests in a window"
             name="rate_limit"
             type="number"
             min={0}
             placeholder="As the plan says"
-            wrong={about('rate_limit_requests')}
+            wrong={aboutField(create.error, 'rate_limit_requests')}
           />
         </div>
         <TextArea
@@ -102,15 +100,12 @@ export function NewKeyDialog({
           className="input-code"
           placeholder="203.0.113.0/24"
           hint="Addresses or networks, one a line. Empty: it works from anywhere."
-          wrong={about('allowed_ips') ?? about('allowed_ips.0')}
+          wrong={aboutField(create.error, 'allowed_ips') ?? aboutField(create.error, 'allowed_ips.0')}
         />
         <ErrorNote error={create.error} fields={['name', 'allowed_ips', 'allowed_ips.0', 'expire_time']} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={create.isPending}>
-            Create key
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={create.isPending}>
+          Create key
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -1,7 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { NewSecretDocument } from '../../../src/documents/webhook.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { useTenant, useTenantChange } from '../api/tenant.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
@@ -18,7 +18,6 @@ export function NewWebhookPage() {
   const [idempotencyKey] = useState(() => `dashboard-${crypto.randomUUID()}`);
   const [made, setMade] = useState<NewSecretDocument>();
   const create = useTenantChange<NewSecretDocument>(setMade);
-  const about = (field: string) => (create.error instanceof ApiError ? create.error.about(field) : undefined);
   return (
     <>
       <PageHead
@@ -48,11 +47,11 @@ export function NewWebhookPage() {
             inputMode="url"
             placeholder="https://example.com/webhooks"
             hint="A public https address. It has to answer 200 within 10 seconds."
-            wrong={about('url')}
+            wrong={aboutField(create.error, 'url')}
             required
             autoFocus
           />
-          <EventChoice chosen={events} onChange={setEvents} wrong={about('events')} />
+          <EventChoice chosen={events} onChange={setEvents} wrong={aboutField(create.error, 'events')} />
           <ErrorNote error={create.error} fields={['url', 'events']} />
           <div className="row">
             <Button type="submit" look="main" busy={create.isPending}>

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import type { ComponentProps, ReactNode } from 'react';
 import type { SpanName, UsageDocument, UsagePointDocument } from '../../../src/documents/usage.ts';
 import { useTenant, useTenantQuery } from '../api/tenant.ts';
 import { Chart } from '../ui/chart.tsx';
@@ -70,6 +70,7 @@ export function UsageCharts({
     );
   }
   const timeOf = (at: string) => times[span].format(new Date(at));
+  const overTime = { points: data.points, timeOf };
   const sum = (amountOf: (point: UsagePointDocument) => number) => data.points.reduce((all, p) => all + amountOf(p), 0);
   const requests = sum((point) => point.requests);
   const errors = sum((point) => point.client_errors + point.server_errors);
@@ -102,54 +103,53 @@ export function UsageCharts({
         {otherTiles}
       </div>
       <div className="charts">
-        <Card title="Requests">
-          <Chart
-            label="Requests"
-            points={data.points}
-            timeOf={timeOf}
-            textOf={count}
-            series={[
-              {
-                name: 'answered',
-                look: 'chart-1',
-                amountOf: (point) => Math.max(0, point.requests - point.client_errors - point.server_errors),
-              },
-              { name: '4xx', look: 'chart-2', amountOf: (point) => point.client_errors },
-              { name: '5xx', look: 'chart-3', amountOf: (point) => point.server_errors },
-            ]}
-          />
-        </Card>
-        <Card title="p95 of the API">
-          <Chart
-            label="p95 of the API"
-            points={data.points}
-            timeOf={timeOf}
-            textOf={(ms) => spanText(ms / 1000)}
-            series={[{ name: 'p95', look: 'chart-1', amountOf: (point) => point.p95_ms }]}
-          />
-        </Card>
-        <Card title="Deliveries">
-          <Chart
-            label="Deliveries"
-            points={data.points}
-            timeOf={timeOf}
-            textOf={count}
-            series={[
-              { name: 'delivered', look: 'chart-1', amountOf: (point) => point.delivered },
-              { name: 'failed', look: 'chart-3', amountOf: (point) => point.failed },
-            ]}
-          />
-        </Card>
-        <Card title="Attempts that failed">
-          <Chart
-            label="Attempts that failed"
-            points={data.points}
-            timeOf={timeOf}
-            textOf={count}
-            series={[{ name: 'failed attempts', look: 'chart-2', amountOf: (point) => point.failed_attempts }]}
-          />
-        </Card>
+        <ChartCard
+          title="Requests"
+          {...overTime}
+          textOf={count}
+          series={[
+            {
+              name: 'answered',
+              look: 'chart-1',
+              amountOf: (point) => Math.max(0, point.requests - point.client_errors - point.server_errors),
+            },
+            { name: '4xx', look: 'chart-2', amountOf: (point) => point.client_errors },
+            { name: '5xx', look: 'chart-3', amountOf: (point) => point.server_errors },
+          ]}
+        />
+        <ChartCard
+          title="p95 of the API"
+          {...overTime}
+          textOf={(ms) => spanText(ms / 1000)}
+          series={[{ name: 'p95', look: 'chart-1', amountOf: (point) => point.p95_ms }]}
+        />
+        <ChartCard
+          title="Deliveries"
+          {...overTime}
+          textOf={count}
+          series={[
+            { name: 'delivered', look: 'chart-1', amountOf: (point) => point.delivered },
+            { name: 'failed', look: 'chart-3', amountOf: (point) => point.failed },
+          ]}
+        />
+        <ChartCard
+          title="Attempts that failed"
+          {...overTime}
+          textOf={count}
+          series={[{ name: 'failed attempts', look: 'chart-2', amountOf: (point) => point.failed_attempts }]}
+        />
       </div>
     </>
+  );
+}
+
+function ChartCard({
+  title,
+  ...chart
+}: { readonly title: string } & Omit<ComponentProps<typeof Chart<UsagePointDocument>>, 'label'>) {
+  return (
+    <Card title={title}>
+      <Chart label={title} {...chart} />
+    </Card>
   );
 }

@@ -5,8 +5,7 @@ import { useTenant, useTenantQuery } from '../api/tenant.ts';
 import { Empty, ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, PageHead } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
-import { answerText, DeliveryStateBadge } from './delivery-state.tsx';
+import { deliveryColumns } from './delivery-columns.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { SpanSwitch, UsageCharts, useUsage } from './overview-usage.tsx';
 
@@ -36,7 +35,7 @@ export function OverviewPage() {
   useUsage(span);
   const isKnown = Boolean(resources.data && webhooks.data) || Boolean(resources.error ?? webhooks.error);
   const isNew = resources.data?.total === 0 && webhooks.data?.total === 0;
-  const urls = new Map(webhooks.data?.data.map(({ id, url }) => [id, url]));
+  const columns = deliveryColumns(tenant, new Map(webhooks.data?.data.map(({ id, url }) => [id, url])));
   return (
     <>
       <PageHead title="Overview" actions={<SpanSwitch span={span} />} />
@@ -82,29 +81,7 @@ export function OverviewPage() {
             label="Deliveries that failed last"
             rows={failed.data.data.slice(0, 8)}
             keyOf={({ id }) => id}
-            columns={[
-              {
-                title: 'Event',
-                cell: (delivery) => (
-                  <Link
-                    to="/w/$workspace/$environment/deliveries/$id"
-                    params={{ ...tenant, id: delivery.id }}
-                    className="main-link"
-                  >
-                    {delivery.event_type}
-                  </Link>
-                ),
-              },
-              { title: 'Status', cell: (delivery) => <DeliveryStateBadge of={delivery} /> },
-              { title: 'Answer', cell: (delivery) => <span className="break">{answerText(delivery)}</span> },
-              {
-                title: 'Webhook',
-                cell: (delivery) => (
-                  <span className="break wide">{urls.get(delivery.webhook_id) ?? delivery.webhook_id}</span>
-                ),
-              },
-              { title: 'Made', cell: (delivery) => <Time at={delivery.created_at} /> },
-            ]}
+            columns={[columns.event, columns.status, columns.answer, columns.webhook, columns.made]}
           />
         ) : null}
       </Card>

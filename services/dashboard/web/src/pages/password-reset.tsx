@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiError, call } from '../api/client.ts';
+import { ApiError, aboutField, call } from '../api/client.ts';
 import { linkToken } from '../api/link-token.ts';
 import { Narrow } from '../layout/narrow.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
@@ -52,7 +52,7 @@ export function PasswordResetPage() {
           autoComplete="new-password"
           hint="12 characters or more."
           minLength={12}
-          wrong={error instanceof ApiError ? error.about('password') : undefined}
+          wrong={aboutField(error, 'password')}
           required
         />
         <ErrorNote error={error} fields={['password']} />

@@ -1,18 +1,17 @@
 import { useAccount } from '../api/account.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { TextField } from '../ui/field.tsx';
 
 /** Asks once more who it is: for the code of who has a second factor, else for the password. */
 export function ProofField({ error }: { readonly error: unknown }) {
   const { user } = useAccount();
-  const about = (field: string) => (error instanceof ApiError ? error.about(field) : undefined);
   return user.has_second_factor ? (
     <TextField
       label="Code of your authenticator, or a recovery code"
       name="code"
       autoComplete="one-time-code"
       className="input-code"
-      wrong={about('code')}
+      wrong={aboutField(error, 'code')}
       required
     />
   ) : (
@@ -21,7 +20,7 @@ export function ProofField({ error }: { readonly error: unknown }) {
       name="password"
       type="password"
       autoComplete="current-password"
-      wrong={about('password')}
+      wrong={aboutField(error, 'password')}
       required
     />
   );

@@ -3,7 +3,7 @@ import type { ReplayAnswerDocument, ReplayDocument } from '../../../src/document
 import type { WebhookDocument } from '../../../src/documents/webhook.ts';
 import { useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { ErrorNote, Note } from '../ui/notes.tsx';
 import { spanText } from '../ui/time.tsx';
@@ -106,12 +106,9 @@ export function ReplayDialog({
           </p>
         )}
         <ErrorNote error={send.error} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={send.isPending}>
-            {plan && !isEmpty ? `Redeliver ${plan.answer.count.toLocaleString()}` : 'Count them'}
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={send.isPending}>
+          {plan && !isEmpty ? `Redeliver ${plan.answer.count.toLocaleString()}` : 'Count them'}
+        </DialogFoot>
       </form>
     </Dialog>
   );

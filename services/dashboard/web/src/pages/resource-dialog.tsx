@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import type { ResourceDocument } from '../../../src/documents/resource.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { useTenantChange } from '../api/tenant.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { SelectField, TextArea, TextField } from '../ui/field.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
 import { statusOptions } from './resource-state.tsx';
@@ -22,7 +21,6 @@ export function ResourceDialog({
   const [idempotencyKey] = useState(() => `dashboard-${crypto.randomUUID()}`);
   const [wrongJson, setWrongJson] = useState<string>();
   const save = useTenantChange<ResourceDocument>(onDone);
-  const about = (field: string) => (save.error instanceof ApiError ? save.error.about(field) : undefined);
   return (
     <Dialog title={resource ? 'Edit the resource' : 'Create a resource'} onClose={onClose}>
       <form
@@ -51,7 +49,7 @@ export function ResourceDialog({
           name="name"
           defaultValue={resource?.name}
           maxLength={255}
-          wrong={about('name')}
+          wrong={aboutField(save.error, 'name')}
           required
         />
         {resource ? (
@@ -75,15 +73,12 @@ export function ResourceDialog({
           spellCheck={false}
           defaultValue={resource ? JSON.stringify(JSON.parse(resource.metadata_json), null, 2) : '{}'}
           hint="A JSON object of texts."
-          wrong={wrongJson ?? about('metadata')}
+          wrong={wrongJson ?? aboutField(save.error, 'metadata')}
         />
         <ErrorNote error={save.error} fields={['name', 'metadata']} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={save.isPending}>
-            {resource ? 'Save' : 'Create resource'}
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={save.isPending}>
+          {resource ? 'Save' : 'Create resource'}
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -1,7 +1,6 @@
 import type { KeyDocument, NewKeyDocument } from '../../../src/documents/key.ts';
 import { useTenantChange } from '../api/tenant.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
 
@@ -39,12 +38,9 @@ export function RollKeyDialog({
         </p>
         <SelectField label="The old key works on" name="overlap" options={overlaps} defaultValue="86400" />
         <ErrorNote error={roll.error} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={roll.isPending}>
-            Roll key
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={roll.isPending}>
+          Roll key
+        </DialogFoot>
       </form>
     </Dialog>
   );

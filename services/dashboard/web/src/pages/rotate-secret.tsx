@@ -1,7 +1,6 @@
 import type { NewSecretDocument, WebhookDocument } from '../../../src/documents/webhook.ts';
 import { useTenantChange } from '../api/tenant.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
 
@@ -42,12 +41,9 @@ export function RotateSecretDialog({
         </p>
         <SelectField label="The old secret signs on" name="overlap" options={overlaps} defaultValue="86400" />
         <ErrorNote error={rotate.error} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={rotate.isPending}>
-            Rotate secret
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={rotate.isPending}>
+          Rotate secret
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import type { RuleDocument } from '../../../src/documents/alert.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { useTenantChange } from '../api/tenant.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { Choice, SelectField, TextArea, TextField } from '../ui/field.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
 import { spanText } from '../ui/time.tsx';
@@ -21,7 +20,6 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
     onClose();
     toast('The rule is changed.');
   });
-  const about = (field: string) => (update.error instanceof ApiError ? update.error.about(field) : undefined);
   const { window_seconds: seconds } = rule;
   const choices = [...new Set([...windows, ...(seconds === null ? [] : [seconds])])].sort((a, b) => a - b);
   return (
@@ -55,7 +53,7 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
               step="any"
               min={0}
               defaultValue={Number((rule.threshold * unit.times).toFixed(4))}
-              wrong={about('threshold')}
+              wrong={aboutField(update.error, 'threshold')}
               required
             />
           ) : null}
@@ -65,7 +63,7 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
               name="window"
               defaultValue={String(seconds)}
               options={choices.map((choice) => [String(choice), spanText(choice)])}
-              wrong={about('window')}
+              wrong={aboutField(update.error, 'window')}
             />
           )}
           {minimum ? (
@@ -75,7 +73,7 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
               type="number"
               min={0}
               defaultValue={rule.minimum}
-              wrong={about('minimum')}
+              wrong={aboutField(update.error, 'minimum')}
               required
             />
           ) : null}
@@ -92,7 +90,7 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
           rows={3}
           defaultValue={rule.recipients.join('\n')}
           hint="E-mail addresses, one a line."
-          wrong={about('recipients')}
+          wrong={aboutField(update.error, 'recipients')}
         />
         {rule.unsubscribed.length > 0 ? (
           <fieldset className="choices">
@@ -113,12 +111,9 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
           </fieldset>
         ) : null}
         <ErrorNote error={update.error} fields={['threshold', 'window', 'minimum', 'recipients']} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={update.isPending}>
-            Save
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={update.isPending}>
+          Save
+        </DialogFoot>
       </form>
     </Dialog>
   );

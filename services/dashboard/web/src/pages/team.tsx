@@ -2,12 +2,12 @@ import { mayChangeRole, type Role, roles } from '@rms/roles';
 import { useState } from 'react';
 import type { InvitationDocument, MemberDocument } from '../../../src/documents/team.ts';
 import { useAccount } from '../api/account.ts';
-import { ApiError } from '../api/client.ts';
+import { aboutField } from '../api/client.ts';
 import { useMay, useRole, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFoot } from '../ui/dialog.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, PageHead } from '../ui/page.tsx';
@@ -201,7 +201,7 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
           name="email"
           type="email"
           autoComplete="off"
-          wrong={invite.error instanceof ApiError ? invite.error.about('email') : undefined}
+          wrong={aboutField(invite.error, 'email')}
           required
         />
         <SelectField
@@ -211,12 +211,9 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
           options={choices.map((choice) => [choice, `${choice}: ${roleHints[choice]}`])}
         />
         <ErrorNote error={invite.error} fields={['email']} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={invite.isPending}>
-            Send invitation
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={invite.isPending}>
+          Send invitation
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -1,6 +1,5 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
+import { Dialog, DialogFoot } from './dialog.tsx';
 import { TextField } from './field.tsx';
 import { ErrorNote } from './notes.tsx';
 
@@ -44,12 +43,9 @@ export function Confirm({
           />
         )}
         <ErrorNote error={error} />
-        <div className="row row-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="danger" busy={busy} disabled={name !== undefined && typed !== name}>
-            {action}
-          </Button>
-        </div>
+        <DialogFoot onClose={onClose} busy={busy} look="danger" disabled={name !== undefined && typed !== name}>
+          {action}
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -47,3 +47,27 @@ export function Dialog({
     </dialog>
   );
 }
+
+/** The end of a form in a dialog: away from it, or on with it. */
+export function DialogFoot({
+  onClose,
+  look = 'main',
+  busy,
+  disabled = false,
+  children,
+}: {
+  readonly onClose: () => void;
+  readonly look?: 'main' | 'danger';
+  readonly busy: boolean;
+  readonly disabled?: boolean;
+  readonly children: ReactNode;
+}) {
+  return (
+    <div className="row row-end">
+      <Button onClick={onClose}>Cancel</Button>
+      <Button type="submit" look={look} busy={busy} disabled={disabled}>
+        {children}
+      </Button>
+    </div>
+  );
+}
