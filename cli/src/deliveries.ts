@@ -1,27 +1,16 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ListDeliveriesRequestSchema } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { type Delivery, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { enumNames } from '@rms/rpc';
 import { attemptDocument } from './attempts.ts';
 import type { Services } from './connect.ts';
 import { environmentName, time } from './documents.ts';
 import { takePages } from './pages.ts';
 
-const statuses = {
-  pending: DeliveryStatus.PENDING,
-  retrying: DeliveryStatus.RETRYING,
-  delivered: DeliveryStatus.DELIVERED,
-  failed: DeliveryStatus.FAILED,
-  skipped: DeliveryStatus.SKIPPED,
-} as const;
-
-export type DeliveryStatusName = keyof typeof statuses;
-export const deliveryStatusNames = Object.keys(statuses) as DeliveryStatusName[];
+export const deliveryStatuses = enumNames(DeliveryStatus);
+export type DeliveryStatusName = (typeof deliveryStatuses.names)[number];
 /** Of deliveries that have ended: these can be replayed. */
 export const endedStatusNames: readonly DeliveryStatusName[] = ['delivered', 'failed', 'skipped'];
-
-export function toDeliveryStatus(name: DeliveryStatusName): DeliveryStatus {
-  return statuses[name];
-}
 
 /** The deliveries that match, newest first, page after page; `more`: there are others beyond the limit. */
 export function listDeliveries(
@@ -42,7 +31,7 @@ export function deliveryHeadDocument(delivery: Delivery) {
     event_id: delivery.eventId,
     event_type: delivery.eventType,
     webhook_id: delivery.webhookId,
-    status: deliveryStatusNames.find((name) => statuses[name] === delivery.status) ?? '',
+    status: deliveryStatuses.toName(delivery.status) ?? '',
     environment: environmentName(delivery.environment),
     resource_id: delivery.resourceId,
     request_id: delivery.requestId,

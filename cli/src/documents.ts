@@ -2,13 +2,9 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { enumNames } from '@rms/rpc';
 
-const scopes: Readonly<Record<Scope, string>> = {
-  [Scope.UNSPECIFIED]: '',
-  [Scope.READ]: 'read',
-  [Scope.WRITE]: 'write',
-  [Scope.ADMIN]: 'admin',
-};
+export const scopes = enumNames(Scope);
 
 /** As in the keys' prefixes. */
 export type EnvironmentName = 'live' | 'test';
@@ -19,10 +15,6 @@ export function environmentName(environment: Environment): EnvironmentName {
 
 export function toEnvironment(name: EnvironmentName): Environment {
   return name === 'live' ? Environment.LIVE : Environment.SANDBOX;
-}
-
-export function toScope(name: string): Scope {
-  return Number(Object.entries(scopes).find(([, text]) => text === name)?.[0] ?? Scope.UNSPECIFIED);
 }
 
 /** ISO 8601, or null. */
@@ -41,7 +33,7 @@ export function keyDocument(key: Key, value?: string) {
     id: key.id,
     ...(value === undefined ? {} : { key: value }),
     environment: environmentName(key.environment),
-    scope: scopes[key.scope],
+    scope: scopes.toName(key.scope) ?? '',
     name: key.name,
     ...(value === undefined ? { hint: key.hint, created_at: time(key.createTime) } : {}),
     expires_at: time(key.expireTime),

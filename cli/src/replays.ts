@@ -4,14 +4,10 @@ import {
   type ReplayDeliveriesResponse,
   ReplayStatus,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { enumNames } from '@rms/rpc';
 import { environmentName, time } from './documents.ts';
 
-const statuses: Readonly<Record<ReplayStatus, string>> = {
-  [ReplayStatus.UNSPECIFIED]: '',
-  [ReplayStatus.RUNNING]: 'running',
-  [ReplayStatus.DONE]: 'done',
-  [ReplayStatus.CANCELLED]: 'cancelled',
-};
+const statuses = enumNames(ReplayStatus);
 
 /** A replay as `rms deliveries replay…` prints it. */
 export function replayDocument(replay: Replay) {
@@ -19,7 +15,7 @@ export function replayDocument(replay: Replay) {
     id: replay.id,
     webhook_id: replay.webhookId,
     environment: environmentName(replay.environment),
-    status: statuses[replay.status],
+    status: statuses.toName(replay.status) ?? '',
     total: Number(replay.total),
     replayed: Number(replay.replayed),
     per_second: replay.perSecond,

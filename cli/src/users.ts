@@ -1,21 +1,9 @@
 import { type Membership, Role, type User } from '@rms/proto/rms/auth/v1/user_pb';
-import { type Role as RoleName, roles } from '@rms/roles';
+import type { Role as RoleName } from '@rms/roles';
+import { type EnumNames, enumNames } from '@rms/rpc';
 import { time } from './documents.ts';
 
-const messages: Readonly<Record<RoleName, Role>> = {
-  viewer: Role.VIEWER,
-  developer: Role.DEVELOPER,
-  admin: Role.ADMIN,
-  owner: Role.OWNER,
-};
-
-export function toRole(name: RoleName): Role {
-  return messages[name];
-}
-
-function roleName(role: Role): RoleName | null {
-  return roles.find((name) => messages[name] === role) ?? null;
-}
+export const roleNames: EnumNames<RoleName, Role> = enumNames(Role);
 
 /** A user as `rms users …` prints it. */
 export function userDocument({ id, email, name, createTime, lastSignInTime, hasSecondFactor, disableTime }: User) {
@@ -32,5 +20,5 @@ export function userDocument({ id, email, name, createTime, lastSignInTime, hasS
 
 /** Where a user is a member. */
 export function membershipDocument({ workspaceId, workspaceName, role }: Membership) {
-  return { id: workspaceId, name: workspaceName, role: roleName(role) };
+  return { id: workspaceId, name: workspaceName, role: roleNames.toName(role) ?? null };
 }

@@ -220,7 +220,7 @@ describe('rms deliveries', () => {
   });
 
   test.each([
-    [['list', '--status', 'sent'], /pending, retrying, delivered, failed, skipped/],
+    [['list', '--status', 'sent'], /pending, delivered, failed, retrying, skipped/],
     [['list', '--since', 'yesterday'], /ISO 8601/],
     [['replay', '--webhook', 'wh_1', '--since', '1h', '--status', 'pending'], /delivered, failed, skipped/],
     [['replay', '--webhook', 'wh_1', '--since', '1h', '--rate', '0'], /above 0/],

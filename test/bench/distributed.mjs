@@ -43,6 +43,7 @@ export async function startDistributed(env = {}) {
       gateway: pidOf('gateway'),
       auth: pidOf('auth'),
       resources: pidOf('resources'),
+      alerts: pidOf('alerts'),
       webhooks: pidOf('webhooks'),
       postgres: postgres.pid,
       redis: redis.pid,

@@ -126,6 +126,8 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       await page.getByRole('group', { name: 'Response as it came' }).getByText(script).waitFor();
       await page.getByRole('button', { name: 'Copy as curl' }).click();
       expect(await copied(page)).toContain(`curl -i '${receiver.url}'`);
+      await page.getByRole('button', { name: 'Copy id' }).first().click();
+      expect(await copied(page)).toMatch(/^dlv_\w+$/);
       await page.getByRole('link', { name: requestId }).click();
       await page.getByText(/answered 201 after/).waitFor();
       await page.getByText(/attempt 1 to wh_\w+: 500 in/).waitFor();

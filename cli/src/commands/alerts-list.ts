@@ -1,22 +1,14 @@
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Command, Option } from 'commander';
-import {
-  type AlertKindName,
-  alertKindNames,
-  type IncidentStateName,
-  incidentDocument,
-  incidentStateNames,
-  toAlertKind,
-  toIncidentState,
-} from '../alerts.ts';
+import { alertKinds, incidentDocument, incidentStates } from '../alerts.ts';
 import { positiveNumber, workspaceOption } from '../arguments.ts';
 import { alertsOf, withServices } from '../connect.ts';
 import { note, print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
-  state?: IncidentStateName;
-  kind?: AlertKindName;
+  state?: (typeof incidentStates.names)[number];
+  kind?: (typeof alertKinds.names)[number];
   limit: number;
   workspace?: string;
   json?: boolean;
@@ -27,16 +19,16 @@ const largestPage = 100;
 export function alertsListCommand(): Command {
   return new Command('list')
     .description('list what was wrong in both environments, newest first')
-    .addOption(new Option('--state <state>', 'in one state').choices(incidentStateNames))
-    .addOption(new Option('--kind <kind>', 'of one rule').choices(alertKindNames))
+    .addOption(new Option('--state <state>', 'in one state').choices(incidentStates.names))
+    .addOption(new Option('--kind <kind>', 'of one rule').choices(alertKinds.names))
     .option('--limit <n>', 'how many at most', positiveNumber, largestPage)
     .addOption(workspaceOption())
     .action((options: Options) =>
       withServices(async (services) => {
         const { incidents, nextPageToken } = await alertsOf(services).listIncidents({
           workspaceId: await workspaceOf(services, options),
-          state: options.state ? toIncidentState(options.state) : IncidentState.UNSPECIFIED,
-          kind: options.kind ? toAlertKind(options.kind) : AlertKind.UNSPECIFIED,
+          state: options.state ? incidentStates.toValue(options.state) : IncidentState.UNSPECIFIED,
+          kind: options.kind ? alertKinds.toValue(options.kind) : AlertKind.UNSPECIFIED,
           pageSize: Math.min(options.limit, largestPage),
         });
         const data = incidents.map(incidentDocument);

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { type AlertKindName, alertKindNames, toAlertKind } from '../alerts.ts';
+import { alertKinds } from '../alerts.ts';
 import { workspaceOption } from '../arguments.ts';
 import { alertsOf, withServices } from '../connect.ts';
 import { type EnvironmentName, toEnvironment } from '../documents.ts';
@@ -7,7 +7,7 @@ import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
-  kind: AlertKindName;
+  kind: (typeof alertKinds.names)[number];
   environment: EnvironmentName;
   workspace?: string;
   json?: boolean;
@@ -16,7 +16,7 @@ interface Options {
 export function alertsTestCommand(): Command {
   return new Command('test')
     .description('send a mail that says that it is a test to the recipients of a rule')
-    .addOption(new Option('--kind <kind>', 'the rule').choices(alertKindNames).makeOptionMandatory())
+    .addOption(new Option('--kind <kind>', 'the rule').choices(alertKinds.names).makeOptionMandatory())
     .addOption(new Option('--environment <name>', 'whose rule').choices(['live', 'test']).default('live'))
     .addOption(workspaceOption())
     .action((options: Options) =>
@@ -24,7 +24,7 @@ export function alertsTestCommand(): Command {
         const { addresses } = await alertsOf(services).testRule({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironment(options.environment),
-          kind: toAlertKind(options.kind),
+          kind: alertKinds.toValue(options.kind),
         });
         print(options, { addresses }, () =>
           addresses.length === 0 ? 'the rule has no recipients' : `on its way to ${addresses.join(', ')}`,

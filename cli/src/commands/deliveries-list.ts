@@ -4,13 +4,7 @@ import { Command, Option } from 'commander';
 import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { answerText } from '../attempts.ts';
 import { withServices } from '../connect.ts';
-import {
-  type DeliveryStatusName,
-  deliveryDocument,
-  deliveryStatusNames,
-  listDeliveries,
-  toDeliveryStatus,
-} from '../deliveries.ts';
+import { type DeliveryStatusName, deliveryDocument, deliveryStatuses, listDeliveries } from '../deliveries.ts';
 import { note, print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
@@ -31,7 +25,7 @@ export function deliveriesListCommand(): Command {
   return new Command('list')
     .description('list deliveries of both environments with their attempts, newest first')
     .option('--webhook <id>', 'of one webhook')
-    .addOption(new Option('--status <status>', 'in one status').choices(deliveryStatusNames))
+    .addOption(new Option('--status <status>', 'in one status').choices(deliveryStatuses.names))
     .option('--event-type <type>', 'of events of one type')
     .option('--resource <id>', 'of events of one resource')
     .option('--request-id <id>', 'of events that one request caused')
@@ -67,7 +61,7 @@ function filterOf(workspaceId: string, { since, until, status, ...options }: Opt
   return {
     workspaceId,
     webhookId: options.webhook ?? '',
-    status: status === undefined ? DeliveryStatus.UNSPECIFIED : toDeliveryStatus(status),
+    status: status === undefined ? DeliveryStatus.UNSPECIFIED : deliveryStatuses.toValue(status),
     eventType: options.eventType ?? '',
     resourceId: options.resource ?? '',
     requestId: options.requestId ?? '',

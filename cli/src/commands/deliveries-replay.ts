@@ -4,7 +4,7 @@ import { type Replay, ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries
 import { Command, Option } from 'commander';
 import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { type Services, withServices } from '../connect.ts';
-import { type DeliveryStatusName, endedStatusNames, toDeliveryStatus } from '../deliveries.ts';
+import { type DeliveryStatusName, deliveryStatuses, endedStatusNames } from '../deliveries.ts';
 import { note, print } from '../print.ts';
 import { estimateDocument, replayDocument, replayText } from '../replays.ts';
 import { workspaceOf } from '../workspace.ts';
@@ -45,7 +45,7 @@ export function deliveriesReplayCommand(): Command {
           webhookId: options.webhook,
           since: timestampFromDate(since),
           ...(until ? { until: timestampFromDate(until) } : {}),
-          statuses: (options.status ?? []).map(toDeliveryStatus),
+          statuses: (options.status ?? []).map(deliveryStatuses.toValue),
           eventType: options.eventType ?? '',
           perSecond: options.rate ?? 0,
           dryRun,

@@ -2,13 +2,13 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Command, Option } from 'commander';
 import { collect, durationMs, limitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { type EnvironmentName, keyDocument, toEnvironment, toScope } from '../documents.ts';
+import { type EnvironmentName, keyDocument, scopes, toEnvironment } from '../documents.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
   environment: EnvironmentName;
-  scope: string;
+  scope: (typeof scopes.names)[number];
   name: string;
   expiresIn?: number;
   allowIp: string[];
@@ -21,9 +21,7 @@ export function keysCreateCommand(): Command {
   return new Command('create')
     .description('make an API key; its value is shown this once')
     .addOption(new Option('--environment <name>', 'where it works').choices(['live', 'test']).makeOptionMandatory())
-    .addOption(
-      new Option('--scope <scope>', 'what it may do').choices(['read', 'write', 'admin']).makeOptionMandatory(),
-    )
+    .addOption(new Option('--scope <scope>', 'what it may do').choices(scopes.names).makeOptionMandatory())
     .requiredOption('--name <name>', 'what it is for')
     .option('--expires-in <duration>', 'e.g. 30d; without it the key does not expire', durationMs)
     .option('--allow-ip <cidr>', 'an address or network it may be used from; repeatable', collect, [])
@@ -34,7 +32,7 @@ export function keysCreateCommand(): Command {
         const { key, keyValue } = await services.keys.createKey({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironment(options.environment),
-          scope: toScope(options.scope),
+          scope: scopes.toValue(options.scope),
           name: options.name,
           allowedIps: options.allowIp,
           ...(options.rateLimit === undefined ? {} : { rateLimitRequests: options.rateLimit }),

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
-import { toRole, userDocument } from '../users.ts';
+import { roleNames, userDocument } from '../users.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
@@ -25,7 +25,7 @@ export function usersCreateCommand(): Command {
       withServices(async (services) => {
         const { email, name } = options;
         const workspaceId = await workspaceOf(services, options);
-        const role = toRole(options.role);
+        const role = roleNames.toValue(options.role);
         const { user, created, password } = await services.users.createUser({ email, name, workspaceId, role });
         if (!user) return;
         const document = {

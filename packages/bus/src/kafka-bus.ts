@@ -5,8 +5,9 @@ import type { EventBus, Topic } from './event-bus.ts';
 import { createKafkaClient, type KafkaBusOptions } from './kafka-client.ts';
 import { consumeFromKafka } from './kafka-consumer.ts';
 import { readLag } from './kafka-lag.ts';
+import { createLeaders } from './kafka-leaders.ts';
 import { createKafkaPublish } from './kafka-producer.ts';
-import { ensureTopics } from './kafka-topics.ts';
+import { countPartitions, ensureTopics } from './kafka-topics.ts';
 
 export type { KafkaBusOptions } from './kafka-client.ts';
 
@@ -21,12 +22,11 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
   const { log } = options;
   const kafka = createKafkaClient(options);
   const admin = kafka.admin();
-  const producer = kafka.producer({
-    allowAutoTopicCreation: false,
-    // Not asked: each message names its partition.
-    createPartitioner: Partitioners.DefaultPartitioner,
-  });
-  const publish = createKafkaPublish(producer, log);
+  const leaders = createLeaders(admin);
+  // The partitioner is not asked: each message names its partition.
+  const settings = { allowAutoTopicCreation: false, createPartitioner: Partitioners.DefaultPartitioner };
+  const [retrying, once] = [kafka.producer(settings), kafka.producer({ ...settings, retry: { retries: 0 } })];
+  const publish = createKafkaPublish({ retrying, once, leaders, log });
   const stopped = new AbortController();
   let ready: Promise<void> | undefined;
   let asking: Promise<boolean> | undefined;
@@ -37,7 +37,8 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
       try {
         await admin.connect();
         await ensureTopics(admin, topics);
-        await producer.connect();
+        await Promise.all([retrying.connect(), once.connect()]);
+        for (const { topic } of topics) leaders.refresh(topic);
         if (reasons.size > 0) log.info('kafka is reached');
         return;
       } catch (err) {
@@ -76,7 +77,8 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
         if (signal.aborted) return;
         throw error;
       }
-      await consumeFromKafka(kafka, subscription, signal, log);
+      const partitions = Math.max(1, await countPartitions(admin, subscription.topic));
+      await consumeFromKafka(kafka, subscription, partitions, signal, log);
     },
     async lag(topic, group) {
       await isReady(AbortSignal.timeout(lagTimeoutMs));
@@ -102,7 +104,7 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
     async stop() {
       stopped.abort(new Error('the bus is stopped'));
       await ready?.catch(() => {});
-      await Promise.allSettled([producer.disconnect(), admin.disconnect()]);
+      await Promise.allSettled([retrying.disconnect(), once.disconnect(), admin.disconnect()]);
     },
   };
 }

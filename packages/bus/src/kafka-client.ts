@@ -1,5 +1,6 @@
 import { clientTls, type Logger, type TlsFiles } from '@rms/service';
 import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
+import './kafka-idle.ts';
 
 export interface KafkaBusOptions {
   /** "host:port" each. */

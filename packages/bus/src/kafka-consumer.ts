@@ -13,7 +13,6 @@ const heartbeatMs = 2_000;
 const emptyFetchMs = 500;
 /** How long one that has failed may take to leave its group before it is left to itself. */
 const leaveTimeoutMs = 5_000;
-const partitionsAtOnce = 64;
 /** Answers to a heartbeat that take the partitions away. */
 const lostPartition = new Set(['REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION']);
 
@@ -27,6 +26,8 @@ const lostPartition = new Set(['REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'IL
 export async function consumeFromKafka(
   kafka: Kafka,
   subscription: Subscription,
+  /** Of its topic: all of them may be handled side by side. */
+  partitions: number,
   signal: AbortSignal,
   log: Logger,
 ): Promise<void> {
@@ -55,7 +56,7 @@ export async function consumeFromKafka(
   });
   // It may reject before it is awaited.
   ended.catch(() => {});
-  const running = run(consumer, { subscription, over: over.signal, watch, position, log });
+  const running = run(consumer, { subscription, partitions, over: over.signal, watch, position, log });
   try {
     await Promise.race([ended, running]);
     await ended;
@@ -75,27 +76,28 @@ export async function consumeFromKafka(
 
 interface Parts {
   readonly subscription: Subscription;
+  readonly partitions: number;
   readonly over: AbortSignal;
   readonly watch: StallWatch;
   readonly position: Position;
   readonly log: Logger;
 }
 
-async function run(consumer: Consumer, { subscription, over, watch, position, log }: Parts): Promise<void> {
+async function run(consumer: Consumer, { subscription, partitions, over, watch, position, log }: Parts): Promise<void> {
   await consumer.connect();
   await consumer.subscribe({ topic: subscription.topic, fromBeginning: true });
   if (over.aborted) return;
   await consumer.run({
-    partitionsConsumedConcurrently: partitionsAtOnce,
+    partitionsConsumedConcurrently: partitions,
     autoCommit: false,
     eachBatchAutoResolve: false,
     eachBatch: async (payload) => {
       const handled = watch.handling();
       try {
         await handleBatch(payload, subscription, over, log);
-        const committed = position.commit(payload);
-        // The next fetch does not wait for it; the end does.
-        if (over.aborted) await committed;
+        // The next fetch does not wait for the commit; the end does.
+        position.handled(payload);
+        if (over.aborted) await position.settled();
       } finally {
         handled();
       }

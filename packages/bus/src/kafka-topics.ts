@@ -14,10 +14,15 @@ export async function ensureTopics(admin: Admin, topics: readonly Topic[]): Prom
       configEntries: [{ name: 'min.insync.replicas', value: String(replication > 2 ? 2 : 1) }],
     })),
   });
-  const found = await admin.fetchTopicMetadata({ topics: topics.map(({ topic }) => topic) });
   for (const { topic, partitions } of topics) {
-    const actual = found.topics.find(({ name }) => name === topic)?.partitions.length ?? 0;
+    const actual = await countPartitions(admin, topic);
     if (actual !== partitions)
       throw new Error(`topic ${topic} has ${actual} partitions; EVENT_PARTITIONS is ${partitions}`);
   }
+}
+
+/** How many partitions a topic has; 0: there is none of that name. */
+export async function countPartitions(admin: Pick<Admin, 'fetchTopicMetadata'>, topic: string): Promise<number> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+  return topics.find(({ name }) => name === topic)?.partitions.length ?? 0;
 }

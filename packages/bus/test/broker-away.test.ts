@@ -5,6 +5,7 @@ import { record, text } from './conformance.ts';
 
 const log = createLogger({ name: 'bus', level: 'silent' });
 const topic = 'rms.test';
+const partitions = 6;
 const never = new AbortController().signal;
 
 // Its brokers are its own, since it kills them; the shared one shows that this machine can run Kafka.
@@ -15,7 +16,7 @@ describeWith('kafka', 'the Kafka bus, when a broker is killed', () => {
   /** A bus, a supervised consumer, and what it has handled. */
   const open = async (replication: number) => {
     const bus = createKafkaBus({ brokers: kafka.brokers.split(','), clientId: 'rms-test', log });
-    await bus.start([{ topic, partitions: 2, replication }]);
+    await bus.start([{ topic, partitions, replication }]);
     const seen: string[] = [];
     const onBatch = async (records: Parameters<typeof text>[0][]) => void seen.push(...records.map(text));
     const consumer = {
@@ -24,11 +25,11 @@ describeWith('kafka', 'the Kafka bus, when a broker is killed', () => {
         bus.consume({ topic, group: 'rms-test', onBatch: (records) => onBatch([...records]) }, signal),
     };
     const workers = superviseWorkers([consumer], log);
-    /** As the relay does it: a batch is published until it is acknowledged. */
+    /** A batch is published until it is acknowledged. */
     const publish = async (n: number) => {
       for (;;) {
         try {
-          return await bus.publish({ topic, partition: n % 2, records: [record(String(n))] }, never);
+          return await bus.publish({ topic, partition: n % partitions, records: [record(String(n))] }, never);
         } catch {}
       }
     };
@@ -38,8 +39,11 @@ describeWith('kafka', 'the Kafka bus, when a broker is killed', () => {
     };
     return { bus, seen, publish, close };
   };
+  /** A batch of each partition at once, as the relay does it: those of one leader share a request. */
   const publishInOrder = async (publish: (n: number) => Promise<void>, from: number, to: number) => {
-    for (let n = from; n < to; n += 1) await publish(n);
+    for (let n = from; n < to; n += partitions) {
+      await Promise.all(Array.from({ length: partitions }, (_, i) => publish(n + i)));
+    }
   };
   const complete = (seen: readonly string[], total: number) =>
     waitUntil(() => new Set(seen).size === total, { what: `${total} records`, timeoutMs: 60_000 });
@@ -47,14 +51,14 @@ describeWith('kafka', 'the Kafka bus, when a broker is killed', () => {
   test('the only broker is killed and returns: no acknowledged record is lost, and the consumer goes on', async () => {
     kafka = await startKafka({ brokers: 1 });
     const { bus, seen, publish, close } = await open(1);
-    await publishInOrder(publish, 0, 100);
-    await complete(seen, 100);
-    const publishing = publishInOrder(publish, 100, 200);
+    await publishInOrder(publish, 0, 120);
+    await complete(seen, 120);
+    const publishing = publishInOrder(publish, 120, 600);
     await kafka.kill(0);
     await waitUntil(async () => !(await bus.healthy()), { what: 'the bus to notice' });
     await kafka.restart(0);
     await publishing;
-    await complete(seen, 200);
+    await complete(seen, 600);
     await waitUntil(() => bus.healthy(), { what: 'the bus to be healthy again' });
     await close();
   }, 120_000);
@@ -62,12 +66,12 @@ describeWith('kafka', 'the Kafka bus, when a broker is killed', () => {
   test('one of three brokers is killed for good: publishing and consuming go on without it', async () => {
     kafka = await startKafka({ brokers: 3 });
     const { seen, publish, close } = await open(3);
-    await publishInOrder(publish, 0, 100);
-    await complete(seen, 100);
-    const publishing = publishInOrder(publish, 100, 300);
+    await publishInOrder(publish, 0, 120);
+    await complete(seen, 120);
+    const publishing = publishInOrder(publish, 120, 1_200);
     await kafka.kill(1);
     await publishing;
-    await complete(seen, 300);
+    await complete(seen, 1_200);
     await close();
   }, 180_000);
 });

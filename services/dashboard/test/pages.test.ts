@@ -15,7 +15,7 @@ const html = () => readFileSync(join(built, 'index.html'), 'utf8');
 const scriptOf = (page: string) => /<script[^>]*src="([^"]+)"/.exec(page)?.[1] ?? '';
 
 test('every address that is no file is the page, which is looked up anew each time', async () => {
-  for (const path of ['/', '/sign-in', '/w/ws_1/live/webhooks/wh_1']) {
+  for (const path of ['/', '/sign-in', '/w/ws_1/live/webhooks/wh_1', '/w/ws_1/live/requests/v1.2']) {
     const answer = await get(path);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');

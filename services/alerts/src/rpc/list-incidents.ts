@@ -2,9 +2,9 @@ import { isId } from '@rms/ids';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { fromStateMessage, toIncidentMessage } from '../incident/incident-message.ts';
+import { incidentStates, toIncidentMessage } from '../incident/incident-message.ts';
 import { listIncidents as readIncidents } from '../incident/incident-queries.ts';
-import { fromKindMessage } from '../rule/rule-message.ts';
+import { alertKinds } from '../rule/rule-message.ts';
 import { checkWorkspace, toEnvironments } from '../tenant.ts';
 import { type HandlerParts, refuse, translated } from './handler.ts';
 
@@ -19,11 +19,11 @@ export function listIncidents({ pool }: HandlerParts): Handlers<typeof AlertsSer
       const rows = await readIncidents(pool, {
         workspaceId: checkWorkspace(workspaceId),
         environments: toEnvironments(environment),
-        state: fromStateMessage(state),
+        state: incidentStates.toName(state),
         kind:
           kind === AlertKind.UNSPECIFIED
             ? undefined
-            : (fromKindMessage(kind) ?? refuse('kind', 'must be one of the kinds')),
+            : (alertKinds.toName(kind) ?? refuse('kind', 'must be one of the kinds')),
         before: pageToken || undefined,
         limit: pageSize + 1,
       });

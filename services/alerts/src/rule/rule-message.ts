@@ -1,33 +1,17 @@
 import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { AlertKind as KindMessage } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { type EnumNames, enumNames } from '@rms/rpc';
 import { toEnvironmentMessage } from '../tenant.ts';
-import { type AlertKind, alertKinds, type Rule } from './rule.ts';
+import type { AlertKind, Rule } from './rule.ts';
 
-const messages: Readonly<Record<AlertKind, KindMessage>> = {
-  api_error_rate: KindMessage.API_ERROR_RATE,
-  delivery_failure_rate: KindMessage.DELIVERY_FAILURE_RATE,
-  delivery_failures_in_a_row: KindMessage.DELIVERY_FAILURES_IN_A_ROW,
-  webhook_disabled: KindMessage.WEBHOOK_DISABLED,
-  quota: KindMessage.QUOTA,
-  rate_limited: KindMessage.RATE_LIMITED,
-  key_expiry: KindMessage.KEY_EXPIRY,
-};
-
-export function toKindMessage(kind: AlertKind): KindMessage {
-  return messages[kind];
-}
-
-/** Undefined: it is none. */
-export function fromKindMessage(message: KindMessage): AlertKind | undefined {
-  return alertKinds.find((kind) => messages[kind] === message);
-}
+export const alertKinds: EnumNames<AlertKind, KindMessage> = enumNames(KindMessage);
 
 /** A rule as rms.alerts.v1.Rule. */
 export function toRuleMessage(rule: Rule, unsubscribed: readonly { kind: AlertKind; address: string }[]) {
   return {
     workspaceId: rule.workspaceId,
     environment: toEnvironmentMessage(rule.environment),
-    kind: toKindMessage(rule.kind),
+    kind: alertKinds.toValue(rule.kind),
     enabled: rule.enabled,
     threshold: rule.threshold,
     minimum: BigInt(rule.minimum),

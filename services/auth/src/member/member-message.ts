@@ -2,6 +2,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
 import type { Role } from '@rms/roles';
+import { type EnumNames, enumNames } from '@rms/rpc';
 import type { Member } from './member.ts';
 
 /** A member as rms.auth.v1.Member. */
@@ -18,20 +19,16 @@ export function toMemberMessage(member: Member) {
   };
 }
 
-const messages = {
-  viewer: RoleMessage.VIEWER,
-  developer: RoleMessage.DEVELOPER,
-  admin: RoleMessage.ADMIN,
-  owner: RoleMessage.OWNER,
-} as const satisfies Record<Role, RoleMessage>;
+const roles: EnumNames<Role, RoleMessage> = enumNames(RoleMessage);
 
 export function toRoleMessage(role: Role): RoleMessage {
-  return messages[role];
+  return roles.toValue(role);
 }
 
 /** A role; unspecified is refused. */
 export function fromRoleMessage(message: RoleMessage): Role {
-  for (const [role, known] of Object.entries(messages)) if (known === message) return role as Role;
+  const role = roles.toName(message);
+  if (role) return role;
   throw new RmsError('invalid_request', {
     details: [{ field: 'role', message: 'must be viewer, developer, admin or owner' }],
   });

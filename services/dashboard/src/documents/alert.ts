@@ -1,27 +1,11 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { AlertKind, type Incident, IncidentState, type Rule } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { enumNames } from '@rms/rpc';
 import { timeOf } from './text.ts';
 
-export const alertKindNames = [
-  'api_error_rate',
-  'delivery_failure_rate',
-  'delivery_failures_in_a_row',
-  'webhook_disabled',
-  'quota',
-  'rate_limited',
-  'key_expiry',
-] as const;
-export type AlertKindName = (typeof alertKindNames)[number];
-
-const kinds: Readonly<Record<AlertKindName, AlertKind>> = {
-  api_error_rate: AlertKind.API_ERROR_RATE,
-  delivery_failure_rate: AlertKind.DELIVERY_FAILURE_RATE,
-  delivery_failures_in_a_row: AlertKind.DELIVERY_FAILURES_IN_A_ROW,
-  webhook_disabled: AlertKind.WEBHOOK_DISABLED,
-  quota: AlertKind.QUOTA,
-  rate_limited: AlertKind.RATE_LIMITED,
-  key_expiry: AlertKind.KEY_EXPIRY,
-};
+export const alertKinds = enumNames(AlertKind);
+export type AlertKindName = (typeof alertKinds.names)[number];
+const incidentStates = enumNames(IncidentState);
 
 /** When to alert whom; see Rule of rms.alerts.v1 for the unit of the threshold. */
 export interface RuleDocument {
@@ -47,12 +31,8 @@ export interface IncidentDocument {
   readonly summary: string;
 }
 
-export function toAlertKind(name: AlertKindName): AlertKind {
-  return kinds[name];
-}
-
 export function kindNameOf(kind: AlertKind): AlertKindName {
-  const name = alertKindNames.find((candidate) => kinds[candidate] === kind);
+  const name = alertKinds.toName(kind);
   if (!name) throw new Error(`alerts answered with a kind that is not known here: ${kind}`);
   return name;
 }
@@ -75,12 +55,7 @@ export function incidentDocument(incident: Incident): IncidentDocument {
     id: incident.id,
     kind: kindNameOf(incident.kind),
     subject_id: incident.subjectId,
-    state:
-      incident.state === IncidentState.OPEN
-        ? 'open'
-        : incident.state === IncidentState.RECOVERED
-          ? 'recovered'
-          : 'ended',
+    state: incidentStates.toName(incident.state) ?? 'ended',
     opened_at: timeOf(incident.openTime),
     closed_at: timeOf(incident.closeTime),
     notices: incident.notices,

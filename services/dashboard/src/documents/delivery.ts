@@ -1,17 +1,10 @@
 import type { TailedDelivery } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { type Attempt, type Delivery, DeliveryStatus, type Header } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { enumNames } from '@rms/rpc';
 import { textOf, timeOf } from './text.ts';
 
-export const deliveryStatusNames = ['pending', 'retrying', 'delivered', 'failed', 'skipped'] as const;
-export type DeliveryStatusName = (typeof deliveryStatusNames)[number];
-
-const statuses: Readonly<Record<DeliveryStatusName, DeliveryStatus>> = {
-  pending: DeliveryStatus.PENDING,
-  retrying: DeliveryStatus.RETRYING,
-  delivered: DeliveryStatus.DELIVERED,
-  failed: DeliveryStatus.FAILED,
-  skipped: DeliveryStatus.SKIPPED,
-};
+export const deliveryStatuses = enumNames(DeliveryStatus);
+export type DeliveryStatusName = (typeof deliveryStatuses.names)[number];
 
 /** A delivery as lists have it. */
 export interface DeliveryDocument {
@@ -63,14 +56,6 @@ export interface FullDeliveryDocument extends DeliveryDocument {
   readonly trace_id: string | null;
 }
 
-export function toDeliveryStatus(name: DeliveryStatusName): DeliveryStatus {
-  return statuses[name];
-}
-
-export function deliveryStatusNameOf(status: DeliveryStatus): DeliveryStatusName {
-  return deliveryStatusNames.find((name) => statuses[name] === status) ?? 'pending';
-}
-
 export function deliveryDocument(delivery: Delivery): DeliveryDocument {
   const { attempts } = delivery;
   return briefDocument(delivery, attempts.at(-1), attempts.length);
@@ -89,7 +74,7 @@ function briefDocument(delivery: Delivery, last: Attempt | undefined, attempts: 
     webhook_id: delivery.webhookId,
     resource_id: delivery.resourceId,
     request_id: delivery.requestId,
-    status: deliveryStatusNameOf(delivery.status),
+    status: deliveryStatuses.toName(delivery.status) ?? 'pending',
     origin: delivery.origin,
     created_at: timeOf(delivery.createTime),
     next_attempt_at: timeOf(delivery.nextAttemptTime),

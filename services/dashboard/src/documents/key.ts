@@ -1,11 +1,10 @@
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { enumNames } from '@rms/rpc';
 import { timeOf } from './text.ts';
 
-export const scopeNames = ['read', 'write', 'admin'] as const;
-export type ScopeName = (typeof scopeNames)[number];
-
-const scopes: Readonly<Record<ScopeName, Scope>> = { read: Scope.READ, write: Scope.WRITE, admin: Scope.ADMIN };
+export const scopes = enumNames(Scope);
+export type ScopeName = (typeof scopes.names)[number];
 
 /** Each state ends the ones before it: "rolled" keys work until `rolled_at`, and are "ended" after it. */
 export type KeyState = 'active' | 'rolled' | 'ended' | 'expired' | 'revoked';
@@ -44,15 +43,11 @@ export interface NewKeyDocument {
   readonly value: string;
 }
 
-export function toScope(name: ScopeName): Scope {
-  return scopes[name];
-}
-
 export function keyDocument(key: Key, nowMs = Date.now()): KeyDocument {
   const document = {
     id: key.id,
     name: key.name,
-    scope: scopeNames.find((name) => scopes[name] === key.scope) ?? 'read',
+    scope: scopes.toName(key.scope) ?? 'read',
     hint: key.hint,
     created_at: timeOf(key.createTime),
     created_by: key.createdBy || null,

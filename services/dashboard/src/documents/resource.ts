@@ -1,17 +1,12 @@
 import { InputType, type Resource, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
+import { enumNames } from '@rms/rpc';
 import { timeOf } from './text.ts';
 
-export const resourceStatusNames = ['active', 'inactive', 'archived'] as const;
-export type ResourceStatusName = (typeof resourceStatusNames)[number];
+export const resourceStatuses = enumNames(ResourceStatus);
+export type ResourceStatusName = (typeof resourceStatuses.names)[number];
 
-const statuses: Readonly<Record<ResourceStatusName, ResourceStatus>> = {
-  active: ResourceStatus.ACTIVE,
-  inactive: ResourceStatus.INACTIVE,
-  archived: ResourceStatus.ARCHIVED,
-};
-
-export const inputTypeNames = ['standard', 'advanced'] as const;
-export type InputTypeName = (typeof inputTypeNames)[number];
+export const inputTypes = enumNames(InputType);
+export type InputTypeName = (typeof inputTypes.names)[number];
 
 export interface ResourceDocument {
   readonly id: string;
@@ -25,25 +20,12 @@ export interface ResourceDocument {
   readonly updated_at: string | null;
 }
 
-export function toResourceStatus(name: ResourceStatusName): ResourceStatus {
-  return statuses[name];
-}
-
-export function toInputType(name: InputTypeName): InputType {
-  return name === 'advanced' ? InputType.ADVANCED : InputType.STANDARD;
-}
-
 export function resourceDocument(resource: Resource): ResourceDocument {
   return {
     id: resource.id,
     name: resource.name,
-    status: resourceStatusNames.find((name) => statuses[name] === resource.status) ?? 'active',
-    input_type:
-      resource.inputType === InputType.ADVANCED
-        ? 'advanced'
-        : resource.inputType === InputType.STANDARD
-          ? 'standard'
-          : null,
+    status: resourceStatuses.toName(resource.status) ?? 'active',
+    input_type: inputTypes.toName(resource.inputType) ?? null,
     metadata_json: resource.metadataJson || '{}',
     created_at: timeOf(resource.createTime),
     updated_at: timeOf(resource.updateTime),

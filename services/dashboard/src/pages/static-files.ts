@@ -58,7 +58,8 @@ export async function readStaticFiles(folder = builtFolder): Promise<StaticFiles
       const { path } = request;
       const file = files.get(path);
       // Whatever else there is, is a page: the script in it knows which. A file that is not there is no page.
-      if (!file && (path.startsWith('/assets/') || extname(path) !== '')) throw new RmsError('not_found');
+      const isFile = path.startsWith('/assets/') || (dirname(path) === '/' && extname(path) !== '');
+      if (!file && isFile) throw new RmsError('not_found');
       sendFile(request, response, file ?? page);
     },
   };

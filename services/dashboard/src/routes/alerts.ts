@@ -2,7 +2,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { z } from 'zod';
-import { alertKindNames, incidentDocument, ruleDocument, toAlertKind } from '../documents/alert.ts';
+import { alertKinds, incidentDocument, ruleDocument } from '../documents/alert.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 const address = z.string().max(254);
@@ -88,7 +88,7 @@ export const listIncidents = tenantEndpoint({
 });
 
 function kindOf(text: string): AlertKind {
-  const name = alertKindNames.find((candidate) => candidate === text);
+  const name = alertKinds.names.find((candidate) => candidate === text);
   if (!name) throw new RmsError('not_found');
-  return toAlertKind(name);
+  return alertKinds.toValue(name);
 }

@@ -1,6 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { z } from 'zod';
-import { keyDocument, type NewKeyDocument, scopeNames, toScope } from '../documents/key.ts';
+import { keyDocument, type NewKeyDocument, scopes } from '../documents/key.ts';
 import { tenantEndpoint } from './endpoint.ts';
 import { present } from './find-key.ts';
 
@@ -11,7 +11,7 @@ export const createKey = tenantEndpoint({
   path: '/keys',
   body: z.strictObject({
     name: z.string(),
-    scope: z.enum(scopeNames),
+    scope: z.enum(scopes.names),
     /** null: never. */
     expires_at: z.iso.datetime().nullable(),
     allowed_ips: z.array(z.string().max(100)).max(1_000),
@@ -23,7 +23,7 @@ export const createKey = tenantEndpoint({
       {
         ...tenant,
         name: body.name,
-        scope: toScope(body.scope),
+        scope: scopes.toValue(body.scope),
         allowedIps: body.allowed_ips,
         ...(body.expires_at === null ? {} : { expireTime: timestampFromMs(Date.parse(body.expires_at)) }),
         ...(body.rate_limit_requests === null ? {} : { rateLimitRequests: BigInt(body.rate_limit_requests) }),

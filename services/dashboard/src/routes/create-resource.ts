@@ -1,6 +1,6 @@
 import { InputType } from '@rms/proto/rms/resources/v1/resource_pb';
 import { z } from 'zod';
-import { inputTypeNames, resourceDocument, toInputType } from '../documents/resource.ts';
+import { inputTypes, resourceDocument } from '../documents/resource.ts';
 import { tenantEndpoint } from './endpoint.ts';
 import { metadataBody, resourceOf } from './resource-parts.ts';
 
@@ -10,7 +10,7 @@ export const createResource = tenantEndpoint({
   path: '/resources',
   body: z.strictObject({
     name: z.string().max(10_000),
-    type: z.enum(inputTypeNames).nullable(),
+    type: z.enum(inputTypes.names).nullable(),
     metadata: metadataBody,
     idempotency_key: z.string().min(8).max(100),
   }),
@@ -18,7 +18,7 @@ export const createResource = tenantEndpoint({
     const request = {
       context,
       name: body.name,
-      inputType: body.type ? toInputType(body.type) : InputType.UNSPECIFIED,
+      inputType: body.type ? inputTypes.toValue(body.type) : InputType.UNSPECIFIED,
       metadataJson: JSON.stringify(body.metadata),
       idempotencyKey: body.idempotency_key,
     };

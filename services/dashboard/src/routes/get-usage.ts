@@ -1,14 +1,11 @@
 import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { type EnumNames, enumNames } from '@rms/rpc';
 import { z } from 'zod';
 import { timeOf } from '../documents/text.ts';
 import { type SpanName, spanNames, type UsageDocument } from '../documents/usage.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-const spans: Readonly<Record<SpanName, UsageSpan>> = {
-  hour: UsageSpan.HOUR,
-  day: UsageSpan.DAY,
-  month: UsageSpan.MONTH,
-};
+const spans: EnumNames<SpanName, UsageSpan> = enumNames(UsageSpan);
 
 /** The last hour by minutes, the last day by hours, or the last month by days. */
 export const getUsage = tenantEndpoint({
@@ -18,7 +15,7 @@ export const getUsage = tenantEndpoint({
   query: z.strictObject({ span: z.enum(spanNames).optional(), webhook: z.string().max(100).optional() }),
   async handle({ backend, tenant, query, context, signal }): Promise<UsageDocument> {
     const { points, month } = await backend.usage.getUsage(
-      { ...tenant, span: spans[query.span ?? 'hour'], webhookId: query.webhook ?? '' },
+      { ...tenant, span: spans.toValue(query.span ?? 'hour'), webhookId: query.webhook ?? '' },
       { context, signal: signal() },
     );
     return {

@@ -1,6 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { z } from 'zod';
+import { environments } from '../checks/tenant.ts';
 import { timeOf } from '../documents/text.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
@@ -30,7 +30,7 @@ export const listAuditEntries = tenantEndpoint({
     const data = entries.map((entry) => ({
       id: entry.id,
       time: timeOf(entry.time),
-      environment: environments[entry.environment],
+      environment: environments.toName(entry.environment) ?? null,
       actor: entry.actor,
       address: entry.address || null,
       request_id: entry.requestId || null,
@@ -41,9 +41,3 @@ export const listAuditEntries = tenantEndpoint({
     return { data, next: nextPageToken || null };
   },
 });
-
-const environments = {
-  [Environment.UNSPECIFIED]: null,
-  [Environment.LIVE]: 'live',
-  [Environment.SANDBOX]: 'sandbox',
-} as const;

@@ -1,7 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { z } from 'zod';
-import { deliveryDocument, deliveryStatusNames, toDeliveryStatus } from '../documents/delivery.ts';
+import { deliveryDocument, deliveryStatuses } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 const text = z.string().max(300).optional();
@@ -14,7 +14,7 @@ export const listDeliveries = tenantEndpoint({
   path: '/deliveries',
   query: z.strictObject({
     webhook: text,
-    status: z.enum(deliveryStatusNames).optional(),
+    status: z.enum(deliveryStatuses.names).optional(),
     type: text,
     request: text,
     resource: text,
@@ -29,7 +29,7 @@ export const listDeliveries = tenantEndpoint({
       {
         ...tenant,
         webhookId: query.webhook ?? '',
-        status: query.status ? toDeliveryStatus(query.status) : DeliveryStatus.UNSPECIFIED,
+        status: query.status ? deliveryStatuses.toValue(query.status) : DeliveryStatus.UNSPECIFIED,
         eventType: query.type ?? '',
         requestId: query.request ?? '',
         resourceId: query.resource ?? '',

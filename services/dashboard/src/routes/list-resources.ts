@@ -1,6 +1,6 @@
 import { ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { z } from 'zod';
-import { resourceDocument, resourceStatusNames, toResourceStatus } from '../documents/resource.ts';
+import { resourceDocument, resourceStatuses } from '../documents/resource.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 const sorts = ['-created_at', 'created_at', '-updated_at', 'updated_at', 'name', '-name'] as const;
@@ -10,7 +10,7 @@ export const listResources = tenantEndpoint({
   method: 'get',
   path: '/resources',
   query: z.strictObject({
-    status: z.enum(resourceStatusNames).optional(),
+    status: z.enum(resourceStatuses.names).optional(),
     sort: z.enum(sorts).optional(),
     /** Those whose name begins so, in the order of names. */
     name: z.string().max(255).optional(),
@@ -20,7 +20,7 @@ export const listResources = tenantEndpoint({
     const page = await backend.resources.listResources(
       {
         context,
-        status: query.status ? toResourceStatus(query.status) : ResourceStatus.UNSPECIFIED,
+        status: query.status ? resourceStatuses.toValue(query.status) : ResourceStatus.UNSPECIFIED,
         orderBy: orderOf(query),
         namePrefix: query.name ?? '',
         pageSize: 50,

@@ -1,7 +1,7 @@
 import { durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Replay } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { z } from 'zod';
-import { toDeliveryStatus } from '../documents/delivery.ts';
+import { deliveryStatuses } from '../documents/delivery.ts';
 import { type ReplayAnswerDocument, replayDocument } from '../documents/replay.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
@@ -24,7 +24,7 @@ export const startReplay = tenantEndpoint({
         webhookId: body.webhook_id,
         since: timestampFromMs(Date.parse(body.since)),
         dryRun: body.dry_run,
-        statuses: body.statuses.map(toDeliveryStatus),
+        statuses: body.statuses.map(deliveryStatuses.toValue),
         perSecond: body.per_second,
       },
       { context },

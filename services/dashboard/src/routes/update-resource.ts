@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resourceDocument, resourceStatusNames, toResourceStatus } from '../documents/resource.ts';
+import { resourceDocument, resourceStatuses } from '../documents/resource.ts';
 import { tenantEndpoint } from './endpoint.ts';
 import { metadataBody, resourceOf } from './resource-parts.ts';
 
@@ -11,7 +11,7 @@ export const updateResource = tenantEndpoint({
   body: z
     .strictObject({
       name: z.string().max(10_000),
-      status: z.enum(resourceStatusNames),
+      status: z.enum(resourceStatuses.names),
       metadata: metadataBody,
     })
     .partial(),
@@ -21,7 +21,7 @@ export const updateResource = tenantEndpoint({
       context,
       id: param('id'),
       ...(name === undefined ? {} : { name }),
-      ...(status === undefined ? {} : { status: toResourceStatus(status) }),
+      ...(status === undefined ? {} : { status: resourceStatuses.toValue(status) }),
       ...(metadata === undefined ? {} : { metadataJson: JSON.stringify(metadata) }),
     };
     const { results } = await backend.resources.batchUpdateResources({ requests: [request] }, { context });

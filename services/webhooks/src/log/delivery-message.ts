@@ -1,18 +1,13 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { type EnumNames, enumNames } from '@rms/rpc';
 import type { HeaderPair } from '../delivery/job.ts';
 import { toEnvironmentMessage } from '../subscription/webhook-message.ts';
 import type { LoggedAttempt } from './attempt.ts';
 import type { LoggedStatus } from './log-filter.ts';
 import type { LoggedDelivery } from './log-queries.ts';
 
-const statusMessages: Readonly<Record<LoggedStatus, DeliveryStatus>> = {
-  pending: DeliveryStatus.PENDING,
-  retrying: DeliveryStatus.RETRYING,
-  delivered: DeliveryStatus.DELIVERED,
-  failed: DeliveryStatus.FAILED,
-  skipped: DeliveryStatus.SKIPPED,
-};
+export const deliveryStatuses: EnumNames<LoggedStatus, DeliveryStatus> = enumNames(DeliveryStatus);
 
 /** A delivery with its attempts as rms.webhooks.v1.Delivery. */
 export function toDeliveryMessage(delivery: LoggedDelivery) {
@@ -25,7 +20,7 @@ export function toDeliveryMessage(delivery: LoggedDelivery) {
     webhookId: delivery.webhookId,
     resourceId: delivery.resourceId,
     requestId: delivery.requestId,
-    status: toDeliveryStatusMessage(delivery.status),
+    status: deliveryStatuses.toValue(delivery.status),
     origin: delivery.origin,
     attempts: delivery.attempts.map(toAttemptMessage),
     createTime: timestampFromDate(delivery.createdAt),
@@ -57,13 +52,4 @@ export function toAttemptMessage(attempt: LoggedAttempt) {
 
 function toHeader([name, value]: HeaderPair) {
   return { name, value };
-}
-
-export function toDeliveryStatusMessage(status: LoggedStatus): DeliveryStatus {
-  return statusMessages[status];
-}
-
-/** Undefined if unspecified. */
-export function fromDeliveryStatus(status: DeliveryStatus): LoggedStatus | undefined {
-  return (Object.keys(statusMessages) as LoggedStatus[]).find((name) => statusMessages[name] === status);
 }

@@ -2,7 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { makePageToken, readPageToken } from '@rms/paging';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { fromDeliveryStatus, toDeliveryMessage } from '../log/delivery-message.ts';
+import { deliveryStatuses, toDeliveryMessage } from '../log/delivery-message.ts';
 import { readDeliveries } from '../log/log-queries.ts';
 import { toScope } from '../subscription/webhook-message.ts';
 import { checkPageSize, type HandlerParts, translated } from './parts.ts';
@@ -19,7 +19,7 @@ export function listDeliveries({
       const { pageSize, pageToken, webhookId, requestId, eventId, eventType, resourceId, since, until } = request;
       checkPageSize(pageSize, pageSizeLimit);
       const scope = toScope(request);
-      const status = fromDeliveryStatus(request.status);
+      const status = deliveryStatuses.toName(request.status);
       const filter = {
         webhookId: webhookId || undefined,
         requestId: requestId || undefined,

@@ -4,7 +4,7 @@ import { makePageToken, readPageToken } from '@rms/paging';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { type ResourceEvent, readResourceEvents } from '../feed/resource-event-queries.ts';
-import { toDeliveryStatusMessage } from '../log/delivery-message.ts';
+import { deliveryStatuses } from '../log/delivery-message.ts';
 import { toScope } from '../subscription/webhook-message.ts';
 import { checkPageSize, type HandlerParts, translated } from './parts.ts';
 
@@ -49,7 +49,7 @@ function toEventMessage(event: ResourceEvent) {
     deliveries: deliveries.map((delivery) => ({
       id: delivery.id,
       webhookId: delivery.webhookId,
-      status: toDeliveryStatusMessage(delivery.status),
+      status: deliveryStatuses.toValue(delivery.status),
       attemptCount: delivery.attempts,
       statusCode: delivery.statusCode ?? 0,
       error: delivery.error ?? '',

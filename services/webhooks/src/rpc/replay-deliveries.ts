@@ -5,7 +5,7 @@ import { type FieldViolation, RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import type { DeliveriesService, ReplayDeliveriesRequest } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { fromDeliveryStatus } from '../log/delivery-message.ts';
+import { deliveryStatuses } from '../log/delivery-message.ts';
 import type { LoggedStatus } from '../log/log-filter.ts';
 import type { Replay, ReplayFilter } from '../replay/replay.ts';
 import { toReplayMessage } from '../replay/replay-message.ts';
@@ -66,7 +66,7 @@ function checkRequest(request: ReplayDeliveriesRequest): { filter: ReplayFilter;
   const details: FieldViolation[] = [];
   const { webhookId, since, until, eventType, perSecond = defaultPerSecond } = request;
   if (!since) details.push({ field: 'since', message: 'must be given' });
-  const statuses = request.statuses.map(fromDeliveryStatus);
+  const statuses = request.statuses.map(deliveryStatuses.toName);
   if (!statuses.every((status) => status !== undefined && ended.includes(status))) {
     details.push({ field: 'statuses', message: 'must be of delivered, failed and skipped' });
   }

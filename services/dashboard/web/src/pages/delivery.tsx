@@ -3,7 +3,7 @@ import type { FullDeliveryDocument } from '../../../src/documents/delivery.ts';
 import type { WebhookDocument } from '../../../src/documents/webhook.ts';
 import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Button } from '../ui/button.tsx';
-import { CodeBlock, CopyButton } from '../ui/copy.tsx';
+import { CodeBlock, CopyableId, CopyButton } from '../ui/copy.tsx';
 import { ErrorNote, Loading, Note } from '../ui/notes.tsx';
 import { Card, Facts, PageHead } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
@@ -43,7 +43,7 @@ export function DeliveryPage() {
         title={delivery.event_type}
         crumbs={crumbs}
         badge={<DeliveryStateBadge of={delivery} />}
-        lead={<code>{delivery.id}</code>}
+        lead={<CopyableId id={delivery.id} />}
         actions={
           <>
             {url && last ? (
@@ -90,7 +90,7 @@ export function DeliveryPage() {
                 <code>{delivery.resource_id}</code>
               </Link>,
             ],
-            ['Event', <code key="event">{delivery.event_id}</code>],
+            ['Event', <CopyableId key="event" id={delivery.event_id} />],
             [
               'Request',
               <Link

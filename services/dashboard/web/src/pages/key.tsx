@@ -4,6 +4,7 @@ import type { KeyDocument, NewKeyDocument } from '../../../src/documents/key.ts'
 import { useMay, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
+import { CopyableId } from '../ui/copy.tsx';
 import { Empty, ErrorNote, Loading, Note } from '../ui/notes.tsx';
 import { Card, Facts, PageHead } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -76,7 +77,7 @@ export function KeyPage() {
       <Card title="Details">
         <Facts
           of={[
-            ['Id', <code key="id">{key.id}</code>],
+            ['Id', <CopyableId key="id" id={key.id} />],
             ['Scope', key.scope],
             ['Created', <Time key="created" at={key.created_at} />],
             ['Created by', key.created_by ?? 'unknown'],

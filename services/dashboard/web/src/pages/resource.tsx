@@ -4,7 +4,7 @@ import type { ResourceDocument } from '../../../src/documents/resource.ts';
 import { useMay, useOptimisticTenantChange, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
-import { CodeBlock } from '../ui/copy.tsx';
+import { CodeBlock, CopyableId } from '../ui/copy.tsx';
 import { ErrorNote, Loading } from '../ui/notes.tsx';
 import { Card, Facts, PageHead } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
@@ -52,7 +52,7 @@ export function ResourcePage() {
         title={resource.name}
         crumbs={crumbs}
         badge={<ResourceStateBadge of={resource} />}
-        lead={<code>{resource.id}</code>}
+        lead={<CopyableId id={resource.id} />}
         actions={
           mayWrite ? (
             <>

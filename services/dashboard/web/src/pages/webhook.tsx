@@ -5,6 +5,7 @@ import type { NewSecretDocument, WebhookDocument } from '../../../src/documents/
 import { useMay, useOptimisticTenantChange, useTenant, useTenantChange, useTenantQuery } from '../api/tenant.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
+import { CopyableId } from '../ui/copy.tsx';
 import { ErrorNote, Loading, Note } from '../ui/notes.tsx';
 import { Card, Facts, PageHead } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
@@ -103,7 +104,7 @@ export function WebhookPage() {
       <Card title="Details">
         <Facts
           of={[
-            ['Id', <code key="id">{webhook.id}</code>],
+            ['Id', <CopyableId key="id" id={webhook.id} />],
             ['Events', eventsText(webhook.events)],
             ['Order', webhook.ordered ? 'one delivery of a resource at a time, in order' : 'as fast as possible'],
             ['Client certificate', webhook.has_client_certificate ? 'shown to the endpoint' : 'none'],

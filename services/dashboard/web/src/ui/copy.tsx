@@ -9,10 +9,13 @@ export function CopyButton({
   text,
   label = 'Copy',
   small = true,
+  plain = false,
 }: {
   readonly text: string;
   readonly label?: string;
   readonly small?: boolean;
+  /** Only its icon is seen: for a place right beside the text. */
+  readonly plain?: boolean;
 }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
@@ -21,10 +24,20 @@ export function CopyButton({
     setTimeout(() => setCopied(false), saidMs);
   };
   return (
-    <Button small={small} onClick={() => void copy()} aria-live="polite">
+    <Button small={small} look={plain ? 'plain' : 'normal'} onClick={() => void copy()} aria-live="polite">
       <Icon name={copied ? 'check' : 'copy'} />
-      {copied ? 'Copied' : label}
+      <span className={plain ? 'visually-hidden' : undefined}>{copied ? 'Copied' : label}</span>
     </Button>
+  );
+}
+
+/** An id, and a button that copies it. */
+export function CopyableId({ id }: { readonly id: string }) {
+  return (
+    <span className="copyable">
+      <code>{id}</code>
+      <CopyButton text={id} label="Copy id" plain />
+    </span>
   );
 }
 

@@ -1,0 +1,9 @@
+/** What a connection of kafkajs 2.2.4 sends through; no part of its public interface. */
+declare module 'kafkajs/src/network/requestQueue/index.js' {
+  interface RequestQueue {
+    readonly pending: readonly unknown[];
+    scheduleCheckPendingRequests(): void;
+  }
+  const RequestQueue: { readonly prototype: RequestQueue };
+  export = RequestQueue;
+}

@@ -1,0 +1,33 @@
+/** The names of an enum's values as documents and tables have them: in lower case, and without "unspecified". */
+export interface EnumNames<Name extends string, Value extends number> {
+  /** In the order of their values. */
+  readonly names: readonly Name[];
+  toValue(name: Name): Value;
+  /** Undefined: unspecified, or a value that is not known here. */
+  toName(value: Value): Name | undefined;
+}
+
+/** @param values an enum as it is generated, the prefix of its values left out: { UNSPECIFIED: 0, LIVE: 1, … } */
+export function enumNames<Enum extends Readonly<Record<string, string | number>>>(
+  values: Enum,
+): EnumNames<Exclude<Lowercase<keyof Enum & string>, 'unspecified'>, Extract<Enum[keyof Enum], number>> {
+  type Name = Exclude<Lowercase<keyof Enum & string>, 'unspecified'>;
+  type Value = Extract<Enum[keyof Enum], number>;
+  const byName = new Map<Name, Value>();
+  const byValue = new Map<Value, Name>();
+  // Enums of TypeScript have the way back, from numbers, as well.
+  for (const [text, value] of Object.entries(values)) {
+    if (typeof value !== 'number' || text === 'UNSPECIFIED') continue;
+    byName.set(text.toLowerCase() as Name, value as Value);
+    byValue.set(value as Value, text.toLowerCase() as Name);
+  }
+  return {
+    names: [...byName.keys()],
+    toValue(name) {
+      const value = byName.get(name);
+      if (value === undefined) throw new TypeError(`no value is named ${name}`);
+      return value;
+    },
+    toName: (value) => byValue.get(value),
+  };
+}
