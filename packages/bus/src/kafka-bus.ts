@@ -7,7 +7,7 @@ import { consumeFromKafka } from './kafka-consumer.ts';
 import { readLag } from './kafka-lag.ts';
 import { createLeaders } from './kafka-leaders.ts';
 import { createKafkaPublish } from './kafka-producer.ts';
-import { countPartitions, ensureTopics } from './kafka-topics.ts';
+import { ensureTopics, readPartitions } from './kafka-topics.ts';
 
 export type { KafkaBusOptions } from './kafka-client.ts';
 
@@ -77,7 +77,8 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
         if (signal.aborted) return;
         throw error;
       }
-      const partitions = Math.max(1, await countPartitions(admin, subscription.topic));
+      const { topic } = subscription;
+      const partitions = (await readPartitions(admin, [topic])).get(topic)?.length ?? 1;
       await consumeFromKafka(kafka, subscription, partitions, signal, log);
     },
     async lag(topic, group) {

@@ -1,5 +1,6 @@
 import type { Admin } from 'kafkajs';
 import type { PublishBatch } from './event-bus.ts';
+import { readPartitions } from './kafka-topics.ts';
 
 /** Which broker leads a partition, as far as is known. */
 export interface Leaders {
@@ -12,8 +13,7 @@ export function createLeaders(admin: Pick<Admin, 'fetchTopicMetadata'>): Leaders
   const known = new Map<string, ReadonlyMap<number, number>>();
   const asking = new Set<string>();
   const ask = async (topic: string) => {
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    const partitions = topics.find(({ name }) => name === topic)?.partitions ?? [];
+    const partitions = (await readPartitions(admin, [topic])).get(topic) ?? [];
     known.set(topic, new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader])));
   };
   return {

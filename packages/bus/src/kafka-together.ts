@@ -43,19 +43,11 @@ export function createSendTogether(
 
   const gather = coalesce(
     async (batches: PublishBatch[]) => {
-      const groups = new Map<number | PublishBatch, PublishBatch[]>();
-      for (const batch of batches) {
-        const leader = leaders.of(batch) ?? batch;
-        const group = groups.get(leader);
-        if (group) group.push(batch);
-        else groups.set(leader, [batch]);
-      }
-      const sent = new Map<PublishBatch, { done: Promise<void> }>();
-      for (const group of groups.values()) {
-        const done = sendGroup(group);
-        for (const batch of group) sent.set(batch, { done });
-      }
-      return batches.map((batch) => sent.get(batch) as { done: Promise<void> });
+      // A batch of which no leader is known is a group of its own.
+      const leaderOf = (batch: PublishBatch) => leaders.of(batch) ?? batch;
+      const leading = [...new Set(batches.map(leaderOf))];
+      const sent = new Map(leading.map((one) => [one, sendGroup(batches.filter((batch) => leaderOf(batch) === one))]));
+      return batches.map((batch) => ({ done: sent.get(leaderOf(batch)) }));
     },
     { maxInFlight: Number.POSITIVE_INFINITY, maxBatch: Number.POSITIVE_INFINITY },
   );

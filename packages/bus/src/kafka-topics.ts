@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import type { Admin, PartitionMetadata } from 'kafkajs';
 import type { Topic } from './event-bus.ts';
 
 /** Makes the topics that are missing. One with too few partitions is an operator's mistake that no retry mends. */
@@ -14,15 +14,22 @@ export async function ensureTopics(admin: Admin, topics: readonly Topic[]): Prom
       configEntries: [{ name: 'min.insync.replicas', value: String(replication > 2 ? 2 : 1) }],
     })),
   });
+  const found = await readPartitions(
+    admin,
+    topics.map(({ topic }) => topic),
+  );
   for (const { topic, partitions } of topics) {
-    const actual = await countPartitions(admin, topic);
+    const actual = found.get(topic)?.length ?? 0;
     if (actual !== partitions)
       throw new Error(`topic ${topic} has ${actual} partitions; EVENT_PARTITIONS is ${partitions}`);
   }
 }
 
-/** How many partitions a topic has; 0: there is none of that name. */
-export async function countPartitions(admin: Pick<Admin, 'fetchTopicMetadata'>, topic: string): Promise<number> {
-  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-  return topics.find(({ name }) => name === topic)?.partitions.length ?? 0;
+/** The partitions of these topics, by the topics' names, as the brokers know them now. */
+export async function readPartitions(
+  admin: Pick<Admin, 'fetchTopicMetadata'>,
+  names: string[],
+): Promise<ReadonlyMap<string, readonly PartitionMetadata[]>> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: names });
+  return new Map(topics.map(({ name, partitions }) => [name, partitions]));
 }

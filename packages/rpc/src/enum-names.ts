@@ -1,6 +1,6 @@
 /** The names of an enum's values as documents and tables have them: in lower case, and without "unspecified". */
 export interface EnumNames<Name extends string, Value extends number> {
-  /** In the order of their values. */
+  /** In the order in which the proto has them. */
   readonly names: readonly Name[];
   toValue(name: Name): Value;
   /** Undefined: unspecified, or a value that is not known here. */

@@ -1,7 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
-import { alertKinds } from '../rule/rule-message.ts';
+import { kindNames } from '../rule/rule-message.ts';
 import { toEnvironmentMessage } from '../tenant.ts';
 import type { Incident } from './incident.ts';
 import type { StoredIncident } from './incident-queries.ts';
@@ -14,7 +14,7 @@ export function toIncidentMessage(incident: StoredIncident) {
     id: incident.id,
     workspaceId: incident.workspaceId,
     environment: toEnvironmentMessage(incident.environment),
-    kind: alertKinds.toValue(incident.kind),
+    kind: kindNames.toValue(incident.kind),
     subjectId: incident.subjectId,
     state: incidentStates.toValue(incident.state),
     openTime: timestampFromMs(incident.openedAtMs),

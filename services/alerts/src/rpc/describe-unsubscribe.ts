@@ -2,7 +2,7 @@ import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Keys } from '@rms/secrets';
 import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
-import { alertKinds } from '../rule/rule-message.ts';
+import { kindNames } from '../rule/rule-message.ts';
 import { readUnsubscribed } from '../rule/rule-queries.ts';
 import { toEnvironmentMessage } from '../tenant.ts';
 import { type HandlerParts, refuse, translated } from './handler.ts';
@@ -20,7 +20,7 @@ export function describeUnsubscribe(
         address,
         workspaceId,
         environment: toEnvironmentMessage(environment),
-        kind: alertKinds.toValue(kind),
+        kind: kindNames.toValue(kind),
         unsubscribed: all.some((one) => one.kind === kind && one.address === address.toLowerCase()),
       };
     });

@@ -4,7 +4,7 @@ import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { incidentStates, toIncidentMessage } from '../incident/incident-message.ts';
 import { listIncidents as readIncidents } from '../incident/incident-queries.ts';
-import { alertKinds } from '../rule/rule-message.ts';
+import { kindNames } from '../rule/rule-message.ts';
 import { checkWorkspace, toEnvironments } from '../tenant.ts';
 import { type HandlerParts, refuse, translated } from './handler.ts';
 
@@ -23,7 +23,7 @@ export function listIncidents({ pool }: HandlerParts): Handlers<typeof AlertsSer
         kind:
           kind === AlertKind.UNSPECIFIED
             ? undefined
-            : (alertKinds.toName(kind) ?? refuse('kind', 'must be one of the kinds')),
+            : (kindNames.toName(kind) ?? refuse('kind', 'must be one of the kinds')),
         before: pageToken || undefined,
         limit: pageSize + 1,
       });

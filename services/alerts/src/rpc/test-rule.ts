@@ -2,7 +2,7 @@ import { newId } from '@rms/ids';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Notifier } from '../notify/notifier.ts';
-import { alertKinds } from '../rule/rule-message.ts';
+import { kindNames } from '../rule/rule-message.ts';
 import { toTenant } from '../tenant.ts';
 import { refuse, translated } from './handler.ts';
 
@@ -15,7 +15,7 @@ export function testRule({
   return (request) =>
     translated(async () => {
       const tenant = toTenant(request);
-      const kind = alertKinds.toName(request.kind) ?? refuse('kind', 'must be one of the kinds');
+      const kind = kindNames.toName(request.kind) ?? refuse('kind', 'must be one of the kinds');
       const at = new Date();
       const telling = { ...tenant, kind, notice: 'test', subjectId: '', summary: '', openedAt: at, at } as const;
       return { addresses: await notifier.tell({ ...telling, id: newId('ntf') }) };

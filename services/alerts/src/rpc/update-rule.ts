@@ -6,7 +6,7 @@ import type { AlertsService, UpdateRuleRequest } from '@rms/proto/rms/alerts/v1/
 import type { Handlers } from '@rms/rpc';
 import { watchSoon } from '../evaluate/watch-queries.ts';
 import { checkRule, type Rule, withDefaults } from '../rule/rule.ts';
-import { alertKinds, toRuleMessage } from '../rule/rule-message.ts';
+import { kindNames, toRuleMessage } from '../rule/rule-message.ts';
 import { keepUnsubscribed, readRules, readUnsubscribed, writeRule } from '../rule/rule-queries.ts';
 import { toTenant } from '../tenant.ts';
 import { type HandlerParts, refuse, translated } from './handler.ts';
@@ -16,7 +16,7 @@ export function updateRule({ pool }: HandlerParts): Handlers<typeof AlertsServic
   return (request, context) =>
     translated(async () => {
       const tenant = toTenant(request);
-      const kind = alertKinds.toName(request.kind) ?? refuse('kind', 'must be one of the kinds');
+      const kind = kindNames.toName(request.kind) ?? refuse('kind', 'must be one of the kinds');
       return inTransaction(pool, async (tx) => {
         // Looks and changes of the rules of a tenant come one after the other.
         await watchSoon(tx, [tenant], 0);

@@ -4,14 +4,14 @@ import { type EnumNames, enumNames } from '@rms/rpc';
 import { toEnvironmentMessage } from '../tenant.ts';
 import type { AlertKind, Rule } from './rule.ts';
 
-export const alertKinds: EnumNames<AlertKind, KindMessage> = enumNames(KindMessage);
+export const kindNames: EnumNames<AlertKind, KindMessage> = enumNames(KindMessage);
 
 /** A rule as rms.alerts.v1.Rule. */
 export function toRuleMessage(rule: Rule, unsubscribed: readonly { kind: AlertKind; address: string }[]) {
   return {
     workspaceId: rule.workspaceId,
     environment: toEnvironmentMessage(rule.environment),
-    kind: alertKinds.toValue(rule.kind),
+    kind: kindNames.toValue(rule.kind),
     enabled: rule.enabled,
     threshold: rule.threshold,
     minimum: BigInt(rule.minimum),

@@ -2,8 +2,11 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { type EnumNames, enumNames } from '@rms/rpc';
 import type { KeyScope, StoredKey } from './key.ts';
 import type { KeyUse } from './use-queries.ts';
+
+const scopes: EnumNames<KeyScope, Scope> = enumNames(Scope);
 
 /** A stored key as rms.auth.v1.Key. */
 export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = []) {
@@ -43,12 +46,11 @@ export function fromEnvironmentMessage(environment: Environment): KeyEnvironment
 }
 
 export function toScopeMessage(scope: KeyScope): Scope {
-  return { read: Scope.READ, write: Scope.WRITE, admin: Scope.ADMIN }[scope];
+  return scopes.toValue(scope);
 }
 
 export function fromScopeMessage(scope: Scope): KeyScope {
-  if (scope === Scope.READ) return 'read';
-  if (scope === Scope.WRITE) return 'write';
-  if (scope === Scope.ADMIN) return 'admin';
+  const name = scopes.toName(scope);
+  if (name) return name;
   throw new RmsError('invalid_request', { details: [{ field: 'scope', message: 'must be read, write or admin' }] });
 }

@@ -56,6 +56,10 @@ export interface FullDeliveryDocument extends DeliveryDocument {
   readonly trace_id: string | null;
 }
 
+export function deliveryStatusNameOf(status: DeliveryStatus): DeliveryStatusName {
+  return deliveryStatuses.toName(status) ?? 'pending';
+}
+
 export function deliveryDocument(delivery: Delivery): DeliveryDocument {
   const { attempts } = delivery;
   return briefDocument(delivery, attempts.at(-1), attempts.length);
@@ -74,7 +78,7 @@ function briefDocument(delivery: Delivery, last: Attempt | undefined, attempts: 
     webhook_id: delivery.webhookId,
     resource_id: delivery.resourceId,
     request_id: delivery.requestId,
-    status: deliveryStatuses.toName(delivery.status) ?? 'pending',
+    status: deliveryStatusNameOf(delivery.status),
     origin: delivery.origin,
     created_at: timeOf(delivery.createTime),
     next_attempt_at: timeOf(delivery.nextAttemptTime),

@@ -1,5 +1,5 @@
 import type { EventOfResource } from '@rms/proto/rms/webhooks/v1/events_service_pb';
-import { type DeliveryStatusName, deliveryStatuses } from './delivery.ts';
+import { type DeliveryStatusName, deliveryStatusNameOf } from './delivery.ts';
 import { timeOf } from './text.ts';
 
 /** What has happened to a resource, and what webhooks were told of it. */
@@ -37,7 +37,7 @@ export function resourceEventDocument(event: EventOfResource): ResourceEventDocu
     deliveries: event.deliveries.map((delivery) => ({
       id: delivery.id,
       webhook_id: delivery.webhookId,
-      status: deliveryStatuses.toName(delivery.status) ?? 'pending',
+      status: deliveryStatusNameOf(delivery.status),
       attempts: delivery.attemptCount,
       status_code: delivery.statusCode || null,
       error: delivery.error || null,

@@ -3,7 +3,10 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import { type CallContext, Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { InputType, type ResourceSchema, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
+import { type EnumNames, enumNames } from '@rms/rpc';
 import type { Resource, InputType as StoredInputType, ResourceStatus as StoredStatus, Tenant } from './resource.ts';
+
+const statuses: EnumNames<StoredStatus, ResourceStatus> = enumNames(ResourceStatus);
 
 /** A resource as rms.resources.v1.Resource. */
 export function toResourceMessage(resource: Resource): MessageInitShape<typeof ResourceSchema> {
@@ -19,17 +22,12 @@ export function toResourceMessage(resource: Resource): MessageInitShape<typeof R
 }
 
 export function toStatusMessage(status: StoredStatus): ResourceStatus {
-  return { active: ResourceStatus.ACTIVE, inactive: ResourceStatus.INACTIVE, archived: ResourceStatus.ARCHIVED }[
-    status
-  ];
+  return statuses.toValue(status);
 }
 
 /** Undefined if unspecified. */
 export function fromStatusMessage(status: ResourceStatus): StoredStatus | undefined {
-  if (status === ResourceStatus.ACTIVE) return 'active';
-  if (status === ResourceStatus.INACTIVE) return 'inactive';
-  if (status === ResourceStatus.ARCHIVED) return 'archived';
-  return undefined;
+  return statuses.toName(status);
 }
 
 /** Unspecified is `standard`, the specification's default. */

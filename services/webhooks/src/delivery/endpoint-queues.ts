@@ -167,6 +167,7 @@ export class EndpointQueues {
     }
     const known = this.#tripped.has(webhookId) ? this.#known.peek(webhookId) : undefined;
     if (!known) this.#tripped.delete(webhookId);
+    // Most of what is known, and asked for with each batch of events.
     if (known?.circuit.state(this.#now()) === 'open') return 0;
     return known && Math.max(0, this.#slots({ ...known, inFlight: 0 }));
   }
