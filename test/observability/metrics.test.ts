@@ -13,6 +13,7 @@ import {
   waitUntil,
 } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
+import { expectStatus } from '../api/support/api-client.ts';
 import type { One, Resource, Webhook } from '../api/support/api-types.ts';
 import { readContract } from '../api/support/openapi-contract.ts';
 import { type Account, newAccount } from '../api/support/shape.ts';
@@ -105,7 +106,7 @@ describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
   const drive = async (account: Account) => {
     const admin = await account.client('live', 'admin');
     const url = `http://127.0.0.1:${await freePort()}/nobody-is-there`;
-    const broken = await admin.post<One<Webhook>>('/v1/webhooks', { url, events: ['*'] });
+    const broken = expectStatus(await admin.post<One<Webhook>>('/v1/webhooks', { url, events: ['*'] }), 201);
     // An alert after three failures in a row.
     await retryFast(account, broken.body.data.id, 3);
     const person = { email: 'owner@example.com' };
