@@ -51,7 +51,7 @@ describe('leases of deliveries', () => {
   test('fan-out names the webhooks of deliveries that are due, not those of leased ones', async () => {
     const tenant = newTenant();
     const [full, free] = [await steps.subscribe(tenant), await steps.subscribe(tenant)];
-    const openings = { room: 10, ofWebhooks: { [full]: 0 }, ofOthers: 10 };
+    const openings = { room: 10, ofWebhooks: new Map([[full, 0]]), ofOthers: 10 };
     const { jobs, due } = await steps.fanOut([newEvent(tenant), newEvent(tenant)], openings);
     expect(jobs.map(({ webhookId }) => webhookId)).toEqual([free, free]);
     expect(due).toEqual([full]);
@@ -74,7 +74,9 @@ describe('leases of deliveries', () => {
     await makeDue(quiet, 1);
     expect((await steps.claim(8)).map(({ webhookId }) => webhookId)).toContain(other);
     await steps.endLeases();
-    expect((await steps.claim(8, { places: { [backlogged]: 0 } })).map(({ webhookId }) => webhookId)).toEqual([other]);
+    expect((await steps.claim(8, { places: new Map([[backlogged, 0]]) })).map(({ webhookId }) => webhookId)).toEqual([
+      other,
+    ]);
   });
 
   test('a batch begins after the webhook where the one before it has ended, and goes round', async () => {
@@ -108,7 +110,7 @@ describe('leases of deliveries', () => {
     await steps.subscribe(full);
     await makeDue(roomy, 5);
     await makeDue(full, 5);
-    const { jobs } = await steps.lease({ limit: 16, places: { [few]: 2 }, fullWorkspaces: [full.workspaceId] });
+    const { jobs } = await steps.lease({ limit: 16, places: new Map([[few, 2]]), fullWorkspaces: [full.workspaceId] });
     const countOf = (id: string) => jobs.filter(({ webhookId }) => webhookId === id).length;
     expect([countOf(some), countOf(few), jobs.length]).toEqual([4, 2, 6]);
   });

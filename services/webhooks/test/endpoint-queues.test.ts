@@ -41,7 +41,7 @@ const failing: Outcome = { durationMs: 5, health: 'failing' };
 const roomy = { inFlight: 2, inFlightOfWorkspace: 1_000, inFlightOfAll: 10_000, waiting: 1_000 };
 /** Webhooks that can take nothing. */
 const fullOf = (queues: EndpointQueues) =>
-  Object.entries(queues.places().ofWebhooks).flatMap(([id, places]) => (places === 0 ? id : []));
+  [...queues.places().ofWebhooks].flatMap(([id, places]) => (places === 0 ? id : []));
 
 test('attempts of one webhook beyond its limit wait, and start as others finish', () => {
   const queues = new EndpointQueues(roomy);
@@ -155,11 +155,11 @@ describe('a failing webhook', () => {
     queues.finished(last, failing);
     const probeAtMs = queues.nextProbeAtMs() ?? 0;
     expect(probeAtMs).toBeGreaterThanOrEqual(250);
-    expect(queues.places().ofWebhooks).toEqual({ a: 0 });
+    expect(queues.places().ofWebhooks).toEqual(new Map([['a', 0]]));
     nowMs = probeAtMs;
     expect(queues.nextProbeAtMs()).toBeUndefined();
     // No more than it takes: what is leased beyond that is given back, at each probe.
-    expect(queues.places().ofWebhooks).toEqual({ a: 1 });
+    expect(queues.places().ofWebhooks).toEqual(new Map([['a', 1]]));
     expect(queues.canTake('a')).toBe(true);
     expect(fullOf(queues)).toEqual([]);
     const probe = jobOf('a');

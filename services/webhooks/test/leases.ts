@@ -23,7 +23,7 @@ export function stepsOn(pool: Pool) {
   const scopeOf = ({ workspaceId }: Tenant) => ({ workspaceId, environments: ['live'] as const });
   const lease = (options: Partial<LeaseOptions>) =>
     inTransaction(pool, async (tx) => {
-      const leased = await leaseDue(tx, { limit: 10, after: '', places: {}, fullWorkspaces: [], ...options });
+      const leased = await leaseDue(tx, { limit: 10, after: '', places: new Map(), fullWorkspaces: [], ...options });
       if (leased.lost.length > 0) await failDeliveries(tx, leased.lost);
       return leased;
     });
@@ -57,7 +57,7 @@ export function stepsOn(pool: Pool) {
     fanOut: stored,
     /** Stores events; leases up to `room` of their deliveries. */
     store: async (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
-      (await stored(events, { room, ofWebhooks: {}, ofOthers: room })).jobs,
+      (await stored(events, { room, ofWebhooks: new Map(), ofOthers: room })).jobs,
     lease,
     /** Leases what is due. */
     claim: async (limit = 10, options: Partial<LeaseOptions> = {}) => (await lease({ limit, ...options })).jobs,

@@ -6,12 +6,21 @@ import type { Timings } from './job.ts';
 export type ConnectTimes = Pick<Timings, 'dns' | 'connect' | 'tls'>;
 
 const none: ConnectTimes = { dns: 0, connect: 0, tls: 0 };
-/** Of connections whose first request has not been sent yet. */
-const unclaimed = new WeakMap<Socket, ConnectTimes>();
-const addresses = new WeakMap<Socket, string>();
-/** What connections broke by: the first error of each, of which later ones are a consequence. */
-const broken = new WeakMap<Socket, Error>();
-const watched = new WeakMap<object, Watch>();
+
+/** What is known of a connection. */
+interface Connection {
+  /** Until its first request has been sent. */
+  unclaimed: ConnectTimes | undefined;
+  readonly address: string | undefined;
+  /** What it broke by: its first error, of which later ones are a consequence. */
+  brokenBy: Error | undefined;
+}
+
+// Kept on the socket and the request themselves: of what a WeakMap holds, V8 frees nothing until a major collection.
+const connectionOf = Symbol('connection');
+const watchOf = Symbol('watch');
+type Connected = Socket & { [connectionOf]?: Connection };
+type Watched = object & { [watchOf]?: Watch };
 let beginning: Watch | undefined;
 
 /** Which connection a request went out by. */
@@ -29,9 +38,11 @@ export interface Watch {
  * @param address of the endpoint; undefined: an egress proxy dialled it and does not tell
  */
 export function noteConnected(socket: Socket, times: ConnectTimes, address: string | undefined): void {
-  unclaimed.set(socket, times);
-  if (address) addresses.set(socket, address);
-  socket.once('error', (error) => broken.set(socket, error));
+  const connection: Connection = { unclaimed: times, address, brokenBy: undefined };
+  (socket as Connected)[connectionOf] = connection;
+  socket.once('error', (error) => {
+    connection.brokenBy = error;
+  });
 }
 
 /** Measures a connection that is being made, from now on. */
@@ -40,11 +51,11 @@ export function measureConnect() {
   let resolvedAtMs = beganAtMs;
   let connectedAtMs: number | undefined;
   return {
-    watch(socket: Socket | undefined): void {
-      socket?.once('lookup', () => {
+    watch(socket: Socket): void {
+      socket.once('lookup', () => {
         resolvedAtMs = performance.now();
       });
-      socket?.once('connect', () => {
+      socket.once('connect', () => {
         connectedAtMs = performance.now();
       });
     },
@@ -83,15 +94,16 @@ export function watchRequest<T>(begin: () => T): { watch: Watch; begun: T } {
 
 // undici says both synchronously: a request is made inside the call that begins it, and its head is written to a socket.
 diagnostics.subscribe('undici:request:create', (message) => {
-  if (beginning) watched.set((message as { request: object }).request, beginning);
+  if (beginning) (message as { request: Watched }).request[watchOf] = beginning;
 });
 diagnostics.subscribe('undici:client:sendHeaders', (message) => {
-  const { request, socket } = message as { request: object; socket: Socket };
-  const watch = watched.get(request);
+  const { request, socket } = message as { request: Watched; socket: Connected };
+  const watch = request[watchOf];
   if (!watch) return;
+  const connection = socket[connectionOf];
   watch.sentAtMs = performance.now();
-  watch.address = addresses.get(socket);
-  watch.brokenBy = () => broken.get(socket);
-  watch.times = unclaimed.get(socket) ?? none;
-  unclaimed.delete(socket);
+  watch.address = connection?.address;
+  watch.brokenBy = () => connection?.brokenBy;
+  watch.times = connection?.unclaimed ?? none;
+  if (connection) connection.unclaimed = undefined;
 });

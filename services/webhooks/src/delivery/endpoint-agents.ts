@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SecretBox } from '@rms/secrets';
 import { LRUCache } from 'lru-cache';
-import type { Agent } from 'undici';
 import { createGuardedAgent, type GuardedAgentOptions } from '../egress/guarded-agent.ts';
+import type { OriginPools } from '../egress/origin-pools.ts';
 import type { Endpoint } from './job.ts';
 
 /** The HTTP clients of endpoints: one for all, and one for each that wants to see a certificate of ours. */
 export interface EndpointAgents {
-  of(webhookId: string, endpoint: Pick<Endpoint, 'clientCertificate' | 'clientKeySealed'>): Agent;
+  of(webhookId: string, endpoint: Pick<Endpoint, 'clientCertificate' | 'clientKeySealed'>): OriginPools;
   close(): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ const closeWithinMs = 1_000;
 
 export function createEndpointAgents(options: GuardedAgentOptions, box: SecretBox): EndpointAgents {
   const shared = createGuardedAgent(options);
-  const own = new LRUCache<string, Agent>({
+  const own = new LRUCache<string, OriginPools>({
     max: agentsKept,
     // Requests under way end first.
     dispose: (agent) => void agent.close().catch(() => {}),
@@ -40,6 +40,6 @@ export function createEndpointAgents(options: GuardedAgentOptions, box: SecretBo
   };
 }
 
-async function closeSoon(agent: Agent): Promise<void> {
+async function closeSoon(agent: OriginPools): Promise<void> {
   await Promise.race([agent.close(), delay(closeWithinMs, undefined, { ref: false }).then(() => agent.destroy())]);
 }

@@ -21,8 +21,8 @@ export interface EndpointQueue extends Earned {
 
 /** What could be taken now. */
 export interface Places {
-  /** How many jobs webhooks can take, of which anything is known. */
-  readonly ofWebhooks: Readonly<Record<string, number>>;
+  /** How many jobs webhooks can take, of which anything is known; for who asks to keep. */
+  readonly ofWebhooks: Map<string, number>;
   /** Workspaces none of whose webhooks can take anything. */
   readonly fullWorkspaces: readonly string[];
 }
@@ -32,7 +32,7 @@ export interface Openings {
   /** Jobs of all webhooks. */
   readonly room: number;
   /** Jobs of webhooks of which anything is known. */
-  readonly ofWebhooks: Readonly<Record<string, number>>;
+  readonly ofWebhooks: ReadonlyMap<string, number>;
   /** Jobs of each other webhook. */
   readonly ofOthers: number;
 }

@@ -92,10 +92,10 @@ export class EndpointQueues {
 
   /** What could be taken now. */
   places(): Places {
-    const ofWebhooks: Record<string, number> = {};
+    const ofWebhooks = new Map<string, number>();
     for (const id of [...this.#queues.keys(), ...this.#tripped]) {
       const places = this.#placesOf(id);
-      if (places !== undefined) ofWebhooks[id] = places;
+      if (places !== undefined) ofWebhooks.set(id, places);
     }
     return { ofWebhooks, fullWorkspaces: this.#shares.fullWorkspaces() };
   }

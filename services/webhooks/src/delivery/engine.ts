@@ -169,8 +169,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const lease = async (limit: number) => {
     const found = await leased((tx) => {
       const { ofWebhooks, fullWorkspaces } = queues.places();
-      const places = { ...ofWebhooks, ...Object.fromEntries(unsignable().map((id) => [id, 0])) };
-      return leaseDue(tx, { limit, after: last, places, fullWorkspaces });
+      for (const id of unsignable()) ofWebhooks.set(id, 0);
+      return leaseDue(tx, { limit, after: last, places: ofWebhooks, fullWorkspaces });
     });
     last = found.last ?? last;
     return found;

@@ -2,6 +2,7 @@ import type { Queryable } from '@rms/db';
 import { firstEventFrom } from '../feed/event-by-id.ts';
 import { endpointColumns, type JobRow, toEndpoint } from './endpoint-queries.ts';
 import { type DeliveryJob, type DeliveryRef, leaseMs } from './job.ts';
+import { jsonOfPlaces } from './places-json.ts';
 
 /** What an attempt needs of its event. */
 export interface JobEvent {
@@ -40,7 +41,7 @@ export interface LeaseOptions {
    * How many deliveries webhooks can take; 0: they are passed over. Others take their part of the batch, unless what is due
    * first is a retry: then they seem to fail.
    */
-  readonly places: Readonly<Record<string, number>>;
+  readonly places: ReadonlyMap<string, number>;
   /** Workspaces that are passed over. */
   readonly fullWorkspaces: readonly string[];
 }
@@ -128,7 +129,7 @@ export async function leaseDue(tx: Queryable, { limit, after, places, fullWorksp
          where p.places > 0
          limit $1
       ), ${leasing('$6')}`,
-    values: [limit, partOfBatch(limit), after, JSON.stringify(places), fullWorkspaces, leaseMs, placesAtFailing],
+    values: [limit, partOfBatch(limit), after, jsonOfPlaces(places), fullWorkspaces, leaseMs, placesAtFailing],
   });
   return { ...(await toLeased(tx, rows, leasedAtMs)), last: lastOf(rows, after) };
 }

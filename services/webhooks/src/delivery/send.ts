@@ -1,6 +1,7 @@
+import { EventEmitter } from 'node:events';
 import { type DeliveryContent, deliveryHeaders, type SigningSecrets } from '@rms/signature';
-import type { Dispatcher } from 'undici';
 import { BlockedAddressError } from '../egress/guard.ts';
+import type { OriginPools } from '../egress/origin-pools.ts';
 import { rounded, watchRequest } from './connection-times.ts';
 import { type AttemptResult, attemptTimeoutMs, type HeaderPair } from './job.ts';
 import { parseRetryAfter } from './retry-policy.ts';
@@ -17,24 +18,34 @@ const hintsLimit = 16;
 const headersKept = 64;
 const headerLimit = 1_024;
 
+/** What undici takes beside an AbortSignal, of which Node 20 keeps what it holds until a major collection. */
+class Abortable extends EventEmitter {
+  reason: Error | undefined;
+
+  abort(reason?: Error): void {
+    this.reason = reason;
+    this.emit('abort');
+  }
+}
+
 /**
  * Makes one attempt: a signed POST whose whole answer, body included, has 10 seconds. Never rejects: whatever goes wrong
  * is the attempt's result. Only 200 is success; a redirect is an answer like any other.
  */
-export async function send(agent: Dispatcher, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
+export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
   const { url, body } = outgoing;
   const startedAt = new Date();
   const startedAtMs = performance.now();
   const headers = deliveryHeaders(secrets, outgoing, startedAt.getTime());
-  const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), attemptTimeoutMs);
+  const attempt = new Abortable();
+  const timer = setTimeout(() => attempt.abort(), attemptTimeoutMs);
   let hints = 0;
   const onInfo = () => {
     hints += 1;
-    if (hints > hintsLimit) abort.abort(new Error(`more than ${hintsLimit} answers of 1xx`));
+    if (hints > hintsLimit) attempt.abort(new Error(`more than ${hintsLimit} answers of 1xx`));
   };
   const { watch, begun } = watchRequest(async () =>
-    agent.request({ ...requestTarget(url), method: 'POST', body, headers, signal: abort.signal, onInfo }),
+    agent.request({ ...requestTarget(url), method: 'POST', body, headers, signal: attempt, onInfo }),
   );
   let firstByteMs: number | undefined;
   const result = (answer: Pick<AttemptResult, 'statusCode' | 'error'> & Partial<AttemptResult>): AttemptResult => ({
@@ -115,11 +126,11 @@ function describe(error: unknown, cause?: Error): string {
   const { name, code = '', message } = ((ended && cause) || error) as { name: string; code?: string; message: string };
   if (name === 'AbortError') return 'timeout: no complete answer within 10 s';
   if (code === 'BLOCKED_ADDRESS') return `blocked: ${message}`;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect: timed out';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'connect: timed out';
   if (code === 'PROXY') return `proxy: ${message}`;
   if (code === 'DNS_FAILED') return `dns: ${message}`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns: the name does not resolve';
-  if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/.test(code)) return `connect: ${code}`;
+  if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code)) return `connect: ${code}`;
   if (tlsCode.test(code)) return `tls: ${code}`;
   // An answer that HTTP does not allow to that request, such as 101.
   if (code === 'ERR_ASSERTION') return 'connection: an answer out of turn';

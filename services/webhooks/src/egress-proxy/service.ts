@@ -10,13 +10,14 @@ import {
   starting,
   stopping as stoppingState,
 } from '@rms/service';
+import { dial } from '../egress/dial.ts';
 import { BlockedAddressError, createEgressGuard } from '../egress/guard.ts';
 import { createGuardedLookup } from '../egress/lookup.ts';
 import { createResolve } from '../egress/resolve.ts';
 import { confirm, denialOf, deny } from './answer.ts';
+import { parseAuthority } from './authority.ts';
 import type { EgressProxyConfig } from './config.ts';
 import { createCredentialCheck } from './credentials.ts';
-import { dial, parseAuthority } from './dial.ts';
 import { createEgressProxyMetrics } from './metrics.ts';
 import { joinSockets } from './tunnel.ts';
 
@@ -57,7 +58,7 @@ export function createEgressProxy(
       return deny(client, { status: 400, error: 'http_request_error', text: 'CONNECT names host:port' });
     }
     try {
-      const endpoint = await dial(target, guard, { lookup, timeoutMs: config.limits.connectMs });
+      const endpoint = await dial(target, { guard, lookup, timeoutMs: config.limits.connectMs, allowHalfOpen: true });
       count('connected');
       if (client.destroyed) return void endpoint.destroy();
       confirm(client, endpoint.remoteAddress ?? '');

@@ -1,11 +1,13 @@
 import type { Socket } from 'node:net';
-import { Agent, buildConnector } from 'undici';
+import { buildConnector } from 'undici';
 import { measureConnect, noteConnected } from '../delivery/connection-times.ts';
+import { dial } from './dial.ts';
 import type { Egress } from './egress.ts';
-import { BlockedAddressError, blockedBy } from './guard.ts';
+import { blockedBy } from './guard.ts';
 import { createGuardedLookup } from './lookup.ts';
+import { OriginPools } from './origin-pools.ts';
 import type { EgressProxy } from './proxy-choice.ts';
-import { openTunnel, type Tunnel } from './tunnel.ts';
+import { openTunnel } from './tunnel.ts';
 
 export interface GuardedAgentOptions {
   readonly egress: Egress;
@@ -15,6 +17,9 @@ export interface GuardedAgentOptions {
   readonly client?: { readonly cert: string; readonly key: string };
 }
 
+type Target = buildConnector.Options;
+
+/** For the connection, and as long again for TLS. */
 const connectTimeoutMs = 5_000;
 
 /**
@@ -25,66 +30,62 @@ const connectTimeoutMs = 5_000;
  * With an egress proxy it is the proxy that resolves, dials and guards what it dials; what shows without DNS is checked
  * here all the same. TLS is with the endpoint, through the proxy.
  */
-export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions): Agent {
+export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions): OriginPools {
   const { guard, resolve, proxyFor } = egress;
-  const dial = buildConnector({
+  const lookup = createGuardedLookup(guard, resolve);
+  const secure = buildConnector({
     timeout: connectTimeoutMs,
     allowH2: false,
-    autoSelectFamily: true,
     minVersion: 'TLSv1.2',
     rejectUnauthorized: true,
     ...(ca ? { ca } : {}),
     ...client,
-    lookup: createGuardedLookup(guard, resolve),
   } as buildConnector.BuildOptions);
 
-  const connectDirectly: buildConnector.connector = (target, callback) => {
+  const connectDirectly = async (target: Target) => {
     const measured = measureConnect();
-    const dialled = dial(target, (error, socket) => {
-      if (error || !socket) return callback(error ?? new Error('no socket'), null);
-      const peer = socket.remoteAddress;
-      if (!peer || !guard.permitted(peer)) {
-        socket.destroy();
-        return callback(new BlockedAddressError('connected to an address that is not public'), null);
-      }
-      noteConnected(socket, measured.times(), peer);
-      callback(null, socket);
-    });
-    measured.watch(dialled as unknown as Socket | undefined);
+    const plain = await dial(target, { guard, lookup, timeoutMs: connectTimeoutMs, watch: measured.watch });
+    const address = plain.remoteAddress;
+    return { socket: await secured(target, plain), times: measured.times(), address };
   };
 
-  const connectThrough = (proxy: EgressProxy, ...[target, callback]: Parameters<buildConnector.connector>) => {
+  const connectThrough = async (proxy: EgressProxy, target: Target) => {
+    const refusal = guard.refusal(target);
+    if (refusal) throw blockedBy(refusal, target);
     const measured = measureConnect();
-    const opened = ({ socket: tunnel, address }: Tunnel) => {
-      measured.tunnelled();
-      const done = (socket: Socket) => {
-        noteConnected(socket, measured.times(), address);
-        callback(null, socket);
-      };
-      if (target.protocol !== 'https:') return done(tunnel);
-      dial({ ...target, httpSocket: tunnel }, (error, socket) => {
-        if (socket) return done(socket);
-        tunnel.destroy();
-        callback(error ?? new Error('no socket'), null);
-      });
-    };
-    openTunnel(proxy, target, { timeoutMs: connectTimeoutMs, ca }).then(opened, (error: Error) =>
-      callback(error, null),
-    );
+    const { socket: tunnel, address } = await openTunnel(proxy, target, { timeoutMs: connectTimeoutMs, ca });
+    measured.tunnelled();
+    return { socket: await secured(target, tunnel), times: measured.times(), address };
   };
 
-  return new Agent({
+  /** With TLS if the URL wants it. */
+  const secured = (target: Target, plain: Socket) =>
+    target.protocol === 'https:'
+      ? new Promise<Socket>((done, fail) => {
+          secure({ ...target, httpSocket: plain }, (error, socket) => {
+            if (socket) return done(socket);
+            plain.destroy();
+            fail(error ?? new Error('no socket'));
+          });
+        })
+      : plain;
+
+  return new OriginPools({
     // As many as there are attempts under way: webhooks that share an origin do not wait for each other.
     connections: null,
     pipelining: 1,
     keepAliveTimeout: 10_000,
     keepAliveMaxTimeout: 60_000,
     connect(target, callback) {
-      const refusal = guard.refusal(target);
-      if (refusal) return callback(blockedBy(refusal, target), null);
       const proxy = proxyFor(target);
-      if (proxy) connectThrough(proxy, target, callback);
-      else connectDirectly(target, callback);
+      const connected = proxy ? connectThrough(proxy, target) : connectDirectly(target);
+      connected.then(
+        ({ socket, times, address }) => {
+          noteConnected(socket, times, address);
+          callback(null, socket);
+        },
+        (error: Error) => callback(error, null),
+      );
     },
   });
 }

@@ -5,6 +5,7 @@ import { endpointColumns, type JobRow } from '../delivery/endpoint-queries.ts';
 import type { Openings } from '../delivery/endpoint-queue.ts';
 import { type DeliveryJob, leaseMs } from '../delivery/job.ts';
 import { type JobEvent, toJob } from '../delivery/lease-queries.ts';
+import { jsonOfPlaces } from '../delivery/places-json.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
 import { type Arrival, environmentOf } from './arrival.ts';
 
@@ -102,7 +103,7 @@ export async function fanOut(
       room,
       ids[0],
       ids.at(-1),
-      JSON.stringify(ofWebhooks),
+      jsonOfPlaces(ofWebhooks),
       ofOthers,
       arrivals.map(({ record }) => record.partition),
       arrivals.map(({ record }) => record.offset),
