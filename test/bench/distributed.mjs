@@ -10,8 +10,11 @@ export const openSettings = {
   LOG_LEVEL: 'info',
 };
 
-/** Every service in its own process, on stores of its own, with the process id of each. */
-export async function startDistributed(env = {}) {
+/**
+ * Every service in its own process, on stores of its own, with the process id of each.
+ * @param postgresSettings beside PostgreSQL's defaults
+ */
+export async function startDistributed(env = {}, postgresSettings = {}) {
   const stores = [];
   const started = async (store) => {
     stores.unshift(await store);
@@ -23,7 +26,7 @@ export async function startDistributed(env = {}) {
   let kafka;
   let network;
   try {
-    postgres = await started(startPostgres());
+    postgres = await started(startPostgres(postgresSettings));
     redis = await started(startRedis());
     kafka = await started(startKafka({ brokers: 1 }));
     network = await startNetwork({

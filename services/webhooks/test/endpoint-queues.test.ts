@@ -148,6 +148,24 @@ describe('a failing webhook', () => {
     expect(queues.offer(jobOf('b'))).toBe('start');
   });
 
+  test('makes no room by a probe that fails, so that nobody looks in vain; one that succeeds does', () => {
+    const queues = newQueues();
+    const last = jobOf('a');
+    open(queues, last);
+    queues.finished(last, failing);
+    for (const [outcome, roomAgain] of [
+      [failing, false],
+      [quick, true],
+    ] as const) {
+      nowMs = queues.nextProbeAtMs() ?? 0;
+      const probe = jobOf('a');
+      expect(queues.offer(probe)).toBe('start');
+      // A look that comes meanwhile passes it over.
+      expect(fullOf(queues)).toEqual(['a']);
+      expect(queues.finished(probe, outcome).roomAgain).toBe(roomAgain);
+    }
+  });
+
   test('gets one attempt once its pause is over; recovered, it gets more with each', () => {
     const queues = newQueues();
     const last = jobOf('a');

@@ -42,6 +42,8 @@ export interface Outcome {
   readonly durationMs: number;
   /** 'refused': it answers, and does not want this delivery. */
   readonly health: 'arrived' | 'refused' | 'failing' | 'not attempted';
+  /** When the delivery is due again; undefined: it is not, or this instance does not know. */
+  readonly dueInMs?: number | undefined;
 }
 
 /** What follows from the end of an attempt. */

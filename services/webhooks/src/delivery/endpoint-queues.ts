@@ -61,10 +61,7 @@ export class EndpointQueues {
     return 'queued';
   }
 
-  /**
-   * The attempt of a job is over. Answers with the jobs to start in its place, those that wait in vain because the circuit
-   * has opened, and whether there is room again for what was not taken.
-   */
+  /** The attempt of a job is over: what to start in its place, what waits in vain, and whether there is room again. */
   finished(job: DeliveryJob, { durationMs, health }: Outcome): Next {
     const { webhookId } = job;
     const queue = this.#queueOf(job);
@@ -83,7 +80,8 @@ export class EndpointQueues {
     const queueHasRoom =
       queue.overflowed &&
       queue.waiting.length <= (queue.limit * waitingPerSlot) / 4 &&
-      !this.#shares.isPassedOver(queue.workspaceId);
+      !this.#shares.isPassedOver(queue.workspaceId) &&
+      this.canTake(webhookId);
     if (queueHasRoom) queue.overflowed = false;
     this.#restIfEmpty(webhookId, queue);
     const roomAgain = queueHasRoom || workspaceHasRoom;

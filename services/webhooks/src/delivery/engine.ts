@@ -6,7 +6,7 @@ import { traceAttempt } from './attempt-span.ts';
 import { failDeliveries } from './end-queries.ts';
 import type { EndpointAgents } from './endpoint-agents.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
-import type { Next, Openings, Outcome } from './endpoint-queue.ts';
+import type { Openings, Outcome } from './endpoint-queue.ts';
 import { EndpointQueues } from './endpoint-queues.ts';
 import type { EngineState } from './engine-gauges.ts';
 import { type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
@@ -101,16 +101,14 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         await releaseTogether(job);
         return notAttempted;
       }
-      const agent = agents.of(webhookId, endpoint);
       const result = await traceAttempt(job, (traceparent) =>
-        send(agent, signer, { ...job, url: endpoint.url, traceparent }),
+        send(agents.of(webhookId, endpoint), signer, { ...job, url: endpoint.url, traceparent }),
       );
       const settlement = settle(job, result);
       report.attempted(job, result, settlement, wasFailing);
       await recorder.record({ job, result, settlement });
       await health.note(job, settlement);
-      if (settlement.dueInMs !== undefined) sleeper.wakeAt(Date.now() + settlement.dueInMs);
-      return { durationMs: result.durationMs, health: healthOf(result) };
+      return { durationMs: result.durationMs, health: healthOf(result), dueInMs: settlement.dueInMs };
     } catch (err) {
       report.unrecorded(job, err);
       return notAttempted;
@@ -122,13 +120,15 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     underWay.add(done);
   };
 
-  const start = (job: DeliveryJob) => track(attempt(job).then((outcome) => follow(job, queues.finished(job, outcome))));
-
-  const follow = (job: DeliveryJob, next: Next) => {
+  const start = (job: DeliveryJob) => track(attempt(job).then((outcome) => follow(job, outcome)));
+  const follow = (job: DeliveryJob, outcome: Outcome) => {
+    const next = queues.finished(job, outcome);
     health.noteCircuit(job, next);
     for (const following of next.start) start(following);
     if (next.giveBack.length > 0) void release(next.giveBack);
     if (next.roomAgain) sleeper.wake();
+    // While its circuit is open there is nothing to take: the next probe wakes.
+    if (outcome.dueInMs !== undefined && !next.isOpen) sleeper.wakeAt(Date.now() + outcome.dueInMs);
   };
 
   const deliver = (jobs: readonly DeliveryJob[]) => {
