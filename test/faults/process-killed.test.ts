@@ -1,5 +1,6 @@
 import {
   describeWith,
+  isReady,
   type Kafka,
   type Network,
   type Receiver,
@@ -34,6 +35,8 @@ describeWith(['redis', 'kafka'], 'A process killed while writes go on', () => {
 
   /** A fresh workspace with a webhook at the receiver. */
   const prepare = async (): Promise<Account> => {
+    // What was killed before is serving again; the gateway connects to it a moment later.
+    await waitUntil(() => isReady(network.liveUrl), { what: 'the gateway to reach all services' });
     const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
     const { webhook } = await subscribe(await account.client('live', 'admin'), receiver, ['resource.created']);
     await retryFast(account, webhook.id, 50);

@@ -59,7 +59,8 @@ const channelOptions: ChannelOptions = {
   'grpc.keepalive_timeout_ms': 5_000,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 2_000,
+  // A service that is back is reached within so long; until then calls to it fail at once.
+  'grpc.max_reconnect_backoff_ms': 500,
   'grpc.dns_min_time_between_resolutions_ms': 1_000,
   // A page of 100 resources with full metadata is below 4 MiB; a batch of 1,000 creates is not.
   'grpc.max_receive_message_length': 64 * 1024 * 1024,

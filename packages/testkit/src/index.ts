@@ -12,7 +12,7 @@ export { type Program, startProgram } from './servers/program.ts';
 export { type RedisServer, startRedis } from './servers/redis.ts';
 export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
-export { isServing } from './shapes/readiness.ts';
+export { isReady, isServing } from './shapes/readiness.ts';
 export { type Standalone, startStandalone } from './shapes/standalone.ts';
 export type { ReceivedMail, SmtpPlan } from './smtp/plan.ts';
 export { type SmtpReceiver, startSmtpReceiver } from './smtp/smtp-receiver.ts';
