@@ -101,9 +101,9 @@ export async function run({ quick }) {
     }
     waits.set(begun, waits.get(backlogged).slice(0, 1));
     const figures = (name) => {
-      const rounds = waits.get(name);
-      const p99s = rounds.map((waited) => quantile(waited, 0.99));
-      const p50 = median(rounds.map((waited) => quantile(waited, 0.5)));
+      const waited = waits.get(name);
+      const p99s = waited.map((round) => quantile(round, 0.99));
+      const p50 = median(waited.map((round) => quantile(round, 0.5)));
       return { p50, p99: median(p99s), 'p99 of each round': p99s.map(Math.round).join(' ') };
     };
     const rows = [];

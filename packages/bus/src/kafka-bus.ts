@@ -78,7 +78,7 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
         throw error;
       }
       const { topic } = subscription;
-      const partitions = (await readPartitions(admin, [topic])).get(topic)?.length ?? 1;
+      const partitions = (await readPartitions(admin, [topic])).get(topic)?.length || 1;
       await consumeFromKafka(kafka, subscription, partitions, signal, log);
     },
     async lag(topic, group) {

@@ -44,10 +44,10 @@ export function createSendTogether(
   const gather = coalesce(
     async (batches: PublishBatch[]) => {
       // A batch of which no leader is known is a group of its own.
-      const leaderOf = (batch: PublishBatch) => leaders.of(batch) ?? batch;
-      const leading = [...new Set(batches.map(leaderOf))];
-      const sent = new Map(leading.map((one) => [one, sendGroup(batches.filter((batch) => leaderOf(batch) === one))]));
-      return batches.map((batch) => ({ done: sent.get(leaderOf(batch)) }));
+      const led = batches.map((batch) => leaders.of(batch) ?? batch);
+      const leading = [...new Set(led)];
+      const sent = new Map(leading.map((one) => [one, sendGroup(batches.filter((_, i) => led[i] === one))]));
+      return led.map((one) => ({ done: sent.get(one) }));
     },
     { maxInFlight: Number.POSITIVE_INFINITY, maxBatch: Number.POSITIVE_INFINITY },
   );

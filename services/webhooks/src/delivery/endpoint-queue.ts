@@ -37,7 +37,7 @@ export interface Openings {
   readonly ofOthers: number;
 }
 
-/** How an attempt ended, as far as the endpoint's state is concerned. */
+/** How an attempt ended, as far as the endpoint's state and the next look at what is due are concerned. */
 export interface Outcome {
   readonly durationMs: number;
   /** 'refused': it answers, and does not want this delivery. */

@@ -91,7 +91,6 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     const wasFailing = queues.isFailing(job.webhookId);
     if (wasFailing) await paceOfFailing();
     try {
-      const { endpoint, webhookId } = job;
       // Its lease could end while the attempt is under way.
       const tooLate = stopping || performance.now() - job.leasedAtMs > startWithinMs;
       // Without the key: this instance passes over the webhook for a while, and another one may have it.
@@ -101,8 +100,9 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         await releaseTogether(job);
         return notAttempted;
       }
+      const agent = agents.of(job.webhookId, job.endpoint);
       const result = await traceAttempt(job, (traceparent) =>
-        send(agents.of(webhookId, endpoint), signer, { ...job, url: endpoint.url, traceparent }),
+        send(agent, signer, { ...job, url: job.endpoint.url, traceparent }),
       );
       const settlement = settle(job, result);
       report.attempted(job, result, settlement, wasFailing);

@@ -1,5 +1,5 @@
 import { type LookupFunction, Socket } from 'node:net';
-import { BlockedAddressError, blockedBy, type EgressGuard, type Target } from './guard.ts';
+import { BlockedAddressError, blockedBy, type EgressGuard, portOf, type Target } from './guard.ts';
 
 export interface DialOptions {
   readonly guard: EgressGuard;
@@ -38,11 +38,6 @@ export function dial(target: Target, options: DialOptions): Promise<Socket> {
       }
       resolve(socket.setNoDelay(true));
     });
-    socket.connect({ host: target.hostname, port: portOf(target), lookup, autoSelectFamily: true });
+    socket.connect({ host: target.hostname, port: Number(portOf(target)), lookup, autoSelectFamily: true });
   });
-}
-
-/** URLs leave out the port that is usual for their scheme. */
-function portOf({ protocol, port }: Target): number {
-  return Number(port || (protocol === 'http:' ? 80 : 443));
 }

@@ -75,6 +75,11 @@ export function hostOf(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
+/** URLs leave out the port that is usual for their scheme. */
+export function portOf({ protocol, port }: Target): string {
+  return port || (protocol === 'http:' ? '80' : '443');
+}
+
 /** Whether a name belongs to this machine or network by its form. */
 export function isLocalName(host: string): boolean {
   return localName.test(host) || !host.includes('.');

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { parseCidr } from './addresses.ts';
-import { hostOf, type Target } from './guard.ts';
+import { hostOf, portOf, type Target } from './guard.ts';
 
 /** The proxy that calls go through by CONNECT. */
 export interface EgressProxy {
@@ -43,7 +43,7 @@ export function createProxyChoice(proxy: EgressProxy | undefined, noProxy: reado
   return (target) => {
     if (!proxy) return undefined;
     const host = hostOf(target.hostname);
-    const port = target.port || (target.protocol === 'http:' ? '80' : '443');
+    const port = portOf(target);
     return exempt.some((fits) => fits(host, port)) ? undefined : proxy;
   };
 }

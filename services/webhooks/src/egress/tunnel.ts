@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP, type Socket } from 'node:net';
-import { hostOf, type Target } from './guard.ts';
+import { hostOf, portOf, type Target } from './guard.ts';
 import { dialledByProxy, errorOfAnswer, ProxyError } from './proxy-answer.ts';
 import type { EgressProxy } from './proxy-choice.ts';
 
@@ -24,7 +24,7 @@ export function openTunnel(
   { timeoutMs, ca }: { timeoutMs: number; ca?: string | readonly string[] | undefined },
 ): Promise<Tunnel> {
   const host = hostOf(target.hostname);
-  const port = target.port || (target.protocol === 'http:' ? '80' : '443');
+  const port = portOf(target);
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const { promise, resolve, reject } = withResolvers<Tunnel>();
   const { request } = proxy.protocol === 'https:' ? https : http;
