@@ -1,4 +1,5 @@
 export { type DayPartitions, dayPartitions } from './day-partitions.ts';
+export { inOneTrip, type Statement } from './in-one-trip.ts';
 export { inTransaction } from './in-transaction.ts';
 export { type Migration, type MigrationResult, migrate } from './migrate.ts';
 export { type OpenPoolOptions, openPool } from './open-pool.ts';

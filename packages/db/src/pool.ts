@@ -58,6 +58,8 @@ export function createPool(options: PoolOptions): Pool {
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
+    // A statement is sent at once, though the one before it on the same connection is not answered yet.
+    pipeline: true,
   });
   // An idle connection that breaks is the pool's business: it is replaced at the next query. A pool that has ended does not
   // wait for the connections that it is closing.

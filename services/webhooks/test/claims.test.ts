@@ -1,8 +1,9 @@
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { failAbandoned, failPending } from '../src/delivery/end-queries.ts';
 import type { DeliveryJob } from '../src/delivery/job.ts';
-import { giveBack, releaseLeases } from '../src/delivery/lease-queries.ts';
+import { leaseFirstOf } from '../src/delivery/lease-queries.ts';
 import { recordAttempts } from '../src/delivery/record-queries.ts';
+import { giveBack, releaseLeases } from '../src/delivery/release-queries.ts';
 import { redeliver } from '../src/log/log-queries.ts';
 import { migrations } from '../src/migrations.ts';
 import { answered, type Steps, stepsOn } from './leases.ts';
@@ -113,6 +114,31 @@ describe('leases of deliveries', () => {
     const { jobs } = await steps.lease({ limit: 16, places: new Map([[few, 2]]), fullWorkspaces: [full.workspaceId] });
     const countOf = (id: string) => jobs.filter(({ webhookId }) => webhookId === id).length;
     expect([countOf(some), countOf(few), jobs.length]).toEqual([4, 2, 6]);
+  });
+
+  test('a probe gets what is due first of each webhook that is named, and nothing of others', async () => {
+    const tenant = newTenant();
+    const [one, two, late] = [
+      await steps.subscribe(tenant),
+      await steps.subscribe(tenant),
+      await steps.subscribe(tenant),
+    ];
+    await steps.subscribe(tenant);
+    await makeDue(tenant, 3);
+    await database.pool.query(
+      "update webhooks.deliveries set due_at = now() + interval '1 minute' where webhook_id = $1",
+      [late],
+    );
+    const { rows } = await database.pool.query<{ id: string }>(
+      `update webhooks.deliveries set due_at = now() - interval '1 hour'
+        where id in (select max(id) from webhooks.deliveries where webhook_id = any($1) group by webhook_id) returning id`,
+      [[one, two]],
+    );
+    const { jobs, leased } = await leaseFirstOf(database.pool, [one, two, late, newTenant().workspaceId]);
+    expect(jobs.map(({ id }) => id).sort()).toEqual(rows.map(({ id }) => id).sort());
+    expect([leased, jobs.length]).toEqual([2, 2]);
+    const next = await leaseFirstOf(database.pool, [two]);
+    expect(next.jobs.map(({ webhookId }) => webhookId)).toEqual([two]);
   });
 
   test('what is given back is due at once', async () => {

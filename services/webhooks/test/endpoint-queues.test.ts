@@ -174,7 +174,9 @@ describe('a failing webhook', () => {
     const probeAtMs = queues.nextProbeAtMs() ?? 0;
     expect(probeAtMs).toBeGreaterThanOrEqual(250);
     expect(queues.places().ofWebhooks).toEqual(new Map([['a', 0]]));
+    expect(queues.probes()).toEqual([]);
     nowMs = probeAtMs;
+    expect(queues.probes()).toEqual(['a']);
     expect(queues.nextProbeAtMs()).toBeUndefined();
     // No more than it takes: what is leased beyond that is given back, at each probe.
     expect(queues.places().ofWebhooks).toEqual(new Map([['a', 1]]));
@@ -183,7 +185,9 @@ describe('a failing webhook', () => {
     const probe = jobOf('a');
     expect([probe, jobOf('a')].map((job) => queues.offer(job))).toEqual(['start', 'full']);
     expect(fullOf(queues)).toEqual(['a']);
+    expect(queues.probes()).toEqual([]);
     queues.finished(probe, quick);
+    expect(queues.probes()).toEqual([]);
     const jobs = Array.from({ length: 9 }, () => jobOf('a'));
     const atOnce = jobs.filter((job) => queues.offer(job) === 'start');
     // Failures have left it one attempt at a time; the probe has earned another.

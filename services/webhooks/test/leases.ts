@@ -1,4 +1,4 @@
-import { inTransaction, type Pool } from '@rms/db';
+import type { Pool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { failDeliveries } from '../src/delivery/end-queries.ts';
 import type { Openings } from '../src/delivery/endpoint-queue.ts';
@@ -21,14 +21,13 @@ function arrivalOf(event: ReturnType<typeof newEvent>): Arrival {
 /** What an instance does to the tables, one step at a time. */
 export function stepsOn(pool: Pool) {
   const scopeOf = ({ workspaceId }: Tenant) => ({ workspaceId, environments: ['live'] as const });
-  const lease = (options: Partial<LeaseOptions>) =>
-    inTransaction(pool, async (tx) => {
-      const leased = await leaseDue(tx, { limit: 10, after: '', places: new Map(), fullWorkspaces: [], ...options });
-      if (leased.lost.length > 0) await failDeliveries(tx, leased.lost);
-      return leased;
-    });
+  const lease = async (options: Partial<LeaseOptions>) => {
+    const leased = await leaseDue(pool, { limit: 10, after: '', places: new Map(), fullWorkspaces: [], ...options });
+    if (leased.lost.length > 0) await failDeliveries(pool, leased.lost);
+    return leased;
+  };
   const stored = (events: readonly ReturnType<typeof newEvent>[], openings: Openings) =>
-    inTransaction(pool, (tx) => fanOut(tx, events.map(arrivalOf), openings));
+    fanOut(pool, events.map(arrivalOf), openings);
   return {
     scopeOf,
     async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {
@@ -61,8 +60,7 @@ export function stepsOn(pool: Pool) {
     lease,
     /** Leases what is due. */
     claim: async (limit = 10, options: Partial<LeaseOptions> = {}) => (await lease({ limit, ...options })).jobs,
-    leaseThese: async (deliveries: readonly DeliveryRef[]) =>
-      (await inTransaction(pool, (tx) => leaseThese(tx, deliveries))).jobs,
+    leaseThese: async (deliveries: readonly DeliveryRef[]) => (await leaseThese(pool, deliveries)).jobs,
     /** As time does. */
     endLeases: () =>
       pool.query("update webhooks.deliveries set due_at = now() - interval '1 second' where due_at is not null"),

@@ -84,8 +84,8 @@ export class EndpointQueues {
       this.canTake(webhookId);
     if (queueHasRoom) queue.overflowed = false;
     this.#restIfEmpty(webhookId, queue);
-    const roomAgain = queueHasRoom || workspaceHasRoom;
-    return { start, giveBack, roomAgain, health, isOpen: this.#tripped.has(webhookId) };
+    const isOpen = this.#tripped.has(webhookId);
+    return { start, giveBack, roomAgain: queueHasRoom || workspaceHasRoom, health, isOpen };
   }
 
   /** What could be taken now. */
@@ -113,6 +113,11 @@ export class EndpointQueues {
     const { ofWebhooks } = this.places();
     const { inFlight } = this.#limits;
     return { ofWebhooks, ofOthers: inFlight + Math.min(inFlight * waitingPerSlot, this.#shares.waitingOfWebhook('')) };
+  }
+
+  /** Webhooks whose circuits let a probe through now. */
+  probes(): string[] {
+    return [...this.#tripped].filter((id) => (this.#placesOf(id) ?? 0) > 0);
   }
 
   /** When the first of the open circuits lets an attempt through; undefined: none is open. */

@@ -1,4 +1,4 @@
-import { inTransaction, type Pool, type Queryable } from '@rms/db';
+import type { Pool } from '@rms/db';
 import { coalesce } from '@rms/rpc';
 import { abortableDelay, type Logger, type Worker } from '@rms/service';
 import type { AttemptReporter } from './attempt-reporter.ts';
@@ -11,9 +11,11 @@ import { EndpointQueues } from './endpoint-queues.ts';
 import type { EngineState } from './engine-gauges.ts';
 import { type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
 import { freeLanes } from './lane-queries.ts';
-import { giveBack, type Leased, leaseDue, leaseThese, releaseLeases } from './lease-queries.ts';
+import { leaseThese } from './lease-queries.ts';
+import { createLeasing, nothingLeased } from './leasing.ts';
 import { createPace } from './pace.ts';
 import { type AttemptCounter, createRecorder } from './recorder.ts';
+import { giveBack, releaseLeases } from './release-queries.ts';
 import type { SecretCache } from './secret-cache.ts';
 import { send } from './send.ts';
 import { healthOf, settle } from './settle.ts';
@@ -67,6 +69,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const { pool, keyedPool, agents, secrets, health, counters, report, log } = parts;
   const queues = new EndpointQueues(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
+  const leasing = createLeasing(pool, queues, unsignable);
   const underWay = new Set<Promise<void>>();
   const paceOfFailing = createPace(failingPace.together, failingPace.restMs);
   const sleeper = createWakeableSleep();
@@ -143,48 +146,31 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
 
   const room = () => (queues.bytes < bytesLimit ? Math.max(0, limits.inFlightOfAll + limits.waiting - queues.size) : 0);
 
-  /** Leases, and ends what cannot be attempted. */
-  const leased = <Found extends Pick<Leased, 'lost'>>(find: (tx: Queryable) => Promise<Found>) =>
-    inTransaction(pool, async (tx) => {
-      const found = await find(tx);
-      if (found.lost.length > 0) await failDeliveries(tx, found.lost);
-      return found;
-    });
-
   /** What is next in its lane at once, and not when a walk through all that is due comes to it. */
   const deliverFreed = async (freed: readonly DeliveryRef[]) => {
     try {
       if (stopping || room() < freed.length) return sleeper.wake();
-      const { jobs, lost } = await leased((tx) => leaseThese(tx, freed));
+      const { jobs, lost } = await leaseThese(pool, freed);
       deliver(jobs);
+      if (lost.length === 0) return;
+      await failDeliveries(pool, lost);
       // Their ends have freed others.
-      if (lost.length > 0) sleeper.wake();
+      sleeper.wake();
     } catch (err) {
       log.warn({ err }, 'the next deliveries of lanes wait for the next look at what is due');
     }
   };
 
-  /** The webhook where the last batch has ended. */
-  let last = '';
-  const lease = async (limit: number) => {
-    const found = await leased((tx) => {
-      const { ofWebhooks, fullWorkspaces } = queues.places();
-      for (const id of unsignable()) ofWebhooks.set(id, 0);
-      return leaseDue(tx, { limit, after: last, places: ofWebhooks, fullWorkspaces });
-    });
-    last = found.last ?? last;
-    return found;
+  /** After a look at the queue that has found nothing. */
+  const restAfter = async (tookMs: number, signal: AbortSignal) => {
+    if (tookMs > costlyMs) await abortableDelay(Math.min(tookMs, pollMs), signal);
   };
 
-  /** @param tookMs how long it took to find nothing */
-  const untilNext = async (tookMs: number, signal: AbortSignal) => {
-    if (tookMs > costlyMs) await abortableDelay(Math.min(tookMs, pollMs), signal);
-    const probeAtMs = queues.nextProbeAtMs();
-    if (probeAtMs !== undefined) {
-      const togetherAtMs = Math.ceil(probeAtMs / probesTogetherMs) * probesTogetherMs;
-      sleeper.wakeAt(Date.now() + Math.max(0, togetherAtMs - performance.now()));
-    }
-    await sleeper.sleep(pollMs, signal);
+  /** Until a probe is due, or `atMs`, or it is woken; answers whether it was. */
+  const untilNext = (atMs: number, signal: AbortSignal) => {
+    const probeAtMs = queues.nextProbeAtMs() ?? atMs;
+    const togetherAtMs = Math.ceil(probeAtMs / probesTogetherMs) * probesTogetherMs;
+    return sleeper.sleep(Math.max(0, Math.min(togetherAtMs, atMs) - performance.now()), signal);
   };
 
   /** Whether an earlier run has ended by a failure. */
@@ -215,17 +201,28 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         await abortableDelay(afterOutageMs, signal);
       }
       failed = true;
+      /** When to look at all webhooks again; until then at those only that are to be probed. */
+      let allDueAtMs = Number.NEGATIVE_INFINITY;
       while (!signal.aborted) {
         await freeLanesNowAndThen();
         // Leases of what this instance has attempted, and cannot record, end as well.
         const limit = recorder.behind() ? 0 : Math.min(claimBatch, room());
         const beganAtMs = performance.now();
-        const { jobs, leased: count } = limit > 0 ? await lease(limit) : { jobs: [], leased: 0 };
+        const all = beganAtMs >= allDueAtMs;
+        const lease = all ? leasing.ofAll : leasing.ofProbes;
+        const { jobs, lost, leased } = limit > 0 ? await lease(limit) : nothingLeased;
         if (recorder.behind()) state?.stuck();
         else state?.working();
         deliver(jobs);
-        // A webhook gets a part of a batch: there may be more as long as anything comes.
-        if (count === 0) await untilNext(performance.now() - beganAtMs, signal);
+        if (lost.length > 0) await failDeliveries(pool, lost);
+        // A webhook gets a part of a batch: there may be more of one that can take more.
+        const mayBeMore =
+          leased === limit || lost.length > 0 || jobs.some(({ webhookId }) => queues.canTake(webhookId));
+        if (leased > 0 && mayBeMore) continue;
+        const endedAtMs = performance.now();
+        if (all) allDueAtMs = endedAtMs + pollMs;
+        if (leased === 0) await restAfter(endedAtMs - beganAtMs, signal);
+        if (await untilNext(allDueAtMs, signal)) allDueAtMs = Number.NEGATIVE_INFINITY;
       }
       stopping = true;
       // What is queued is given back; what is under way ends within an attempt's time.

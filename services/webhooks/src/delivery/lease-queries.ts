@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { inOneTrip, type Pool, type Queryable, type Statement } from '@rms/db';
 import { firstEventFrom } from '../feed/event-by-id.ts';
 import { endpointColumns, type JobRow, toEndpoint } from './endpoint-queries.ts';
 import { type DeliveryJob, type DeliveryRef, leaseMs } from './job.ts';
@@ -52,8 +52,6 @@ export interface Leased {
   readonly leased: number;
   /** Those that cannot be attempted: the webhook is gone or disabled, or the body is erased. */
   readonly lost: JobRow[];
-  /** The last webhook of which anything was leased; undefined: nothing was. */
-  readonly last: string | undefined;
 }
 
 /** An endpoint that seems to fail gets one attempt, which says whether it does. */
@@ -68,7 +66,25 @@ function partOfBatch(limit: number): number {
  * A commit of leases does not wait for the disk. A PostgreSQL that is killed right after it forgets them: what is in flight
  * then comes again.
  */
-const notFlushed = 'set local synchronous_commit = off';
+const notFlushed: Statement = { text: 'set local synchronous_commit = off' };
+
+/**
+ * Planned by the average webhook, the whole backlog of a large one would be read and sorted for each lease; the index has it
+ * in order.
+ */
+const byIndex: Statement = {
+  text: 'set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off',
+};
+
+/** The deliveries that are due of the webhooks `pending`, as many of each as it has places, and $2 at most. */
+const firstOfPending = `due as (
+        select d.workspace_id, d.environment, d.id
+          from pending as p
+         cross join lateral (
+               select workspace_id, environment, id from webhooks.deliveries
+                where webhook_id = p.webhook_id and due_at <= now()
+                order by due_at limit least(p.places, $2::integer) for update skip locked) as d
+         where p.places > 0`;
 
 /** The end of a statement that leases the deliveries of its `due`, for so many milliseconds. */
 const leasing = (milliseconds: string) => `leased as (
@@ -88,15 +104,13 @@ const leasing = (milliseconds: string) => `leased as (
  * Leases deliveries that are due: retries, redeliveries, and those whose instance died with its lease. It goes from webhook
  * to webhook, so that the backlog of one is never in front of another's, beginning after the one where the last batch has
  * ended, so that those at the end of the order get as much as those at its start; and passes over the rows that another
- * instance is leasing. Runs in a transaction of its own: planned by the average webhook, the whole backlog of a large one
- * would be read and sorted for each lease; the index has it in order.
+ * instance is leasing. Answers with the last webhook of which anything was leased as well; undefined: nothing was.
  */
-export async function leaseDue(tx: Queryable, { limit, after, places, fullWorkspaces }: LeaseOptions): Promise<Leased> {
-  await tx.query(
-    `${notFlushed}; set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off`,
-  );
-  const leasedAtMs = performance.now();
-  const { rows } = await tx.query<DueRow>({
+export async function leaseDue(
+  pool: Pool,
+  { limit, after, places, fullWorkspaces }: LeaseOptions,
+): Promise<Leased & { readonly last: string | undefined }> {
+  const due: Statement = {
     name: 'deliveries-lease',
     text: `
       with recursive ahead (webhook_id, workspace_id, tries) as (
@@ -119,26 +133,36 @@ export async function leaseDue(tx: Queryable, { limit, after, places, fullWorksp
         select webhook_id, coalesce(($4::jsonb ->> webhook_id)::integer, case tries when 0 then $2::integer else $7::integer end) as places
           from (select * from ahead union all select * from behind) as p
          where workspace_id <> all($5::text[])
-      ), due as (
-        select d.workspace_id, d.environment, d.id
-          from pending as p
-         cross join lateral (
-               select workspace_id, environment, id from webhooks.deliveries
-                where webhook_id = p.webhook_id and due_at <= now()
-                order by due_at limit least(p.places, $2::integer) for update skip locked) as d
-         where p.places > 0
+      ), ${firstOfPending}
          limit $1
       ), ${leasing('$6')}`,
     values: [limit, partOfBatch(limit), after, jsonOfPlaces(places), fullWorkspaces, leaseMs, placesAtFailing],
-  });
-  return { ...(await toLeased(tx, rows, leasedAtMs)), last: lastOf(rows, after) };
+  };
+  const leasedAtMs = performance.now();
+  const results = await inOneTrip(pool, [notFlushed, byIndex, due]);
+  const rows: DueRow[] = results[2]?.rows ?? [];
+  return { ...(await toLeased(pool, rows, leasedAtMs)), last: lastOf(rows, after) };
 }
 
-/** Leases these deliveries, those of them that are due and that nobody is leasing. Runs in a transaction. */
-export async function leaseThese(tx: Queryable, deliveries: readonly DeliveryRef[]): Promise<Omit<Leased, 'last'>> {
-  await tx.query(notFlushed);
+/** Leases the delivery that is due first of each of these webhooks, without a look at any other. */
+export async function leaseFirstOf(pool: Pool, webhookIds: readonly string[]): Promise<Leased> {
+  const first: Statement = {
+    name: 'deliveries-lease-first',
+    text: `
+      with pending as (
+        select webhook_id, 1 as places from unnest($1::text[]) as wanted (webhook_id)
+      ), ${firstOfPending}
+      ), ${leasing('$3')}`,
+    values: [webhookIds, 1, leaseMs],
+  };
   const leasedAtMs = performance.now();
-  const { rows } = await tx.query<DueRow>({
+  const results = await inOneTrip(pool, [notFlushed, byIndex, first]);
+  return toLeased(pool, results[2]?.rows ?? [], leasedAtMs);
+}
+
+/** Leases these deliveries, those of them that are due and that nobody is leasing. */
+export async function leaseThese(pool: Pool, deliveries: readonly DeliveryRef[]): Promise<Leased> {
+  const these: Statement = {
     name: 'deliveries-lease-these',
     text: `
       with due as (
@@ -155,16 +179,14 @@ export async function leaseThese(tx: Queryable, deliveries: readonly DeliveryRef
       deliveries.map(({ id }) => id),
       leaseMs,
     ],
-  });
-  return await toLeased(tx, rows, leasedAtMs);
+  };
+  const leasedAtMs = performance.now();
+  const results = await inOneTrip(pool, [notFlushed, these]);
+  return toLeased(pool, results[1]?.rows ?? [], leasedAtMs);
 }
 
-async function toLeased(
-  tx: Queryable,
-  rows: readonly DueRow[],
-  leasedAtMs: number,
-): Promise<Pick<Leased, 'jobs' | 'leased' | 'lost'>> {
-  const events = rows.length === 0 ? undefined : await readEvents(tx, rows);
+async function toLeased(pool: Pool, rows: readonly DueRow[], leasedAtMs: number): Promise<Leased> {
+  const events = rows.length === 0 ? undefined : await readEvents(pool, rows);
   const jobs: DeliveryJob[] = [];
   const lost: JobRow[] = [];
   for (const row of rows) {
@@ -201,30 +223,4 @@ async function readEvents(db: Queryable, rows: readonly JobRow[]): Promise<Map<s
     ],
   });
   return new Map(events.map((event) => [event.id, event]));
-}
-
-/** Gives deliveries back unattempted; they are due at once, for whoever has room for them. */
-export async function giveBack(db: Queryable, given: readonly DeliveryJob[]): Promise<void> {
-  const jobs = [...given].sort((a, b) => (a.id < b.id ? -1 : 1));
-  await db.query({
-    name: 'deliveries-give-back',
-    text: `
-      update webhooks.deliveries as d set due_at = now()
-        from unnest($1::text[], $2::text[], $3::text[], $4::integer[]) as job (workspace_id, environment, id, lease)
-       where d.workspace_id = job.workspace_id and d.environment = job.environment and d.id = job.id
-         and d.lease = job.lease`,
-    values: [
-      jobs.map(({ workspaceId }) => workspaceId),
-      jobs.map(({ environment }) => environment),
-      jobs.map(({ id }) => id),
-      jobs.map(({ lease }) => lease),
-    ],
-  });
-}
-
-/** Ends the leases of first attempts at once. Right only for an instance that has no other beside it. */
-export async function releaseLeases(db: Queryable): Promise<void> {
-  await db.query(`
-    update webhooks.deliveries set due_at = now()
-     where due_at > now() and due_at <= now() + ${leaseMs} * interval '1 millisecond' and tries = 0`);
 }

@@ -1,7 +1,7 @@
 /** A sleep that others can end: at once, or at a time that they know of. */
 export interface WakeableSleep {
-  /** Sleeps so long at most. A call to wake() that came before counts. */
-  sleep(longestMs: number, signal: AbortSignal): Promise<void>;
+  /** Sleeps so long at most. A call to wake() that came before counts. Answers whether it was woken. */
+  sleep(longestMs: number, signal: AbortSignal): Promise<boolean>;
   wake(): void;
   /** The earliest of such times counts. */
   wakeAt(atMs: number): void;
@@ -33,7 +33,9 @@ export function createWakeableSleep(): WakeableSleep {
         });
         signal.removeEventListener('abort', end);
       }
-      if (wakeAtMs <= Date.now()) wakeAtMs = Number.POSITIVE_INFINITY;
+      const isWoken = wakeAtMs <= Date.now();
+      if (isWoken) wakeAtMs = Number.POSITIVE_INFINITY;
+      return isWoken;
     },
   };
 }

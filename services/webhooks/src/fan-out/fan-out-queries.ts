@@ -1,5 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { Queryable } from '@rms/db';
+import { inOneTrip, type Pool, type Statement } from '@rms/db';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { endpointColumns, type JobRow } from '../delivery/endpoint-queries.ts';
 import type { Openings } from '../delivery/endpoint-queue.ts';
@@ -9,24 +9,39 @@ import { jsonOfPlaces } from '../delivery/places-json.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
 import { type Arrival, environmentOf } from './arrival.ts';
 
+type FannedOut = { due: string[] } & (JobRow | { [column in keyof JobRow]: null });
+
 /**
  * Stores events, each once, with its place in the feed of its tenant, in the order given, which is that of the bus for
  * those of one resource; and makes a delivery for each webhook that wants one. As many of the deliveries as there are
- * places for are leased by this instance at once, the others are due. For a webhook that is disabled the log says that it was skipped. An event that
- * comes again is there already, and makes nothing. Answers with the leased ones, and with the webhooks of those that are due. Runs in a
- * transaction: see {@link lockFeeds}.
+ * places for are leased by this instance at once, the others are due. For a webhook that is disabled the log says that it was
+ * skipped. An event that comes again is there already, and makes nothing. Answers with the leased ones, and with the webhooks
+ * of those that are due.
  */
 export async function fanOut(
-  tx: Queryable,
+  pool: Pool,
   arrivals: readonly Arrival[],
-  { room, ofWebhooks, ofOthers }: Openings,
+  openings: Openings,
 ): Promise<{ jobs: DeliveryJob[]; due: string[] }> {
   const events = arrivals.map(({ event }) => event);
-  await lockFeeds(tx, events);
-  const leasedAtMs = performance.now();
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
+  const leasedAtMs = performance.now();
+  const [, stored] = await inOneTrip(pool, [feedsLock(events), storing(arrivals, jobEvents, openings)]);
+  const rows: FannedOut[] = stored?.rows ?? [];
+  const jobs = rows.flatMap((row) => {
+    return row.id === null ? [] : toJob(row, jobEvents.get(row.event_id) as JobEvent, leasedAtMs);
+  });
+  return { jobs, due: rows[0]?.due ?? [] };
+}
+
+function storing(
+  arrivals: readonly Arrival[],
+  jobEvents: ReadonlyMap<string, JobEvent>,
+  { room, ofWebhooks, ofOthers }: Openings,
+): Statement {
+  const events = arrivals.map(({ event }) => event);
   const ids = [...jobEvents.keys()].sort();
-  const { rows } = await tx.query<{ due: string[] } & (JobRow | { [column in keyof JobRow]: null })>({
+  return {
     name: 'fan-out',
     text: `
       with incoming as (
@@ -108,11 +123,7 @@ export async function fanOut(
       arrivals.map(({ record }) => record.partition),
       arrivals.map(({ record }) => record.offset),
     ],
-  });
-  const jobs = rows.flatMap((row) => {
-    return row.id === null ? [] : toJob(row, jobEvents.get(row.event_id) as JobEvent, leasedAtMs);
-  });
-  return { jobs, due: rows[0]?.due ?? [] };
+  };
 }
 
 /**
@@ -120,9 +131,9 @@ export async function fanOut(
  * statement that begins after that sees every event that was stored before, so that none is stored twice. Always in one
  * order, so that two instances never wait for each other.
  */
-async function lockFeeds(tx: Queryable, events: readonly ResourceEvent[]): Promise<void> {
+function feedsLock(events: readonly ResourceEvent[]): Statement {
   const tenants = [...new Set(events.map((event) => `${event.workspaceId} ${environmentOf(event)}`))].sort();
-  await tx.query({
+  return {
     name: 'feeds-lock',
     text: `
       insert into webhooks.feeds as f (workspace_id, environment, last_position)
@@ -130,7 +141,7 @@ async function lockFeeds(tx: Queryable, events: readonly ResourceEvent[]): Promi
         from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, place) order by place
           on conflict (workspace_id, environment) do update set last_position = f.last_position`,
     values: [tenants.map((tenant) => tenant.split(' ')[0]), tenants.map((tenant) => tenant.split(' ')[1])],
-  });
+  };
 }
 
 function toJobEvent({ traceparent, body }: ResourceEvent): JobEvent {

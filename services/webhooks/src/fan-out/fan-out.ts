@@ -1,5 +1,5 @@
 import type { ConsumedRecord, EventBus } from '@rms/bus';
-import { inTransaction, isRefusal, isTimeout, type Pool } from '@rms/db';
+import { isRefusal, isTimeout, type Pool } from '@rms/db';
 import { idTime } from '@rms/ids';
 import { coalesce } from '@rms/rpc';
 import type { Logger, Worker } from '@rms/service';
@@ -47,7 +47,7 @@ export function createFanOut(parts: FanOutParts): Worker {
 
   const storeAll = async (arrivals: readonly Arrival[]): Promise<void> => {
     const openings = engine.openings();
-    const { jobs, due } = await inTransaction(pool, (tx) => fanOut(tx, arrivals, openings));
+    const { jobs, due } = await fanOut(pool, arrivals, openings);
     const nowMs = Date.now();
     for (const { event } of arrivals) metrics.fannedOut(nowMs - idTime(event.id));
     // What follows has traces of its own to go by: each delivery that of its event.
