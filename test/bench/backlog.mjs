@@ -28,7 +28,7 @@ export async function run({ quick }) {
   try {
     for (const [name, [webhooks, deliveries]] of Object.entries(backlogs)) {
       const database = await testDatabase([audit, migrations], postgres.url);
-      const client = new pg.Client({ connectionString: database.url });
+      const client = new pg.Client({ connectionString: database.url, pipeline: true });
       await client.connect();
       // A webhook gets a quarter of a claim at most.
       open[name] = {

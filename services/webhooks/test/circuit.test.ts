@@ -47,7 +47,7 @@ describe('the circuit of an endpoint', () => {
     expect(circuit.opensNext).toBe(true);
     expect(circuit.failed(0, middle)).toBe(true);
     expect(circuit.opensNext).toBe(false);
-    expect(circuit.opensAtMs).toBe(2_000);
+    expect(circuit.opensAtMs).toBe(5_000);
     circuit.succeeded();
     fail(circuit, 10);
     expect(circuit.opensAtMs).toBe(500);

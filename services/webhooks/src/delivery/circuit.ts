@@ -2,7 +2,7 @@
 const failuresToOpen = 10;
 const firstPauseMs = 500;
 /** Of an endpoint that had failed before it was first seen here: there may be many of them. */
-const firstPauseOfSuspectedMs = 2_000;
+const firstPauseOfSuspectedMs = 5_000;
 const longestPauseMs = 10_000;
 /** So that endpoints that fail together are not probed together. */
 const jitter = 0.5;

@@ -51,7 +51,8 @@ export interface DeliveryEngine extends Worker {
 
 const limits = { inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 5_440 };
 const bytesLimit = 128 * 1024 * 1024;
-const claimBatch = 400;
+/** Deliveries that a look at the queue leases at most: of looks that follow one another each may take twice as many. */
+const leaseBatch = { first: 32, largest: 400 };
 const pollMs = 1_000;
 /** After the database was away: so long others have to record what they know, before leases that ended are taken over. */
 const afterOutageMs = 1_500;
@@ -203,10 +204,11 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       failed = true;
       /** When to look at all webhooks again; until then at those only that are to be probed. */
       let allDueAtMs = Number.NEGATIVE_INFINITY;
+      let batch = leaseBatch.first;
       while (!signal.aborted) {
         await freeLanesNowAndThen();
         // Leases of what this instance has attempted, and cannot record, end as well.
-        const limit = recorder.behind() ? 0 : Math.min(claimBatch, room());
+        const limit = recorder.behind() ? 0 : Math.min(batch, room());
         const beganAtMs = performance.now();
         const all = beganAtMs >= allDueAtMs;
         const lease = all ? leasing.ofAll : leasing.ofProbes;
@@ -218,6 +220,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         // A webhook gets a part of a batch: there may be more of one that can take more.
         const mayBeMore =
           leased === limit || lost.length > 0 || jobs.some(({ webhookId }) => queues.canTake(webhookId));
+        batch = leased > 0 && mayBeMore ? Math.min(batch * 2, leaseBatch.largest) : leaseBatch.first;
         if (leased > 0 && mayBeMore) continue;
         const endedAtMs = performance.now();
         if (all) allDueAtMs = endedAtMs + pollMs;
