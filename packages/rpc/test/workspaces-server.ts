@@ -9,6 +9,7 @@ import {
   type ServeOptions,
   serve,
 } from '@rms/rpc';
+import { freePort } from '@rms/testkit';
 
 type WorkspacesHandlers = Handlers<typeof WorkspacesService>;
 
@@ -28,7 +29,7 @@ export interface WorkspacesServer {
 export async function startWorkspaces(
   handlers: Partial<WorkspacesHandlers> = {},
   {
-    port = 0,
+    port,
     timeoutMs = 5_000,
     onClientCall,
     ...further
@@ -40,7 +41,8 @@ export async function startWorkspaces(
   const logged: LoggedError[] = [];
   const server = await serve({
     host: '127.0.0.1',
-    port,
+    // One that no server of this process has had: clients share what they know of an address, also that nobody is there.
+    port: port ?? (await freePort()),
     log: {
       error: (fields, message) => void logged.push({ fields: fields as Record<string, unknown>, message }),
       warn: (fields, message) => void logged.push({ fields: fields as Record<string, unknown>, message }),
