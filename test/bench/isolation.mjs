@@ -103,7 +103,12 @@ export async function run({ quick }) {
       const p99s = waited.map((round) => quantile(round, 0.99));
       const p50 = median(waited.map((round) => quantile(round, 0.5)));
       const ofAll = quantile(waited.flat(), 0.99);
-      return { p50, p99: median(p99s), 'p99 of all rounds': ofAll, 'p99 of each round': p99s.map(Math.round).join(' ') };
+      return {
+        p50,
+        p99: median(p99s),
+        'p99 of all rounds': ofAll,
+        'p99 of each round': p99s.map(Math.round).join(' '),
+      };
     };
     const rows = [];
     const goals = [];
