@@ -218,10 +218,13 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
         deliver(jobs);
         if (lost.length > 0) await failDeliveries(pool, lost);
         // A webhook gets a part of a batch: there may be more of one that can take more.
-        const mayBeMore =
+        const canTakeMore =
           leased === limit || lost.length > 0 || jobs.some(({ webhookId }) => queues.canTake(webhookId));
-        batch = leased > 0 && mayBeMore ? Math.min(batch * 2, leaseBatch.largest) : leaseBatch.first;
-        if (leased > 0 && mayBeMore) continue;
+        if (leased > 0 && canTakeMore) {
+          batch = Math.min(batch * 2, leaseBatch.largest);
+          continue;
+        }
+        batch = leaseBatch.first;
         const endedAtMs = performance.now();
         if (all) allDueAtMs = endedAtMs + pollMs;
         if (leased === 0) await restAfter(endedAtMs - beganAtMs, signal);

@@ -69,11 +69,11 @@ function partOfBatch(limit: number): number {
 const notFlushed: Statement = { text: 'set local synchronous_commit = off' };
 
 /**
- * Planned by the average webhook, the whole backlog of a large one would be read and sorted for each lease; the index has it
- * in order.
+ * Not flushed either. Planned by the average webhook, the whole backlog of a large one would be read and sorted for each
+ * lease; the index has it in order.
  */
 const byIndex: Statement = {
-  text: 'set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off',
+  text: `${notFlushed.text}; set local enable_bitmapscan = off; set local enable_seqscan = off; set local enable_sort = off`,
 };
 
 /** The deliveries that are due of the webhooks `pending`, as many of each as it has places, and $2 at most. */
@@ -139,8 +139,8 @@ export async function leaseDue(
     values: [limit, partOfBatch(limit), after, jsonOfPlaces(places), fullWorkspaces, leaseMs, placesAtFailing],
   };
   const leasedAtMs = performance.now();
-  const results = await inOneTrip(pool, [notFlushed, byIndex, due]);
-  const rows: DueRow[] = results[2]?.rows ?? [];
+  const results = await inOneTrip(pool, [byIndex, due]);
+  const rows: DueRow[] = results[1]?.rows ?? [];
   return { ...(await toLeased(pool, rows, leasedAtMs)), last: lastOf(rows, after) };
 }
 
@@ -150,14 +150,14 @@ export async function leaseFirstOf(pool: Pool, webhookIds: readonly string[]): P
     name: 'deliveries-lease-first',
     text: `
       with pending as (
-        select webhook_id, 1 as places from unnest($1::text[]) as wanted (webhook_id)
+        select webhook_id, $2::integer as places from unnest($1::text[]) as wanted (webhook_id)
       ), ${firstOfPending}
       ), ${leasing('$3')}`,
-    values: [webhookIds, 1, leaseMs],
+    values: [webhookIds, placesAtFailing, leaseMs],
   };
   const leasedAtMs = performance.now();
-  const results = await inOneTrip(pool, [notFlushed, byIndex, first]);
-  return toLeased(pool, results[2]?.rows ?? [], leasedAtMs);
+  const results = await inOneTrip(pool, [byIndex, first]);
+  return toLeased(pool, results[1]?.rows ?? [], leasedAtMs);
 }
 
 /** Leases these deliveries, those of them that are due and that nobody is leasing. */
