@@ -1,52 +1,86 @@
-/** Who may import whom. `npm run check` reads sources and tests; build output is left out. */
+/** Import rules. `npm run check` applies them to sources and tests; build output is excluded. */
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'Modules that need one another are one module, or have a third between them.',
+      comment: 'Merge modules that import each other, or extract what they share into a third module.',
       severity: 'error',
       from: {},
       to: { circular: true },
     },
     {
-      name: 'services-are-apart',
-      comment: 'Services talk gRPC. What two of them share is a package.',
+      name: 'no-cycles-between-folders',
+      comment:
+        'Move the file that closes the cycle to the folder where it belongs. Files directly in src/ are exempt: they ' +
+        'compose the folders, or are shared by them.',
+      severity: 'error',
+      scope: 'folder',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-imports-between-services',
+      comment: 'Services call each other over gRPC only. Shared code belongs in a package.',
       severity: 'error',
       from: { path: '^services/([^/]+)/' },
       to: { path: '^services/', pathNot: '^services/$1/' },
     },
     {
-      name: 'packages-know-no-service',
+      name: 'packages-do-not-import-services',
       severity: 'error',
       from: { path: '^packages/' },
       to: { path: '^(services|cli|standalone)/' },
     },
     {
-      name: 'cli-talks-grpc',
-      comment: 'Of a service the rms command needs the migrations only; its tests start services to talk to.',
+      name: 'cli-uses-grpc',
+      comment: 'The rms command imports only the migrations of a service. Its tests start services and call them.',
       severity: 'error',
       from: { path: '^cli/src/' },
       to: { path: '^(services/|standalone/)', pathNot: '^services/[^/]+/src/migrations\\.ts$' },
     },
     {
-      name: 'nobody-needs-standalone',
+      name: 'standalone-is-not-imported',
       severity: 'error',
       from: { pathNot: '^standalone/' },
       to: { path: '^standalone/' },
     },
     {
-      name: 'rpc-holds-no-sql',
-      comment: 'rpc/ and routes/ say what happens; *-queries.ts and the packages know the database.',
+      name: 'no-sql-in-rpc-and-routes',
+      comment: 'rpc/ and routes/ contain no SQL. Database access belongs in *-queries.ts and in packages.',
       severity: 'error',
       from: { path: '^services/[^/]+/src/(rpc|routes)/' },
       to: { path: '^node_modules/pg/' },
     },
     {
-      name: 'testkit-is-for-tests',
+      name: 'testkit-only-in-tests',
       severity: 'error',
       from: { path: '/src/', pathNot: '^packages/testkit/' },
       to: { path: '^packages/testkit/' },
+    },
+    {
+      name: 'pages-import-types-of-the-dashboard',
+      comment:
+        'The pages share only the types of JSON documents with the service. Importing its code would ship it to the browser.',
+      severity: 'error',
+      from: { path: '^services/dashboard/web/src/' },
+      to: { path: '^services/dashboard/src/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'shared-pages-code-does-not-import-features',
+      comment:
+        'api/ calls the service, ui/ has components, layout/ renders the frame around the pages. router.tsx lists the features.',
+      severity: 'error',
+      from: { path: '^services/dashboard/web/src/(api|ui|layout)/' },
+      to: { path: '^services/dashboard/web/src/features/' },
+    },
+    {
+      name: 'no-cycles-between-folders-of-the-pages',
+      comment: 'Move what two features share to a third one, or to ui/ or api/.',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^services/dashboard/web/src/' },
+      to: { circular: true, path: '^services/dashboard/web/src/' },
     },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
@@ -54,10 +88,9 @@ module.exports = {
     parser: 'swc',
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    // The pages (JSX) are held to their place by their own tsconfig.
-    exclude: { path: '(^|/)(dist|gen)/|^services/dashboard/web/src/' },
+    exclude: { path: '(^|/)(dist|gen)/' },
     enhancedResolveOptions: {
-      conditionNames: ['source', 'import', 'node', 'default', 'types'],
+      conditionNames: ['import', 'node', 'default', 'types'],
       extensions: ['.ts', '.js', '.json', '.d.ts'],
       exportsFields: ['exports'],
     },

@@ -1,29 +1,36 @@
-// npm run check: everything about the sources that needs no running service. All checks run, even when one fails.
+// npm run check: checks the sources without starting services. All checks run, even if one fails.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { brokenReferences } from './lib/documents.mjs';
+import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, PrepareError, root } from './lib/prepare.mjs';
 
 const sources = ['packages', 'services', 'cli', 'standalone'];
 
-/** Each answers with what is wrong, or undefined. */
+/** Checks by name. Each check returns a description of the problem, or undefined. */
 const checks = {
   'format and lint': () => run('biome', ['ci', '--colors=off', '--log-level=error', '.']),
-  'types of the sources': () => run('tsc', ['-b']),
+  'types of the sources': () => run('tsc', []),
   'types of the pages': () => run('tsc', ['-p', 'services/dashboard/web']),
   'types of the tests': () => run('tsc', ['-p', 'tsconfig.test.json']),
   'protos: lint': () => run('buf', ['lint']),
   'protos: compatible': protosCompatible,
   'protos: generated code': generatedCode,
   'imports between workspaces': () => run('depcruise', ['--output-type', 'err', ...sources]),
+  'no side effects at import': sideEffects,
   'unused files, exports, dependencies': () => run('knip', ['--no-progress', '--no-config-hints']),
   'OpenAPI document': openApiDocument,
-  'lock file names no registry': lockFile,
+  'lock files': lockFiles,
+  'every test file belongs to a project': testFilesInProjects,
+  'links and file names in documents': documents,
+  'every error code is documented': errorCodes,
 };
 
+await ensureNode();
 try {
-  ensureInstalled();
+  ensureInstalled({ development: true });
 } catch (error) {
   if (!(error instanceof PrepareError)) throw error;
   console.error(`check: ${error.message}`);
@@ -33,7 +40,7 @@ const temporary = mkdtempSync(join(tmpdir(), 'rms-check-'));
 let failed = 0;
 for (const [name, check] of Object.entries(checks)) {
   const startedAtMs = performance.now();
-  const problem = check();
+  const problem = await check();
   const seconds = ((performance.now() - startedAtMs) / 1_000).toFixed(1);
   console.log(`${problem === undefined ? 'ok    ' : 'FAILED'}  ${name} (${seconds} s)`);
   if (problem === undefined) continue;
@@ -44,7 +51,7 @@ rmSync(temporary, { recursive: true, force: true });
 console.log(`${Object.keys(checks).length - failed} checks passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
 
-/** Runs a tool of node_modules/.bin; answers with its output if it fails. */
+/** Runs a tool of node_modules/.bin. Returns its output if it fails. */
 function run(tool, args) {
   const { status, output } = execute(join(root, 'node_modules', '.bin', tool), args);
   return status === 0 ? undefined : output || `${tool} failed`;
@@ -53,7 +60,7 @@ function run(tool, args) {
 function execute(command, args, options = {}) {
   const env = {
     ...process.env,
-    // buf looks for its plugin there.
+    // buf finds its plugin through PATH.
     PATH: `${join(root, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`,
     NO_COLOR: '1',
     REDOCLY_TELEMETRY: 'off',
@@ -63,7 +70,7 @@ function execute(command, args, options = {}) {
   return { status: done.status, stdout: done.stdout ?? '', output: `${done.stdout ?? ''}${done.stderr ?? ''}` };
 }
 
-/** Against main, or on main itself against the commit before; what a shallow clone does not hold is not compared. */
+/** Compares the protos with main, or on main with the previous commit. Skips a shallow clone that has neither. */
 function protosCompatible() {
   const base = ['origin/main', 'main', 'HEAD^', 'HEAD'].find((ref) => {
     const commit = execute('git', ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
@@ -86,11 +93,11 @@ function generatedCode() {
   const folder = join('packages', 'proto', 'gen');
   const files = new Set([...filesIn(join(fresh, folder)), ...filesIn(join(root, folder))]);
   const stale = [...files].filter((file) => textOf(join(fresh, folder, file)) !== textOf(join(root, folder, file)));
-  return stale.length === 0 ? undefined : `run \`npm run generate\` and commit; not current:\n${stale.join('\n')}`;
+  return stale.length === 0 ? undefined : `run \`npm run generate\` and commit; out of date:\n${stale.join('\n')}`;
 }
 
 function openApiDocument() {
-  const printer = join(root, 'services', 'gateway', 'dist', 'openapi', 'print.js');
+  const printer = join(root, 'services', 'gateway', 'src', 'openapi', 'print-main.ts');
   const { status, stdout, output } = execute(process.execPath, [printer]);
   if (status !== 0) return output;
   const document = join(temporary, 'openapi.json');
@@ -98,11 +105,79 @@ function openApiDocument() {
   return run('redocly', ['lint', document]);
 }
 
-/** A registry's address in the lock file would send everyone there. */
-function lockFile() {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-  const named = Object.entries(packages).filter(([, { resolved = '' }]) => /^https?:/.test(resolved));
-  return named.length === 0 ? undefined : named.map(([path, { resolved }]) => `${path}: ${resolved}`).join('\n');
+/**
+ * Checks that no entry of a lock file names a registry, because every installation would download from it, and that
+ * each entry has the integrity of its package. Optional builds for platforms other than Linux with glibc need no
+ * integrity, because not every registry serves them.
+ */
+function lockFiles() {
+  const problems = [
+    'package-lock.json',
+    join('scripts', 'node', 'package-lock.json'),
+    join('docs', 'site', 'package-lock.json'),
+  ].flatMap((file) => {
+    const { packages } = JSON.parse(readFileSync(join(root, file), 'utf8'));
+    return Object.entries(packages).flatMap(([path, entry]) => {
+      const { resolved = '', integrity, link } = entry;
+      if (/^https?:/.test(resolved)) return [`${file}: ${path} names a registry: ${resolved}`];
+      const installed = /(^|\/)node_modules\//.test(path) && !link;
+      return installed && !integrity && !isForOtherPlatform(entry) ? [`${file}: ${path} has no integrity`] : [];
+    });
+  });
+  return problems.length === 0 ? undefined : problems.join('\n');
+}
+
+function isForOtherPlatform({ optional = false, os = ['linux'], cpu = ['x64'], libc = ['glibc'] }) {
+  return (
+    optional && !(os.includes('linux') && ['x64', 'arm64'].some((name) => cpu.includes(name)) && libc.includes('glibc'))
+  );
+}
+
+/** Checks that every test file belongs to a jest project; otherwise it would never run. */
+async function testFilesInProjects() {
+  const { default: config } = await import('../jest.config.js');
+  const roots = config.projects.flatMap(({ roots: own }) => own.map((path) => path.replace('<rootDir>/', '')));
+  roots.push('test/cluster');
+  const files = execute('git', ['ls-files', '--', '*.test.ts', '*.test.tsx', '*.test.mjs']).stdout.trim().split('\n');
+  const missing = files.filter(
+    (file) => !file.endsWith('.test.ts') || !roots.some((path) => file.startsWith(`${path}/`)),
+  );
+  return missing.length === 0 ? undefined : `no jest project includes:\n${missing.join('\n')}`;
+}
+
+function documents() {
+  const listed = execute('git', ['ls-files', '--cached', '--others', '--exclude-standard']).stdout.trim().split('\n');
+  const problems = brokenReferences(
+    root,
+    listed.filter((file) => existsSync(join(root, file))),
+  );
+  return problems.length === 0 ? undefined : problems.join('\n');
+}
+
+/** Checks that imports have no side effects, because their order is arbitrary. Programs (main.ts) are exempt. */
+async function sideEffects() {
+  // Loaded here, because the packages may have just been installed.
+  const { importSideEffects } = await import('./lib/side-effects.mjs');
+  const files = execute('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...sources]).stdout;
+  const modules = files
+    .split('\n')
+    .filter((file) => /\/src\/.*\.tsx?$/.test(file) && !/[/-]main[\w-]*\.tsx?$/.test(file));
+  const problems = modules
+    .filter((file) => existsSync(join(root, file)))
+    .flatMap((file) => importSideEffects(root, file));
+  return problems.length === 0 ? undefined : problems.join('\n');
+}
+
+/** Checks that docs/errors.md has a section with the HTTP status for every code of the error table, and no others. */
+async function errorCodes() {
+  const { errorKinds } = await import('../packages/errors/src/index.ts');
+  const text = readFileSync(join(root, 'docs', 'errors.md'), 'utf8');
+  const documented = [...text.matchAll(/^### `(\w+)`\nStatus (\d{3})\./gm)].map(
+    ([, code, status]) => `${code} ${status}`,
+  );
+  const actual = Object.entries(errorKinds).map(([code, { httpStatus }]) => `${code} ${httpStatus}`);
+  const different = new Set(documented).symmetricDifference(new Set(actual));
+  return different.size === 0 ? undefined : `docs/errors.md and the error table differ:\n${[...different].join('\n')}`;
 }
 
 function filesIn(folder) {

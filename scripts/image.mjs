@@ -1,16 +1,17 @@
-// npm run image [-- options of the engine]: builds the image of all services with buildah, podman or docker, the first
-// that works here, or with CONTAINER_ENGINE. IMAGE is its name; BUILD_IMAGE and BASE_IMAGE are what it is built in and on.
+// npm run image [-- options of the engine]: builds the image of all services with CONTAINER_ENGINE, or with the first
+// of buildah, podman and docker that works. IMAGE is the name of the built image. BUILD_IMAGE and BASE_IMAGE replace
+// the images of the two build stages.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './lib/prepare.mjs';
 
-/** Each with a call that works only if the engine does: docker is often there without its daemon. */
+/** Engines with a command that fails if the engine cannot build; docker is often installed without its daemon. */
 const engines = { buildah: ['version'], podman: ['info'], docker: ['info'] };
 
 const engine = process.env.CONTAINER_ENGINE || Object.keys(engines).find(works);
 if (!engine) {
-  console.error('image: no buildah, podman or docker works here; install one, or name yours by CONTAINER_ENGINE');
+  console.error('image: none of buildah, podman and docker works; install one, or set CONTAINER_ENGINE');
   process.exit(1);
 }
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -18,7 +19,7 @@ const image = process.env.IMAGE || `rms:${version}`;
 const buildArgs = {
   VERSION: version,
   REVISION: git('rev-parse', 'HEAD'),
-  // The time of the commit: the same sources make the same image.
+  // Uses the time of the commit, so that the same sources produce the same image.
   CREATED: git('show', '--no-patch', '--format=%cI', 'HEAD'),
   BUILD_IMAGE: process.env.BUILD_IMAGE,
   BASE_IMAGE: process.env.BASE_IMAGE,
@@ -35,7 +36,7 @@ function works(name) {
   return spawnSync(name, engines[name], { stdio: 'ignore', timeout: 10_000 }).status === 0;
 }
 
-/** Undefined outside a repository. */
+/** Returns the output of a git command; undefined outside a repository. */
 function git(...command) {
   const { status: code, stdout } = spawnSync('git', command, { cwd: root, encoding: 'utf8' });
   return code === 0 ? stdout.trim() : undefined;

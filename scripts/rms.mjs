@@ -1,4 +1,4 @@
-// npm run rms -- …: the operator's command. Its stdout is the command's output and nothing else.
-import { runBuilt } from './lib/run-built.mjs';
+// npm run rms -- …: runs the `rms` command for operators. stdout contains only the output of the command.
+import { runProgram } from './lib/run-program.mjs';
 
-await runBuilt('cli', 'dist', 'main.js');
+await runProgram('cli/src/main.ts', { pages: false });

@@ -1,4 +1,4 @@
-// npm run start:egress-proxy: a proxy that guards what it dials, for webhooks with WEBHOOK_PROXY_URL.
-import { runBuilt } from './lib/run-built.mjs';
+// npm run start:egress-proxy: a proxy for webhooks (WEBHOOK_PROXY_URL) that connects only to permitted addresses.
+import { runProgram } from './lib/run-program.mjs';
 
-await runBuilt('services', 'webhooks', 'dist', 'egress-proxy-main.js');
+await runProgram('services/webhooks/src/egress-proxy-main.ts', { pages: false });

@@ -1,4 +1,4 @@
-// npm run start:services: every service in a process of its own, on PostgreSQL, Redis and Kafka that are there already.
-import { runBuilt } from './lib/run-built.mjs';
+// npm run start:services: starts one process per service, on existing PostgreSQL, Redis and Kafka.
+import { runProgram } from './lib/run-program.mjs';
 
-await runBuilt('standalone', 'dist', 'main-services.js');
+await runProgram('standalone/src/main-services.ts');

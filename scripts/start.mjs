@@ -1,4 +1,4 @@
-// npm start: the whole service in this process, on an embedded PostgreSQL.
-import { runBuilt } from './lib/run-built.mjs';
+// npm start: runs all services in this process, on an embedded PostgreSQL.
+import { runProgram } from './lib/run-program.mjs';
 
-await runBuilt('standalone', 'dist', 'main.js');
+await runProgram('standalone/src/main.ts');

@@ -1,16 +1,21 @@
-// npm run test:chart: every scenario of ci/*.yaml through `helm lint --strict` and, rendered, through the strict schemas of
-// all Kubernetes versions that the chart is for; values against their schema; the unit tests of the templates. Its last
-// line is "N passed, N failed". scripts/lib/chart-tools.mjs says where the programs come from.
+// npm run test:chart: tests the Helm chart.
+//
+// - Checks every scenario of ci/*.yaml with `helm lint --strict`, and validates the rendered objects against the strict
+//   schemas of all supported Kubernetes versions.
+// - Compares the values with their schema.
+// - Runs the unit tests of the templates.
+//
+// The last line is "N passed, N failed". scripts/lib/tools.mjs finds or installs the programs.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { findProgram, findSchemas } from './lib/chart-tools.mjs';
 import { findCrdSchemas } from './lib/crd-schemas.mjs';
 import { PrepareError, root } from './lib/prepare.mjs';
+import { findProgram, findSchemas } from './lib/tools.mjs';
 
 const chart = join(root, 'deploy', 'helm', 'rms');
-/** What is for trials: stores, and values for them. */
+/** Chart of stores, and values, for trying out the chart. */
 const dev = join(root, 'deploy', 'dev');
 const allComponents = ['alerts', 'auth', 'cli', 'dashboard', 'gateway', 'resources', 'webhooks'];
 const versions = ['1.32.0', '1.33.0', '1.34.0', '1.35.0', '1.36.0'];
@@ -27,14 +32,14 @@ try {
   const tools = { helm, kubeconform, schemas };
   for (const file of [...files, join(dev, 'values.yaml')]) scenario(chart, file, tools);
   scenario(join(dev, 'stores'), join(dev, 'stores', 'values.yaml'), tools);
-  check('a misspelt field is found in all versions', () => misspelt({ kubeconform, schemas }));
-  check('values.schema.json describes every value, and nothing else', compareWithSchema);
+  check('a misspelled field is found in all versions', () => misspelled({ kubeconform, schemas }));
+  check('values.schema.json describes exactly the values', compareWithSchema);
   const restarts = (...set) => restartedBy(helm, join(folder, 'default-values.yaml'), set);
-  check('another log level starts no pod anew', () => expectSame(restarts('logLevel=debug'), []));
-  check('a setting of one component starts its pods anew, and no others', () =>
+  check('a changed log level restarts no pod', () => expectSame(restarts('logLevel=debug'), []));
+  check('a setting of a component restarts only its pods', () =>
     expectSame(restarts('webhooks.settings.LOG_RETENTION_DAYS=60'), ['webhooks']),
   );
-  check('a setting of all starts all pods anew', () =>
+  check('a common setting restarts all pods', () =>
     expectSame(restarts('settings.LOG_RETENTION_DAYS=60'), allComponents),
   );
   unitTests(unittest);
@@ -60,8 +65,8 @@ function scenario(chart, file, { helm, kubeconform, schemas }) {
   }
 }
 
-/** Without this, schemas that are not found or not strict would let everything pass. */
-function misspelt({ kubeconform, schemas }) {
+/** Checks that the schemas are found and strict; otherwise every object would pass. */
+function misspelled({ kubeconform, schemas }) {
   const metadata = { name: 'x' };
   const objects = [
     { apiVersion: 'v1', kind: 'Service', metadata, spec: { prots: [] } },
@@ -78,14 +83,14 @@ function misspelt({ kubeconform, schemas }) {
   return blind.length === 0 ? undefined : `not in ${blind.join(', ')}`;
 }
 
-/** A value without a schema would be refused; a schema without a value describes what nothing reads. */
+/** Finds values without a schema, which Helm would reject, and schemas without a value, which nothing reads. */
 function compareWithSchema() {
   const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
   const { definitions, ...schema } = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
   const differences = [];
   const compare = (part, value, path) => {
     const { properties } = part.$ref ? definitions[part.$ref.replace('#/definitions/', '')] : part;
-    // What may hold anything, or holds nothing by default.
+    // Values of any type, and values that are empty by default.
     if (!properties || Object.keys(value).length === 0) return;
     for (const key of new Set([...Object.keys(properties), ...Object.keys(value)])) {
       const where = [...path, key].join('.');
@@ -94,7 +99,7 @@ function compareWithSchema() {
       else if (isObject(value[key])) compare(properties[key], value[key], [...path, key]);
     }
   };
-  // Of Helm itself: values that a chart passes on to those it holds.
+  // Helm passes `global` on to subcharts.
   const { global: _, ...properties } = schema.properties;
   compare({ properties }, values, []);
   return differences.length === 0 ? undefined : differences.join('\n');
@@ -104,7 +109,7 @@ function isObject(value) {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The components whose pods differ from those without these values. */
+/** Returns the components whose pods change with these values. */
 function restartedBy(helm, file, set) {
   const podsWith = (...options) => {
     const { status, stdout, output } = execute(helm, ['template', 'check', chart, '--values', file, ...options]);
@@ -131,7 +136,7 @@ function expectSame(found, wanted) {
   return found.join() === wanted.join() ? undefined : `found: ${found.join(', ') || 'none'}`;
 }
 
-/** Each of its tests counts. */
+/** Runs helm-unittest; each of its tests counts. */
 function unitTests(unittest) {
   const { status, output } = execute(unittest, [chart]);
   const [, bad = '0', good] = /^Tests:\s+(?:(\d+) failed, )?(?:\d+ errored, )?(\d+) passed/m.exec(output) ?? [];

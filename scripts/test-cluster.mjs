@@ -1,49 +1,41 @@
-// npm run test:cluster [-- jest's arguments]: installs the chart into the cluster of KUBECONFIG, and tests it there.
+// npm run test:cluster [-- arguments of jest]: installs the chart in the cluster of KUBECONFIG and tests it.
 //
-//   IMAGE               an image that the cluster has or can pull; without it one is built (npm run image) and loaded
-//   IMAGE_LOAD          the command that puts an image into the cluster, its name is appended: "kind load docker-image"
-//   TEST_HOST_ADDRESS   an address of this machine that pods reach, for PostgreSQL, Redis and Kafka that are started here
-//   TEST_DATABASE_URL, TEST_REDIS_URL, TEST_KAFKA_BROKERS   or ones that are there, as pods reach them
-//   TEST_INGRESS_URL    where the ingress controller listens; without it the address in the status of the Ingress
-//   TEST_INGRESS_SOURCES  CIDRs from which its requests come, "a,b": their X-Forwarded-For is believed
-//   TEST_CLIENT_NETWORK   the CIDR that this machine's requests come from, as the ingress sees it; default 127.0.0.0/8
+//   IMAGE               an image that the cluster can use; if unset, the image is built (npm run image) and loaded
+//   IMAGE_LOAD          command that loads an image into the cluster; the name is appended: "kind load docker-image"
+//   TEST_HOST_ADDRESS   address of this machine for pods; PostgreSQL, Redis and Kafka are then started here
+//   TEST_DATABASE_URL, TEST_REDIS_URL, TEST_KAFKA_BROKERS   existing servers instead, with addresses for pods
+//   TEST_INGRESS_URL    URL of the ingress controller; default: the address in the status of the Ingress
+//   TEST_INGRESS_SOURCES  source CIDRs of the ingress, "a,b"; their X-Forwarded-For is trusted
+//   TEST_CLIENT_NETWORK   source CIDR of this machine at the ingress; default 127.0.0.0/8
 //
-// docs/operations.md says what it does to the cluster. Its last line says how many tests passed and failed.
-import { spawn, spawnSync } from 'node:child_process';
+// docs/operations.md describes its effects on the cluster. The last line is "N passed, N failed".
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensureNode } from './lib/node.mjs';
 import { PrepareError, prepare, root } from './lib/prepare.mjs';
-import { readResult, summary } from './lib/test-result.mjs';
+import { summary } from './lib/test-result.mjs';
+import { runTests } from './lib/test-run.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'rms-test-cluster-'));
-let status = 1;
-let result;
+await ensureNode();
+let run;
 try {
   prepare({ development: true });
   checkCluster();
-  const IMAGE = process.env.IMAGE || buildImage();
-  status = await runJest({ ...process.env, IMAGE });
-  result = readResult(join(folder, 'result.json'));
+  process.env.IMAGE ||= buildImage();
+  run = await runTests(['--runInBand', ...process.argv.slice(2)], { config: 'test/cluster/jest.config.js' });
 } catch (error) {
   if (!(error instanceof PrepareError)) throw error;
   process.stderr.write(`test:cluster: ${error.message}\n`);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+  process.exit(1);
 }
-const { lines, skipped } = summary(result);
-if (status === 0 && skipped > 0 && process.env.CI === 'true') {
-  lines.unshift('Nothing may be skipped with CI=true: this run has failed.');
-  status = 1;
-}
+const { lines, failed } = summary(run);
 console.log(`\n${lines.join('\n')}`);
-process.exit(status);
+process.exit(failed ? 1 : 0);
 
-/** Only a cluster that was named on purpose: namespaces are made and load is sent. */
+/** Requires an explicit KUBECONFIG, because the tests create namespaces and send load. */
 function checkCluster() {
-  if (!process.env.KUBECONFIG) throw new PrepareError('KUBECONFIG is not set; it says which cluster to test in');
+  if (!process.env.KUBECONFIG) throw new PrepareError('KUBECONFIG is not set. Set it to the cluster to test in.');
   for (const [tool, ...args] of [
     ['helm', 'version', '--short'],
     ['kubectl', 'version', '--output=json'],
@@ -54,7 +46,7 @@ function checkCluster() {
   }
 }
 
-/** Builds the image and puts it into the cluster; answers with its name. */
+/** Builds the image, loads it into the cluster, and returns its name. */
 function buildImage() {
   const [load, ...args] = (process.env.IMAGE_LOAD ?? '').split(' ').filter(Boolean);
   if (!load) {
@@ -71,22 +63,4 @@ function buildImage() {
     if (error || code !== 0) throw new PrepareError(`${command} failed${error ? `: ${error.message}` : ', see above'}`);
   }
   return name;
-}
-
-/** Resolves to jest's exit code. */
-async function runJest(env) {
-  const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-  const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', '--disable-warning=DEP0040'];
-  const report = ['--json', `--outputFile=${join(folder, 'result.json')}`];
-  const config = ['--config', join(root, 'test', 'cluster', 'jest.config.js'), '--runInBand'];
-  const child = spawn(process.execPath, [...node, jest, ...config, ...report, ...process.argv.slice(2)], {
-    cwd: root,
-    env,
-    stdio: ['inherit', 'ignore', 'inherit'],
-  });
-  // A Ctrl-C reaches jest by itself; this process lives on until it has ended.
-  process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
-  const [code] = await once(child, 'exit');
-  return code ?? 1;
 }

@@ -1,15 +1,17 @@
-// npm run test:rules: the alert rules of the chart, by promtool: that they are well-formed, that each fires when it should
-// and is quiet when it should not (test/rules/cases.mjs), and that each has its part in docs/operations.md.
-//
-// promtool comes with Prometheus; PROMTOOL names it if it is not on the path.
+// npm run test:rules: checks the alert rules of the chart with promtool. Each rule must be well-formed, must fire or
+// stay quiet as its cases in test/rules/cases.mjs say, and must have a runbook in docs/operations.md. PROMTOOL names a
+// promtool outside PATH.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { cases } from '../test/rules/cases.mjs';
-import { root } from './lib/prepare.mjs';
+import { ensureNode } from './lib/node.mjs';
+import { PrepareError, root } from './lib/prepare.mjs';
+import { findPromtool } from './lib/tools.mjs';
 
-const promtool = process.env.PROMTOOL || 'promtool';
+await ensureNode();
 const folder = join(root, 'deploy', 'helm', 'rms', 'files', 'rules');
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
 const operations = join(root, 'docs', 'operations.md');
@@ -17,8 +19,12 @@ const runbooks = existsSync(operations) ? readFileSync(operations, 'utf8').toLow
 const temporary = mkdtempSync(join(tmpdir(), 'rms-rules-'));
 const results = [];
 
-if (spawnSync(promtool, ['--version']).status !== 0) {
-  console.error(`test-rules: ${promtool} cannot be run; it comes with Prometheus, and PROMTOOL says where it is`);
+let promtool;
+try {
+  promtool = findPromtool();
+} catch (error) {
+  if (!(error instanceof PrepareError)) throw error;
+  console.error(`test:rules: ${error.message}`);
   process.exit(1);
 }
 try {
@@ -28,14 +34,19 @@ try {
     const own = cases.some((one) => one.alert === alert);
     note(`${alert} has a case`, own ? undefined : 'test/rules/cases.mjs has none');
     const heading = new RegExp(`^#+ ${alert.toLowerCase()}$`, 'm').test(runbooks);
-    note(`${alert} has a runbook`, heading ? undefined : `docs/operations.md has no part "${alert}"`);
+    note(`${alert} has a runbook`, heading ? undefined : `docs/operations.md has no section "${alert}"`);
   }
-  for (const [i, one] of cases.entries()) {
+  const tests = cases.flatMap((one, i) => {
     const labels = Object.entries(one.labels ?? {}).map(([name, value]) => `${name}="${value}"`);
     const name = `${one.alert}{${labels}}`;
-    note(`${name} fires`, run('test', 'rules', write(`${i}-fires.yaml`, one, labels, one.fires, 1)));
-    note(`${name} is quiet`, run('test', 'rules', write(`${i}-quiet.yaml`, one, labels, one.quiet, 0)));
-  }
+    return [
+      { name: `${name} fires`, file: write(`${i}-fires.yaml`, one, labels, one.fires, 1) },
+      { name: `${name} is quiet`, file: write(`${i}-quiet.yaml`, one, labels, one.quiet, 0) },
+    ];
+  });
+  // Runs all tests in one process. If it fails, runs each test separately to name the failing tests.
+  const allPass = run('test', 'rules', ...tests.map(({ file }) => file)) === undefined;
+  for (const { name, file } of tests) note(name, allPass ? undefined : run('test', 'rules', file));
 } finally {
   rmSync(temporary, { recursive: true });
 }
@@ -49,7 +60,7 @@ function note(name, problem) {
   results.push({ name, problem });
 }
 
-/** Answers with what promtool says if it fails. */
+/** Returns promtool's output if it fails. */
 function run(...args) {
   const { status, stdout, stderr } = spawnSync(promtool, args, { encoding: 'utf8' });
   return status === 0 ? undefined : `${stdout}${stderr}`;
@@ -59,11 +70,30 @@ function alertsIn(file) {
   return [...readFileSync(file, 'utf8').matchAll(/^ *- alert: (\w+)$/gm)].map(([, name]) => name);
 }
 
-/** A test in promtool's form: whether the alert fires is asked of ALERTS, so that its texts are not repeated here. */
+/**
+ * Writes a file with one alert and the recording rules that it depends on, and returns its path. Tests with all rules
+ * would take minutes.
+ */
+function rulesFor(alert) {
+  const file = join(temporary, `rules-${alert}.yaml`);
+  if (existsSync(file)) return file;
+  const groups = files.flatMap((name) => parse(readFileSync(join(folder, name), 'utf8')).groups);
+  const all = groups.flatMap(({ rules }) => rules);
+  const needed = new Set(all.filter((rule) => rule.alert === alert));
+  // The loop also visits rules that are added to the set meanwhile, so it finds indirect dependencies as well.
+  for (const { expr } of needed) {
+    for (const rule of all) if (rule.record && String(expr).includes(rule.record)) needed.add(rule);
+  }
+  const reduced = groups.map((group) => ({ ...group, rules: group.rules.filter((rule) => needed.has(rule)) }));
+  writeFileSync(file, JSON.stringify({ groups: reduced.filter(({ rules }) => rules.length > 0) }));
+  return file;
+}
+
+/** Writes a test for promtool. The test queries ALERTS, so that it does not repeat the texts of the alert. */
 function write(name, { alert, atMinutes }, labels, series, firing) {
   const matchers = [`alertname="${alert}"`, 'alertstate="firing"', ...labels].join(',');
   const test = {
-    rule_files: files.map((file) => join(folder, file)),
+    rule_files: [rulesFor(alert)],
     evaluation_interval: '1m',
     tests: [
       {

@@ -1,4 +1,5 @@
-// jest-environment-node in which `instanceof` also holds for built-ins that Node's own modules hand into the tests.
+// jest-environment-node whose `instanceof` also accepts built-ins that Node's own modules pass into tests. The global
+// `runningTest` gives hooks the running test, with its errors so far.
 const { TestEnvironment } = require('jest-environment-node');
 
 const builtIns = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'Map', 'Set', 'Date', 'Promise', 'RegExp'];
@@ -19,5 +20,9 @@ module.exports = class extends TestEnvironment {
         },
       });
     }
+  }
+
+  handleTestEvent({ name, test }) {
+    if (name === 'test_start') this.global.runningTest = test;
   }
 };

@@ -1,16 +1,20 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
+import { alertRules } from '@rms/alert-rules';
 import { AlertKind, type Incident, IncidentState, type Rule } from '@rms/proto/rms/alerts/v1/alert_pb';
-import { enumNames } from '@rms/rpc';
+import { enumNames } from '@rms/rpc/enum-names';
 import { environmentName, time } from './documents.ts';
 
 export const alertKinds = enumNames(AlertKind);
 export const incidentStates = enumNames(IncidentState);
 
-/** A rule as `rms alerts rules` prints it. */
+/** Returns an alert rule for the output of `rms alerts rules`. */
 export function ruleDocument(rule: Rule) {
+  const kind = alertKinds.toName(rule.kind);
   return {
     environment: environmentName(rule.environment),
-    kind: alertKinds.toName(rule.kind) ?? '',
+    kind: kind ?? '',
+    name: kind ? alertRules[kind].name : '',
+    description: kind ? alertRules[kind].sentence : '',
     enabled: rule.enabled,
     threshold: rule.threshold,
     window_seconds: rule.window ? durationMs(rule.window) / 1_000 : null,
@@ -18,17 +22,21 @@ export function ruleDocument(rule: Rule) {
     recipients: rule.recipients,
     to_owners: rule.toOwners,
     unsubscribed: rule.unsubscribed,
+    unconfirmed: rule.unconfirmed,
     updated_at: time(rule.updateTime),
   };
 }
 
-/** An incident as `rms alerts list` prints it. */
+/** Returns an incident for the output of `rms alerts list`. */
 export function incidentDocument(incident: Incident) {
+  const kind = alertKinds.toName(incident.kind);
   return {
     id: incident.id,
     environment: environmentName(incident.environment),
-    kind: alertKinds.toName(incident.kind) ?? '',
+    kind: kind ?? '',
+    name: kind ? alertRules[kind].name : '',
     subject_id: incident.subjectId,
+    object: incident.object || null,
     state: incidentStates.toName(incident.state) ?? '',
     summary: incident.summary,
     opened_at: time(incident.openTime),

@@ -3,85 +3,103 @@ import { InvalidArgumentError, Option } from 'commander';
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const earliestMs = Date.parse('0001-01-01T00:00:00Z');
 
-/** "30d", "24h", "15m", "90s" in milliseconds. */
+/** Parses a duration such as "30d", "24h", "15m" or "90s" into milliseconds. */
 export function durationMs(text: string): number {
   const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const unitMs = unitsMs[unit];
-  if (count === undefined || unitMs === undefined) throw new InvalidArgumentError('say 90s, 15m, 24h or 30d.');
+  if (count === undefined || unitMs === undefined)
+    throw new InvalidArgumentError('Expected a duration such as 90s, 15m, 24h or 30d.');
   return Number(count) * unitMs;
 }
 
-/** "5s,1m,30m", each in milliseconds. */
+/** Parses a comma-separated list of durations ("5s,1m,30m") into milliseconds. */
 export function durationsMs(text: string): number[] {
   return text.split(',').map(durationMs);
 }
 
-/** Seconds, with fractions, in whole milliseconds. */
+/** Parses a number of seconds, fractions allowed, and rounds it to whole milliseconds. */
 export function secondsMs(text: string): number {
   if (!/^\d{0,9}(?:\.\d{0,9})?$/.test(text) || !/\d/.test(text)) {
-    throw new InvalidArgumentError('say a number of seconds.');
+    throw new InvalidArgumentError('Expected a number of seconds.');
   }
   return Math.round(Number(text) * 1000);
 }
 
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('say a whole number.');
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
   return Number(text);
 }
 
 export function positiveNumber(text: string): number {
   const number = wholeNumber(text);
-  if (number === 0) throw new InvalidArgumentError('say a whole number above 0.');
+  if (number === 0) throw new InvalidArgumentError('Expected a whole number greater than 0.');
   return number;
 }
 
-/** A number of requests; 0: no limit. */
+/** Parses a request limit. 0 means no limit. */
 export function limitNumber(text: string): bigint {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('say a whole number; 0 is no limit.');
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Expected a whole number; 0 means no limit.');
   return BigInt(text);
 }
 
-/** The position of an event in its feed; 0: before the first. */
+/** Parses a limit per second, fractions allowed. "none" becomes 0. */
+export function perSecondLimit(text: string): number {
+  if (text === 'none') return 0;
+  if (!/^\d{1,9}(?:\.\d{1,9})?$/.test(text) || Number(text) === 0) {
+    throw new InvalidArgumentError('Expected a number greater than 0, or none.');
+  }
+  return Number(text);
+}
+
+/** Parses the rate limit of a single key, at least 1. */
+export function keyLimitNumber(text: string): bigint {
+  if (!/^\d{1,15}$/.test(text) || Number(text) === 0) {
+    throw new InvalidArgumentError('Expected a whole number greater than 0.');
+  }
+  return BigInt(text);
+}
+
+/** Parses an event's position in its feed. 0 is the position before the first event. */
 export function position(text: string): bigint {
-  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('say a whole number, as the events show it.');
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('Expected the sequence number of an event.');
   return BigInt(text);
 }
 
-/** Specification, "Events". */
+/** Event types from the specification, section "Events". */
 const knownEventTypes = ['resource.created', 'resource.updated', 'resource.deleted', 'resource.status_changed'];
 
-/** "a,b", or "*" for all. */
+/** Parses a comma-separated list of event types, or "*" for all types. */
 export function eventTypes(text: string): string[] {
   const types = text.split(',');
   if (text === '*' || types.every((type) => knownEventTypes.includes(type))) return types;
-  throw new InvalidArgumentError(`say "*", or with commas some of ${knownEventTypes.join(', ')}.`);
+  throw new InvalidArgumentError(`Expected "*" or a comma-separated list of: ${knownEventTypes.join(', ')}.`);
 }
 
-/** An address for webhooks of this machine. */
+/** Parses the URL that `rms listen` forwards events to. */
 export function httpUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new InvalidArgumentError('say an http:// or https:// URL without a user name.');
+    throw new InvalidArgumentError('Expected an http:// or https:// URL without credentials.');
   }
   return url;
 }
 
-/** For options that may be given several times. */
+/** Collects the values of a repeatable option. */
 export function collect(value: string, all: readonly string[] = []): string[] {
   return [...all, value];
 }
 
-/** An ISO 8601 time, or how long ago ("24h"). */
+/** Parses an ISO 8601 time, or a duration before now ("24h"). */
 export function pointInTime(text: string): Date {
   const date = /^\d+[smhd]$/.test(text) ? new Date(Date.now() - durationMs(text)) : new Date(text);
-  // Date takes much that nobody means as a time; the year has four digits in a google.protobuf.Timestamp as well.
+  // `Date` also parses strings that are not ISO 8601. google.protobuf.Timestamp requires a year of four digits.
   const isIso = /^\d{4}-\d{2}-\d{2}(?:T|$)|^\d+[smhd]$/.test(text);
   if (!isIso || !(date.getTime() >= earliestMs)) {
-    throw new InvalidArgumentError('say an ISO 8601 time, or how long ago ("24h").');
+    throw new InvalidArgumentError('Expected an ISO 8601 time or a duration before now ("24h").');
   }
   return date;
 }
 
 export function workspaceOption(): Option {
-  return new Option('--workspace <id>', 'the workspace, if there are several');
+  return new Option('--workspace <id>', 'workspace ID; required if there are several');
 }

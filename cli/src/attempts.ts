@@ -2,19 +2,25 @@ import { isUtf8 } from 'node:buffer';
 import type { Attempt, Header } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { time } from './documents.ts';
 
-/** An attempt in short, as lists of deliveries have it. */
-export function attemptDocument({ startTime, statusCode, error, durationMs }: Attempt) {
-  return { at: time(startTime), status_code: statusCode || null, error: error || null, duration_ms: durationMs };
-}
-
-export type FullAttemptDocument = ReturnType<typeof fullAttemptDocument>;
-
-/** All of an attempt. Signatures among the headers give no secret away. */
-export function fullAttemptDocument(attempt: Attempt) {
-  const { number, address, dnsMs, connectMs, tlsMs, firstByteMs, responseBody } = attempt;
-  const isText = isUtf8(responseBody);
+/** Returns the summary of an attempt for lists of deliveries. */
+export function attemptDocument({ number, startTime, statusCode, error, durationMs }: Attempt) {
   return {
     number,
+    at: time(startTime),
+    status_code: statusCode || null,
+    error: error || null,
+    duration_ms: durationMs,
+  };
+}
+
+export type AttemptDocument = ReturnType<typeof attemptDocument>;
+export type FullAttemptDocument = ReturnType<typeof fullAttemptDocument>;
+
+/** Returns an attempt with all its details. The headers contain signatures, but no secrets. */
+export function fullAttemptDocument(attempt: Attempt) {
+  const { address, dnsMs, connectMs, tlsMs, firstByteMs, responseBody } = attempt;
+  const isText = isUtf8(responseBody);
+  return {
     ...attemptDocument(attempt),
     dns_ms: dnsMs,
     connect_ms: connectMs,
@@ -32,21 +38,28 @@ function headerDocument({ name, value }: Header) {
   return { name, value };
 }
 
-/** "200", or what went wrong. */
-export function answerText({ status_code, error }: ReturnType<typeof attemptDocument>): string {
+/** Returns the status code of a successful attempt ("200"), or the error of a failed attempt. */
+export function responseText({ status_code, error }: Pick<AttemptDocument, 'status_code' | 'error'>): string {
   return error ?? String(status_code);
 }
 
-/** All of an attempt for a person: what was sent after ">", what came back after "<". */
+/** Returns a line that names the attempts between two numbers, which are not stored; [] if no attempt is missing. */
+export function missingBefore(number: number, previous: number): string[] {
+  const [first, last] = [previous + 1, number - 1];
+  if (first > last) return [];
+  return [first === last ? `(attempt ${first} is not stored)` : `(attempts ${first} to ${last} are not stored)`];
+}
+
+/** Formats an attempt as text: lines of the request start with ">", lines of the response with "<". */
 export function describeAttempt(attempt: FullAttemptDocument): string {
   const { dns_ms, connect_ms, tls_ms, first_byte_ms, request_headers, response_headers } = attempt;
   const firstByte = first_byte_ms === null ? [] : [`first byte ${first_byte_ms} ms`];
   const split = [`DNS ${dns_ms} ms`, `connect ${connect_ms} ms`, `TLS ${tls_ms} ms`, ...firstByte].join(', ');
   const status = attempt.status_code === null ? [] : [`< ${attempt.status_code}`];
-  const lines = (mark: string, headers: typeof request_headers) =>
-    headers.map(({ name, value }) => `${mark} ${name}: ${value}`);
+  const lines = (marker: string, headers: typeof request_headers) =>
+    headers.map(({ name, value }) => `${marker} ${name}: ${value}`);
   return [
-    `${answerText(attempt)}, after ${attempt.duration_ms} ms${attempt.address ? `, from ${attempt.address}` : ''} (${split})`,
+    `${responseText(attempt)} after ${attempt.duration_ms} ms${attempt.address ? `, from ${attempt.address}` : ''} (${split})`,
     ...lines('>', request_headers),
     ...status,
     ...lines('<', response_headers),

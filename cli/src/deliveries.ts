@@ -1,30 +1,34 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ListDeliveriesRequestSchema } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import { type Delivery, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { enumNames } from '@rms/rpc';
+import { DelayReason, type Delivery, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { enumNames } from '@rms/rpc/enum-names';
 import { attemptDocument } from './attempts.ts';
-import type { Services } from './connect.ts';
 import { environmentName, time } from './documents.ts';
 import { takePages } from './pages.ts';
+import type { Services } from './services.ts';
 
 export const deliveryStatuses = enumNames(DeliveryStatus);
+export const delayReasons = enumNames(DelayReason);
 export type DeliveryStatusName = (typeof deliveryStatuses.names)[number];
-/** Of deliveries that have ended: these can be replayed. */
-export const endedStatusNames: readonly DeliveryStatusName[] = ['delivered', 'failed', 'skipped'];
+type DelayReasonName = (typeof delayReasons.names)[number];
 
-/** The deliveries that match, newest first, page after page; `more`: there are others beyond the limit. */
+/** Lists the matching deliveries, newest first, across pages. `more` is true if there are others beyond the limit. */
 export function listDeliveries(
-  { deliveries }: Services,
+  { deliveries }: Pick<Services, 'deliveries'>,
   filter: MessageInitShape<typeof ListDeliveriesRequestSchema>,
   limit: number,
 ): Promise<{ found: Delivery[]; more: boolean }> {
   return takePages(limit, async (page) => {
-    const { deliveries: items, nextPageToken } = await deliveries.listDeliveries({ ...filter, ...page });
+    const { deliveries: items, nextPageToken } = await deliveries.listDeliveries({
+      ...filter,
+      ...page,
+      withAttempts: true,
+    });
     return { items, nextPageToken };
   });
 }
 
-/** A delivery without its attempts. */
+/** Returns a delivery without its attempts. `attempt_count` includes attempts that are no longer stored. */
 export function deliveryHeadDocument(delivery: Delivery) {
   return {
     id: delivery.id,
@@ -38,10 +42,29 @@ export function deliveryHeadDocument(delivery: Delivery) {
     origin: delivery.origin,
     created_at: time(delivery.createTime),
     next_attempt_at: time(delivery.nextAttemptTime),
+    /** Why the delivery waits although it is due; null if it does not. */
+    delay_reason: delayReasons.toName(delivery.delayReason) ?? null,
+    end_reason: delivery.endReason || null,
+    attempt_count: delivery.attemptCount,
   };
 }
 
-/** A delivery with its attempts in short, as lists have it. */
+const delays: Readonly<Record<DelayReasonName, string>> = { rate_limit: 'rate limit', circuit_open: 'open circuit' };
+
+/** Formats the reason of a delay: "rate limit of the webhook". */
+export function delayText(reason: DelayReasonName | null): string | null {
+  return reason && `${delays[reason]} of the webhook`;
+}
+
+/** Formats the status: "pending" or "pending (rate limit)". */
+export function deliveryStatusText({
+  status,
+  delay_reason: reason,
+}: Pick<ReturnType<typeof deliveryHeadDocument>, 'status' | 'delay_reason'>): string {
+  return reason ? `${status} (${delays[reason]})` : status;
+}
+
+/** Returns a delivery with summaries of its stored attempts, for lists. */
 export function deliveryDocument(delivery: Delivery) {
   return { ...deliveryHeadDocument(delivery), attempts: delivery.attempts.map(attemptDocument) };
 }

@@ -1,33 +1,34 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
-import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { enumNames } from '@rms/rpc';
+import { type Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { enumNames } from '@rms/rpc/enum-names';
+import { fromEnvironmentMessage, toEnvironmentMessage } from '@rms/tenant';
 
 export const scopes = enumNames(Scope);
 
-/** As in the keys' prefixes. */
+/** Environment names that match the key prefixes. */
 export type EnvironmentName = 'live' | 'test';
 
 export function environmentName(environment: Environment): EnvironmentName {
-  return environment === Environment.SANDBOX ? 'test' : 'live';
+  return fromEnvironmentMessage(environment) === 'sandbox' ? 'test' : 'live';
 }
 
 export function toEnvironment(name: EnvironmentName): Environment {
-  return name === 'live' ? Environment.LIVE : Environment.SANDBOX;
+  return toEnvironmentMessage(name === 'live' ? 'live' : 'sandbox');
 }
 
-/** ISO 8601, or null. */
+/** Formats a timestamp as ISO 8601; null if it is unset. */
 export function time(timestamp: Timestamp | undefined): string | null {
   return timestamp ? timestampDate(timestamp).toISOString() : null;
 }
 
-/** The number, or null for what is unset. */
+/** Converts to a number; null if it is unset. */
 export function numberOrNull(number: bigint | undefined): number | null {
   return number === undefined ? null : Number(number);
 }
 
-/** A key as `rms keys …` prints it; with its value only where that is shown this once. */
+/** Returns a key for the output of `rms keys …`. `value` is set only for a new key, whose value is shown once. */
 export function keyDocument(key: Key, value?: string) {
   return {
     id: key.id,

@@ -1,12 +1,12 @@
 import { errorKinds, RmsError } from '@rms/errors';
-import { startFailure } from '@rms/service';
+import { startFailure } from '@rms/service/start-failure';
 
-/** One line for the person at the terminal. */
+/** Describes an error in one line for the terminal. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof RmsError)) return startFailure(error);
-  // A service that has more to say about it says it; without that mostly nothing listens at the address.
+  // The default message usually means that nothing listens at the address. Services send other messages.
   if (error.code === 'service_unavailable' && error.message === errorKinds.service_unavailable.message) {
-    return 'the service does not answer; is it running, and is DATA_DIR (or AUTH_ADDRESS and the like) right?';
+    return 'The service is unreachable. Check that it is running and that DATA_DIR (or AUTH_ADDRESS, WEBHOOKS_ADDRESS) is correct.';
   }
   const details = error.details.map(({ field, message }) => `${field} ${message}`);
   return [error.message, details.join('; ')].join(' ').trim();

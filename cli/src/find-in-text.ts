@@ -1,9 +1,9 @@
 import { isWellFormedApiKey } from '@rms/api-key';
 
-// The characters are looked at without being taken, for another key may begin among them.
+// The lookahead does not consume the characters, because another key may start within them.
 const looksLikeKey = /sk_(live|test)_(?=([0-9A-Za-z]{38}))/g;
 
-/** The keys in a text, each once, whatever stands around them, and how many only look like one. */
+/** Finds the distinct keys in a text, and counts strings that look like a key but have a wrong checksum. */
 export function findKeysInText(text: string): { keys: string[]; mistyped: number } {
   const keys = new Set<string>();
   const mistyped = new Set<string>();
@@ -15,15 +15,15 @@ export function findKeysInText(text: string): { keys: string[]; mistyped: number
   return { keys: [...keys], mistyped: mistyped.size };
 }
 
-/** All of a stream as text; an error if it is longer than `limitBytes`. */
+/** Reads a stream as text; throws if it is longer than `limitBytes`. */
 export async function readText(input: AsyncIterable<Buffer>, limitBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of input) {
     bytes += chunk.length;
-    if (bytes > limitBytes) throw new Error(`the text is longer than ${limitBytes / 1e6} MB; send it in parts`);
+    if (bytes > limitBytes) throw new Error(`The text is longer than ${limitBytes / 1e6} MB. Split it into parts.`);
     chunks.push(chunk);
   }
-  // Keys are ASCII. Read byte by byte and without zeros, UTF-16 shows them as well as UTF-8 does.
+  // Keys are ASCII. Decoding bytes as Latin-1 without zeros finds them in both UTF-8 and UTF-16.
   return Buffer.concat(chunks).toString('latin1').replaceAll('\0', '');
 }

@@ -1,49 +1,49 @@
+import { abortableDelay } from '@rms/async';
 import { RmsError } from '@rms/errors';
 import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { FeedEvent } from '@rms/proto/rms/webhooks/v1/events_service_pb';
-import { abortableDelay } from '@rms/service';
-import type { OpenFeed } from './connect.ts';
+import type { OpenFeed } from './clients.ts';
 import { describeFailure } from './failure.ts';
 import { note } from './print.ts';
 
 export interface Following {
   readonly workspaceId: string;
   readonly environment: Environment;
-  /** The position of the last event that is known; undefined: only events from now on. */
+  /** Position of the last known event. Undefined: only new events. */
   readonly after: bigint | undefined;
-  /** Told once, when every event after that position will come. */
-  begun(after: bigint): void;
+  /** Called once, when the feed is open. Every event after this position will be yielded. */
+  started(after: bigint): void;
 }
 
-/** A watch ends before the server ends its connection (after five minutes), and the next one goes on. */
+/** Deadline of a watch call. The server closes connections after five minutes, so the client ends the call earlier. */
 const watchMs = 4 * 60_000;
-/** One that has lasted so long has worked. */
+/** A watch that lasts this long resets the backoff. */
 const steadyMs = 5_000;
 const firstDelayMs = 100;
-const longestDelayMs = 5_000;
+const maxDelayMs = 5_000;
 
 /**
- * The events of a feed in their order, each once, until the signal aborts. When the service goes away it says so once, and
- * goes on after the last event that was taken as soon as there is a service. Rejects if it cannot begin, or if the feed
- * does not reach to the position that it is to be followed from.
+ * Yields the events of a feed in order, each once, until the signal aborts. If the service becomes unreachable, prints
+ * one note and resumes after the last yielded event when the service is back. Rejects if the feed cannot be opened at
+ * first, or if the requested position is invalid.
  *
  *   opening ──ok──► watching ──ends, breaks──► opening
- *      └──no answer──► waiting (100 ms … 5 s) ──► opening
+ *      └──no response──► waiting (100 ms … 5 s) ──► opening
  */
 export async function* followFeed(
   openFeed: OpenFeed,
-  { workspaceId, environment, after, begun }: Following,
+  { workspaceId, environment, after, started }: Following,
   signal: AbortSignal,
 ): AsyncGenerator<FeedEvent, void, undefined> {
   const tenant = { workspaceId, environment };
   let position = after;
-  let hasBegun = false;
+  let hasStarted = false;
   let failures = 0;
   while (!signal.aborted) {
     let openedAtMs = Number.POSITIVE_INFINITY;
     let problem: unknown;
     try {
-      const feed = openFeed();
+      const feed = await openFeed();
       try {
         const { oldestPosition, newestPosition } = await feed.listEvents(
           { ...tenant, after: position ?? 0n, pageSize: 1 },
@@ -51,8 +51,8 @@ export async function* followFeed(
         );
         position = startOf(position, oldestPosition, newestPosition);
         openedAtMs = performance.now();
-        if (!hasBegun) begun(position);
-        hasBegun = true;
+        if (!hasStarted) started(position);
+        hasStarted = true;
         const request = { ...tenant, after: position };
         for await (const { event } of feed.watchEvents(request, { signal, timeoutMs: watchMs })) {
           if (!event) continue;
@@ -65,25 +65,25 @@ export async function* followFeed(
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!hasBegun || !(error instanceof RmsError) || error.code === 'invalid_request') throw error;
+      if (!hasStarted || !(error instanceof RmsError) || error.code === 'invalid_request') throw error;
       problem = error;
     }
     if (performance.now() - openedAtMs >= steadyMs) failures = 0;
     else if (problem !== undefined) failures += 1;
-    if (failures === 1) note(`${describeFailure(problem)} It is tried again, from after event ${position} on.`);
+    if (failures === 1) note(`${describeFailure(problem)} Retrying; the next event is after ${position}.`);
     await abortableDelay(failures === 0 ? 0 : delayMs(failures), signal);
   }
 }
 
-/** Where to go on. Says so if events in between are gone. */
+/** Returns the position to continue from. Prints a note if events after it are no longer retained. */
 function startOf(position: bigint | undefined, oldest: bigint, newest: bigint): bigint {
   if (position === undefined) return newest;
   const first = oldest === 0n ? newest + 1n : oldest;
-  if (first > position + 1n) note(`events ${position + 1n} to ${first - 1n} are no longer kept`);
+  if (first > position + 1n) note(`events ${position + 1n} to ${first - 1n} are no longer retained`);
   return position;
 }
 
 function delayMs(failures: number): number {
-  const longest = Math.min(firstDelayMs * 2 ** (failures - 1), longestDelayMs);
+  const longest = Math.min(firstDelayMs * 2 ** (failures - 1), maxDelayMs);
   return longest * (0.75 + Math.random() / 4);
 }

@@ -2,37 +2,38 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { deliveryHeaders, type SigningSecrets } from '@rms/signature';
 
-/** What is sent. */
+/** Event to forward. */
 export interface Outgoing {
   readonly eventId: string;
   readonly requestId: string;
   readonly body: Uint8Array;
 }
 
-/** What came of it. */
-export interface Answer {
-  /** Undefined: there was none. */
+/** Result of forwarding an event. */
+export interface Response {
+  /** Undefined if there was no response. */
   readonly statusCode: number | undefined;
-  /** A class, ": " and a text, as in the delivery log; undefined if the event has arrived. */
+  /** Error class, ": " and a text, as in the delivery log. Undefined if the endpoint accepted the event. */
   readonly error: string | undefined;
   readonly durationMs: number;
 }
 
-/** Specification, "Delivery": the whole answer has 10 seconds. */
+/** Time limit for the complete response (specification, "Delivery"). */
 const timeoutMs = 10_000;
-/** Past this the rest of an answer is not read. */
-const answerLimitBytes = 256 * 1024;
+/** Limit for reading a response body. Beyond it, the client closes the connection, and the status code counts. */
+const responseLimitBytes = 256 * 1024;
 
 /**
- * Posts an event as a delivery is posted: its body, its headers, only 200 is success, redirects are not followed. Each has a
- * connection of its own: what is being developed comes and goes. Rejects only if the signal aborts.
+ * Posts an event as a delivery does: same body and headers, only status 200 is success, and redirects are not followed.
+ * Each request uses a new connection, because a server under development restarts often. Rejects only if the signal
+ * aborts.
  */
 export async function forward(
   url: URL,
   secrets: SigningSecrets,
   { eventId, requestId, body }: Outgoing,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<Response> {
   const startedAtMs = performance.now();
   const durationMs = () => Math.round(performance.now() - startedAtMs);
   const headers = deliveryHeaders(secrets, { eventId, requestId, traceparent: '', body }, Date.now());
@@ -42,7 +43,7 @@ export async function forward(
     return { statusCode, error: statusCode === 200 ? undefined : `status: ${statusCode}`, durationMs: durationMs() };
   } catch (error) {
     signal.throwIfAborted();
-    const what = timeout.aborted ? 'timeout: no complete answer within 10 s' : describe(error);
+    const what = timeout.aborted ? 'timeout: no complete response within 10 s' : describe(error);
     return { statusCode: undefined, error: what, durationMs: durationMs() };
   }
 }
@@ -50,17 +51,17 @@ export async function forward(
 function post(url: URL, headers: Readonly<Record<string, string>>, body: Uint8Array, signal: AbortSignal) {
   return new Promise<number>((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const call = request(url, { method: 'POST', headers, signal, agent: false }, (answer) => {
-      const { statusCode = 0 } = answer;
+    const call = request(url, { method: 'POST', headers, signal, agent: false }, (response) => {
+      const { statusCode = 0 } = response;
       let read = 0;
-      answer.on('data', (chunk: Buffer) => {
+      response.on('data', (chunk: Buffer) => {
         read += chunk.length;
-        if (read <= answerLimitBytes) return;
+        if (read <= responseLimitBytes) return;
         resolve(statusCode);
         call.destroy();
       });
-      answer.on('end', () => resolve(statusCode));
-      answer.on('error', reject);
+      response.on('end', () => resolve(statusCode));
+      response.on('error', reject);
     });
     call.on('error', reject);
     call.end(body);

@@ -1,7 +1,7 @@
-/** npm passes on a Ctrl-C that the terminal has sent here as well: one that follows so closely is the same one. */
+/** Window in which a second signal is ignored: npm forwards the Ctrl-C that the terminal also sends to this process. */
 const sameSignalMs = 1_000;
 
-/** Aborts at Ctrl-C or SIGTERM, from now on; a second one ends the process. */
+/** Returns a signal that aborts on the first SIGINT or SIGTERM. A second one exits the process. */
 export function untilInterrupted(): AbortSignal {
   const abort = new AbortController();
   let firstAtMs: number | undefined;

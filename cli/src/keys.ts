@@ -1,10 +1,11 @@
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import { keyDocument, time } from './documents.ts';
 import { fields, table } from './print.ts';
+import type { Services } from './services.ts';
 
 export type UsedKeyDocument = ReturnType<typeof usedKeyDocument>;
 
-/** A key with the clients that have used it, the latest first. */
+/** Returns a key with the clients that have used it, most recent first. */
 export function usedKeyDocument(key: Key) {
   const [latest] = key.uses;
   return {
@@ -22,17 +23,17 @@ export function usedKeyDocument(key: Key) {
 
 type Ends = Pick<UsedKeyDocument, 'revoked_at' | 'rolled_at' | 'expires_at'>;
 
-/** Whether the key still lets anybody in. */
+/** Returns whether the API accepts the key. */
 export function isValid({ revoked_at, rolled_at, expires_at }: Ends): boolean {
   return !revoked_at && !isPast(rolled_at) && !isPast(expires_at);
 }
 
-/** A key that was rolled, and works on for the rest of the overlap. */
+/** Returns whether the key was rolled and is still accepted until its overlap ends. */
 export function isInOverlap(key: Ends): boolean {
   return isValid(key) && Boolean(key.rolled_at);
 }
 
-/** The state of a key in words. Revoked goes before all else, as in what the API answers. */
+/** Returns the state of a key as text. `revoked` takes precedence over the other states, as in API errors. */
 export function stateOf(key: Ends): string {
   if (key.revoked_at) return 'revoked';
   if (isPast(key.rolled_at)) return 'rolled';
@@ -40,9 +41,20 @@ export function stateOf(key: Ends): string {
   return key.rolled_at ? `rolled, works until ${earliest(key.rolled_at, key.expires_at)}` : 'active';
 }
 
-/** "none", "as the plan says", or the number. */
+/** Returns all keys of a workspace, newest first. */
+export async function allKeys({ keys }: Pick<Services, 'keys'>, workspaceId: string): Promise<Key[]> {
+  const all: Key[] = [];
+  let pageToken = '';
+  do {
+    const page = await keys.listKeys({ workspaceId, pageSize: 500, pageToken });
+    all.push(...page.keys);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  return all;
+}
+
+/** Formats the rate limit of a key: the number, or "plan" if the limit of the plan applies. */
 export function rateLimitText(requests: number | null | undefined): string {
-  if (requests === 0) return 'none';
   return requests ? String(requests) : 'plan';
 }
 
@@ -50,10 +62,13 @@ export function allowlistText(cidrs: readonly string[]): string {
   return cidrs.join(',') || 'any';
 }
 
-/** The clients of a key. Since `rolledAt`, the time at which it was rolled, they ought to use the key that took its place. */
+/**
+ * Formats the clients of a key as a table. If `rolledAt` is set, a column shows which clients have used the old key
+ * since then.
+ */
 export function usesTable({ uses }: UsedKeyDocument, rolledAt?: string | null): string {
   const since = (at: string | null) => (rolledAt && at && at > rolledAt ? 'yes' : 'no');
-  const headings = ['ADDRESS', 'LAST SEEN', 'REQUESTS', ...(rolledAt ? ['SINCE THE ROLL'] : []), 'USER AGENT'];
+  const headings = ['ADDRESS', 'LAST SEEN', 'REQUESTS', ...(rolledAt ? ['USED SINCE ROLL'] : []), 'USER AGENT'];
   return table(
     headings,
     uses.map(({ address, last_used_at: at, requests, user_agent: agent }) => [
@@ -66,7 +81,7 @@ export function usesTable({ uses }: UsedKeyDocument, rolledAt?: string | null): 
   );
 }
 
-/** All that is known of a key, and of its workspace if that is of interest, over several lines. */
+/** Formats all details of a key on several lines, preceded by the `about` fields. */
 export function describeKey(key: UsedKeyDocument, about: readonly (readonly [string, string])[] = []): string {
   const lines = fields([
     ...about,
@@ -79,11 +94,11 @@ export function describeKey(key: UsedKeyDocument, about: readonly (readonly [str
     ['created', key.created_at ?? ''],
     ['created by', key.created_by ?? 'unknown'],
     ['expires', key.expires_at ?? 'never'],
-    ['rolled, ends', key.rolled_at ?? 'no'],
+    ['rolled, valid until', key.rolled_at ?? 'no'],
     ['replaced by', key.replaced_by ?? 'none'],
     ['allowed from', allowlistText(key.allowed_ips)],
     ['rate limit', rateLimitText(key.rate_limit_requests)],
-    ['last used', key.last_used_at ? `${key.last_used_at} from ${key.last_used_from}` : 'never, as far as is known'],
+    ['last used', key.last_used_at ? `${key.last_used_at} from ${key.last_used_from}` : 'no recorded use'],
   ]);
   return key.uses.length === 0 ? lines : `${lines}\n\n${usesTable(key)}`;
 }

@@ -3,16 +3,17 @@ import { describeFailure } from './failure.ts';
 import { note } from './print.ts';
 import { createProgram } from './program.ts';
 
-// Whoever reads our output has seen enough (`rms … | head`).
+// The reader of stdout closed the pipe (`rms … | head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();
 });
 
 try {
-  await createProgram().parseAsync();
+  const program = await createProgram(process.argv.slice(2));
+  await program.parseAsync();
 } catch (error) {
-  // Commander has said what is wrong with the usage itself.
+  // Commander has already printed the usage error.
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
   else {
     note(describeFailure(error));

@@ -1,15 +1,15 @@
 import { hostname, userInfo } from 'node:os';
 import { newId } from '@rms/ids';
 
-const longestActor = 200;
+const maxActorLength = 200;
 
-/** What the audit log says of the person at this terminal, and one request id for all that a command does. */
+/** Returns the audit log actor of the current user, and one request ID for all calls of the command. */
 export function operatorContext(): { actor: string; requestId: string } {
   const actor = `operator:${harmlessName(userName())}@${harmlessName(hostname())}`;
-  return { actor: [...actor].slice(0, longestActor).join(''), requestId: newId('req') };
+  return { actor: [...actor].slice(0, maxActorLength).join(''), requestId: newId('req') };
 }
 
-/** The separators of an actor, spaces and whatever a terminal or a log might take for more than a name become "_". */
+/** Replaces all characters except letters, digits and "._+-" with "_". The result contains no separator of an actor. */
 export function harmlessName(text: string): string {
   return text.replace(/[^\p{L}\p{M}\p{N}._+-]/gu, '_') || 'unknown';
 }
@@ -18,7 +18,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container may run under a number that has no name.
+    // In a container, the user ID may have no name.
     return `uid-${process.getuid?.() ?? 'unknown'}`;
   }
 }

@@ -1,12 +1,12 @@
-const largestPage = 1_000;
+const maxPageSize = 1_000;
 
-/** One page of a list call, and the token of the next; '' after the last. */
+/** Page of a list call. `nextPageToken` is '' on the last page. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly nextPageToken: string;
 }
 
-/** Up to `limit` items of a list call, page after page; `more`: there are others beyond the limit. */
+/** Returns up to `limit` items of a list call. `more` is true if there are others beyond the limit. */
 export async function takePages<T>(
   limit: number,
   readPage: (page: { pageSize: number; pageToken: string }) => Promise<Page<T>>,
@@ -14,7 +14,7 @@ export async function takePages<T>(
   const found: T[] = [];
   let pageToken = '';
   do {
-    const page = await readPage({ pageSize: Math.min(largestPage, limit - found.length), pageToken });
+    const page = await readPage({ pageSize: Math.min(maxPageSize, limit - found.length), pageToken });
     found.push(...page.items);
     pageToken = page.nextPageToken;
   } while (pageToken !== '' && found.length < limit);

@@ -1,15 +1,18 @@
 import type { Plan } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { numberOrNull } from './documents.ts';
 
-/** What stands for "no plan" where a plan is to be named; no plan is called so. */
+/** Argument value that means "no plan". No plan can have this name. */
 export const noPlan = 'none';
 
-/** A plan as `rms plans …` prints it; null: as the settings of the installation say; 0: no limit. */
+/** Returns a plan for the output of `rms plans …`. null: the installation's default. 0: no limit. */
 export function planDocument(plan: Plan) {
   return {
     name: plan.name,
     rate_limit_requests: numberOrNull(plan.rateLimitRequests),
     rate_limit_window_seconds: numberOrNull(plan.rateLimitWindowSeconds),
     monthly_quota: numberOrNull(plan.monthlyQuota),
+    workspace_rate_limit_requests: numberOrNull(plan.workspaceRateLimitRequests),
+    max_keys: numberOrNull(plan.maxKeys),
+    max_webhooks: numberOrNull(plan.maxWebhooks),
   };
 }

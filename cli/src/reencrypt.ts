@@ -1,21 +1,21 @@
-/** What came of sealing a service's secrets anew. */
+/** Result of re-encrypting the secrets of a service. */
 export interface Reencrypted {
   readonly service: string;
   readonly resealed: number;
   readonly already_current: number;
-  /** What no configured key opens. */
+  /** Secrets that no configured key can decrypt. */
   readonly unreadable: number;
-  /** The first of the webhooks among those. */
+  /** Up to 10 webhooks with unreadable secrets. */
   readonly unreadable_webhooks: { readonly workspace_id: string; readonly id: string }[];
-  /** The first of the users whose second factors are among those. */
+  /** Up to 10 users with unreadable second factors. */
   readonly unreadable_users: string[];
-  /** What other keys than the current one have sealed, now. */
-  readonly left: number;
-  /** These keys, by the names that stand in front of what they sealed. */
-  readonly left_keys: string[];
+  /** Secrets that are still encrypted with a key other than the current one. */
+  readonly remaining: number;
+  /** IDs of those keys; each ciphertext starts with the ID of its key. */
+  readonly remaining_keys: string[];
 }
 
-/** What every service that seals anything answers to ReencryptSecrets. */
+/** Response to ReencryptSecrets, which every service with encrypted data implements. */
 interface Batch {
   readonly resealed: number;
   readonly unreadable: number;
@@ -27,7 +27,7 @@ interface Batch {
 
 const shown = 10;
 
-/** Walks through all that a service has sealed, batch after batch. */
+/** Re-encrypts all secrets of a service, batch by batch. */
 export async function reencrypt(
   service: string,
   client: { reencryptSecrets(request: { pageToken: string }): Promise<Batch> },
@@ -51,34 +51,34 @@ export async function reencrypt(
     return {
       service,
       resealed,
-      // What was sealed anew or deleted meanwhile must not make it negative.
+      // Secrets that are re-encrypted or deleted concurrently must not make this negative.
       already_current: Math.max(0, countOf(batch.sealed.filter(({ current }) => current)) - resealed),
       unreadable,
       unreadable_webhooks: webhooks,
       unreadable_users: users,
-      left: countOf(others),
-      left_keys: others.map(({ keyId }) => keyId),
+      remaining: countOf(others),
+      remaining_keys: others.map(({ keyId }) => keyId),
     };
   }
 }
 
-/** What a person has to do now. */
+/** Returns instructions for the operator. */
 export function nextStep(data: readonly Reencrypted[]): string {
-  const sum = (name: 'left' | 'unreadable') => data.reduce((total, one) => total + one[name], 0);
-  if (sum('left') === 0) {
-    return 'Nothing needs an earlier key any more: remove ENCRYPTION_KEY_PREVIOUS (npm start: encryption.key.previous) now.';
+  const sum = (name: 'remaining' | 'unreadable') => data.reduce((total, one) => total + one[name], 0);
+  if (sum('remaining') === 0) {
+    return 'All secrets use the current key. Remove ENCRYPTION_KEY_PREVIOUS now (npm start: encryption.key.previous).';
   }
   if (sum('unreadable') === 0) {
-    return `${sum('left')} were sealed with an earlier key meanwhile: does an instance still run with that key? Run it again.`;
+    return `${sum('remaining')} secrets were encrypted with a previous key in the meantime. Restart instances that still use it, then run this again.`;
   }
-  const keys = data.flatMap(({ left_keys }) => left_keys).join(', ');
+  const keys = data.flatMap(({ remaining_keys }) => remaining_keys).join(', ');
   const webhooks = data.flatMap(({ unreadable_webhooks }) => unreadable_webhooks);
   const users = data.flatMap(({ unreadable_users }) => unreadable_users);
   return [
-    `${sum('unreadable')} cannot be read: no configured key opens them. They were sealed with ${keys}.`,
-    'Put that key into ENCRYPTION_KEY_PREVIOUS, start again, and run this again. If it is lost, give the webhooks new',
-    'secrets, and take the second factors from the users; answers kept for an Idempotency-Key end within 24 hours by',
-    'themselves, mails that wait within a week.',
+    `${sum('unreadable')} secrets cannot be decrypted: no configured key matches. They were encrypted with ${keys}.`,
+    'Set ENCRYPTION_KEY_PREVIOUS to that key, restart, and run this again. If the key is lost, rotate the webhook',
+    'secrets and reset the second factors. Stored idempotent responses expire within 24 hours, queued emails within',
+    'a week.',
     ...webhooks.map(({ workspace_id, id }) => `  rms webhooks rotate-secret ${id} --workspace ${workspace_id}`),
     ...users.map((id) => `  rms users reset ${id} --second-factor`),
   ].join('\n');

@@ -1,12 +1,12 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Request } from '@rms/proto/rms/auth/v1/requests_service_pb';
-import type { EventPassage } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import type { EventProgress } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { environmentName, time } from './documents.ts';
 
 export type RequestDocument = ReturnType<typeof requestDocument>;
-export type EventPassageDocument = ReturnType<typeof eventPassageDocument>;
+export type EventProgressDocument = ReturnType<typeof eventProgressDocument>;
 
-/** A request as `rms trace` prints it; times in milliseconds. */
+/** Returns a request for the output of `rms trace`. */
 export function requestDocument(request: Request) {
   const { authenticatedMs, limitedMs, handledMs, durationMs } = request;
   return {
@@ -14,14 +14,16 @@ export function requestDocument(request: Request) {
     at: time(request.startTime),
     method: request.method,
     route: request.route || null,
-    /** Null: the client went away before it was answered. */
+    /** Null if the client disconnected before the response. */
     status: request.status || null,
     error: request.errorCode || null,
     replayed: request.replayed,
     key: request.keyId ? { id: request.keyId, hint: request.keyHint || null, name: request.keyName || null } : null,
+    /** User who made the request in the dashboard. Null for a request with a key. */
+    actor: request.actor || null,
     trace_id: request.traceId || null,
     duration_ms: rounded(durationMs),
-    // Since its start; null: it did not come so far.
+    // Milliseconds since the start of the request. Null if the request did not reach the step.
     authenticated_ms: rounded(authenticatedMs),
     limited_ms: rounded(limitedMs),
     handled_ms: rounded(handledMs),
@@ -29,8 +31,8 @@ export function requestDocument(request: Request) {
   };
 }
 
-/** An event and how it has come, as `rms trace` prints it. */
-export function eventPassageDocument(event: EventPassage) {
+/** Returns an event with its path through the system, for the output of `rms trace`. */
+export function eventProgressDocument(event: EventProgress) {
   const { busPartition, busOffset, createTime, storeTime } = event;
   return {
     id: event.id,
@@ -40,11 +42,12 @@ export function eventPassageDocument(event: EventPassage) {
     sequence: Number(event.position),
     created_at: time(createTime),
     stored_at: time(storeTime),
-    // From its creation to its place in the feed.
+    // From the commit of the event to its storage in the feed.
     passage_ms: createTime && storeTime ? timestampMs(storeTime) - timestampMs(createTime) : null,
     partition: busPartition ?? null,
     offset: busOffset === undefined ? null : String(busOffset),
     trace_id: event.traceId || null,
+    actor: event.actor || null,
   };
 }
 

@@ -1,16 +1,16 @@
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
-import { fromStatusMessage } from '@rms/rpc';
+import { fromStatusMessage } from '@rms/rpc/error-mapping';
 import { inBatches } from './batches.ts';
-import type { Services } from './connect.ts';
+import type { Services } from './services.ts';
 
 export interface Revocation {
   readonly revoked: readonly Key[];
   readonly failed: readonly { readonly id: string; readonly error: string }[];
 }
 
-/** Revokes keys, each with an outcome of its own. */
+/** Revokes keys. A key that fails does not prevent the others. */
 export async function revokeKeys(
-  { keys }: Services,
+  { keys }: Pick<Services, 'keys'>,
   refs: readonly { workspaceId: string; id: string }[],
 ): Promise<Revocation> {
   const revoked: Key[] = [];
@@ -27,7 +27,7 @@ export async function revokeKeys(
   return { revoked, failed };
 }
 
-/** Says which keys could not be revoked, if there are any. */
+/** Throws an error that lists the keys that could not be revoked, if any. */
 export function failUnlessAll({ failed }: Revocation): void {
   if (failed.length > 0) throw new Error(failed.map(({ error }) => error).join(' '));
 }

@@ -1,8 +1,8 @@
-import { answerText } from './attempts.ts';
+import { responseText } from './attempts.ts';
 import type { deliveryDocument } from './deliveries.ts';
-import type { EventPassageDocument, RequestDocument } from './requests.ts';
+import type { EventProgressDocument, RequestDocument } from './requests.ts';
 
-/** Something that happened. */
+/** Entry of the timeline. */
 export interface TimelineStep {
   /** ISO 8601. */
   readonly at: string;
@@ -13,33 +13,39 @@ type DeliveryDocument = ReturnType<typeof deliveryDocument>;
 
 export interface TimelineParts {
   readonly requests: readonly RequestDocument[];
-  readonly events: readonly EventPassageDocument[];
+  readonly events: readonly EventProgressDocument[];
   readonly deliveries: readonly DeliveryDocument[];
 }
 
-/** All that happened, in its order; what happened in one millisecond, in the order in which one follows from another. */
+/**
+ * Returns all steps in order of time. Steps in the same millisecond stay in causal order, because the sort is stable.
+ */
 export function timelineOf({ requests, events, deliveries }: TimelineParts): TimelineStep[] {
-  const begun = requests.flatMap(beginOf);
+  const started = requests.flatMap(beginOf);
   const ended = requests.flatMap(endOf);
-  const steps = [...begun, ...events.flatMap(createdOf), ...ended, ...events.flatMap(storedOf)];
+  const steps = [...started, ...events.flatMap(createdOf), ...ended, ...events.flatMap(storedOf)];
   return [...steps, ...deliveries.flatMap(deliveryOf)].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
-function beginOf({ at, method, route, environment, key }: RequestDocument): TimelineStep[] {
-  const who = key ? `with key ${key.hint ?? key.id}${key.name ? ` (${key.name})` : ''}` : 'without a valid key';
-  return [{ at: at ?? '', what: `${method} ${route ?? '(no such address)'} in ${environment}, ${who}` }];
+function beginOf({ at, method, route, environment, key, actor }: RequestDocument): TimelineStep[] {
+  const who = actor
+    ? `by ${actor}`
+    : key
+      ? `with key ${key.hint ?? key.id}${key.name ? ` (${key.name})` : ''}`
+      : 'without a valid key';
+  return [{ at: at ?? '', what: `${method} ${route ?? '(no route)'} in ${environment}, ${who}` }];
 }
 
 function endOf(request: RequestDocument): TimelineStep[] {
   const { status, error, replayed, duration_ms: durationMs } = request;
-  const answer = status === null ? 'the client went away' : `answered ${status}${error ? ` ${error}` : ''}`;
+  const response = status === null ? 'the client disconnected' : `responded ${status}${error ? ` ${error}` : ''}`;
   const steps = stepsOf(request);
   const split = steps.length > 0 ? ` (${steps.join(', ')})` : '';
   const at = new Date(Date.parse(request.at ?? '') + durationMs).toISOString();
-  return [{ at, what: `${answer}${replayed ? ', replayed' : ''} after ${durationMs} ms${split}` }];
+  return [{ at, what: `${response}${replayed ? ', replayed' : ''} after ${durationMs} ms${split}` }];
 }
 
-/** What each step took. */
+/** Formats the duration of each step of a request. */
 function stepsOf({ authenticated_ms: key, limited_ms: limits, handled_ms: handled }: RequestDocument): string[] {
   const took = (from: number, to: number) => Math.round((to - from) * 100) / 100;
   return [
@@ -49,25 +55,28 @@ function stepsOf({ authenticated_ms: key, limited_ms: limits, handled_ms: handle
   ];
 }
 
-function createdOf({ id, type, resource_id: resourceId, created_at: at }: EventPassageDocument): TimelineStep[] {
-  return [{ at: at ?? '', what: `${type} ${id} of ${resourceId} committed` }];
+function createdOf(event: EventProgressDocument): TimelineStep[] {
+  const { id, type, resource_id: resourceId, created_at: at, actor } = event;
+  // Names only users, because the first step of the request already names the key.
+  const who = actor?.startsWith('user:') ? ` by ${actor}` : '';
+  return [{ at: at ?? '', what: `${type} ${id} of ${resourceId} committed${who}` }];
 }
 
-function storedOf(event: EventPassageDocument): TimelineStep[] {
+function storedOf(event: EventProgressDocument): TimelineStep[] {
   if (event.stored_at === null) return [];
   const { id, partition, offset, sequence } = event;
   return [
-    { at: event.stored_at, what: `${id} read at partition ${partition}, offset ${offset}; sequence ${sequence}` },
+    { at: event.stored_at, what: `${id} consumed from partition ${partition}, offset ${offset}; sequence ${sequence}` },
   ];
 }
 
 function deliveryOf(delivery: DeliveryDocument): TimelineStep[] {
   const { id, event_id: eventId, event_type: type, webhook_id: webhookId, created_at: createdAt } = delivery;
-  const skipped = delivery.status === 'skipped' ? ': skipped, the webhook was disabled' : '';
-  const made: TimelineStep = { at: createdAt ?? '', what: `${type} ${eventId} → ${webhookId} (${id})${skipped}` };
-  const attempts = delivery.attempts.map((attempt, i) => ({
+  const skipped = delivery.status === 'skipped' ? ': skipped because the webhook was disabled' : '';
+  const created: TimelineStep = { at: createdAt ?? '', what: `${type} ${eventId} → ${webhookId} (${id})${skipped}` };
+  const attempts = delivery.attempts.map((attempt) => ({
     at: attempt.at ?? '',
-    what: `attempt ${i + 1} of ${id}: ${answerText(attempt)} in ${attempt.duration_ms} ms`,
+    what: `attempt ${attempt.number} of ${id}: ${responseText(attempt)} in ${attempt.duration_ms} ms`,
   }));
-  return [made, ...attempts];
+  return [created, ...attempts];
 }

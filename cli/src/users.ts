@@ -1,11 +1,11 @@
 import { type Membership, Role, type User } from '@rms/proto/rms/auth/v1/user_pb';
 import type { Role as RoleName } from '@rms/roles';
-import { type EnumNames, enumNames } from '@rms/rpc';
+import { type EnumNames, enumNames } from '@rms/rpc/enum-names';
 import { time } from './documents.ts';
 
 export const roleNames: EnumNames<RoleName, Role> = enumNames(Role);
 
-/** A user as `rms users …` prints it. */
+/** Returns a user for the output of `rms users …`. */
 export function userDocument({ id, email, name, createTime, lastSignInTime, hasSecondFactor, disableTime }: User) {
   return {
     id,
@@ -18,7 +18,7 @@ export function userDocument({ id, email, name, createTime, lastSignInTime, hasS
   };
 }
 
-/** Where a user is a member. */
+/** Returns the membership of a user in a workspace, for the output of `rms users …`. */
 export function membershipDocument({ workspaceId, workspaceName, role }: Membership) {
   return { id: workspaceId, name: workspaceName, role: roleNames.toName(role) ?? null };
 }

@@ -1,13 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
-import { type RetryPolicy, type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import type { Services } from './connect.ts';
+import { type RateLimit, type RetryPolicy, type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { delayReasons } from './deliveries.ts';
 import { environmentName, time } from './documents.ts';
+import type { Services } from './services.ts';
 
 export type WebhookDocument = ReturnType<typeof webhookDocument>;
 
-/** A webhook as `rms webhooks …` prints it. */
+/** Returns a webhook for the output of `rms webhooks …`. */
 export function webhookDocument(webhook: Webhook) {
   return {
     id: webhook.id,
@@ -17,6 +18,7 @@ export function webhookDocument(webhook: Webhook) {
     status: webhook.status === WebhookStatus.DISABLED ? 'disabled' : 'active',
     disable_reason: webhook.disableReason || null,
     retry_policy: retryPolicyDocument(webhook.retryPolicy),
+    rate_limit: rateLimitDocument(webhook.rateLimit),
     ordered: webhook.ordered,
     client_certificate: webhook.clientCertificate === '' ? null : certificateDocument(webhook.clientCertificate),
     previous_secret_expires_at: time(webhook.previousSecretExpireTime),
@@ -31,9 +33,13 @@ function retryPolicyDocument(policy: RetryPolicy | undefined) {
     max_retries: delays.length > 0 ? delays.length : (policy?.maxRetries ?? 0),
     initial_delay_seconds: initialDelay ? durationMs(initialDelay) / 1000 : 0,
     max_delay_seconds: maxDelay ? durationMs(maxDelay) / 1000 : 0,
-    /** In place of the delays above; null: there are none. */
+    /** Delay before each retry; replaces the three fields above. Null if the policy has no explicit delays. */
     delays_seconds: delays.length > 0 ? delays.map((delay) => durationMs(delay) / 1000) : null,
   };
+}
+
+function rateLimitDocument(limit: RateLimit | undefined) {
+  return { requests_per_second: limit?.requestsPerSecond || null, max_concurrency: limit?.maxConcurrency ?? 0 };
 }
 
 function certificateDocument(pem: string) {
@@ -46,21 +52,27 @@ function certificateDocument(pem: string) {
   };
 }
 
-/** "active", or "disabled (gone)". */
+/** Formats the status: "active" or "disabled (gone)". */
 export function stateText({ status, disable_reason: reason }: WebhookDocument): string {
   return reason ? `${status} (${reason})` : status;
 }
 
-/** "after 5s, 60s", or "5 from 60s to 43200s". */
+/** Formats the retry policy: "after 5s, 60s" or "5 from 60s to 43200s". */
 export function retriesText({ retry_policy: policy }: WebhookDocument): string {
   if (policy.delays_seconds) return `after ${policy.delays_seconds.map((seconds) => `${seconds}s`).join(', ')}`;
   if (policy.max_retries === 0) return 'none';
   return `${policy.max_retries} from ${policy.initial_delay_seconds}s to ${policy.max_delay_seconds}s`;
 }
 
+/** Formats the rate limit: "32 concurrent" or "0.5 per second, 32 concurrent". */
+export function rateLimitText({ rate_limit: limit }: WebhookDocument): string {
+  const perSecond = limit.requests_per_second === null ? '' : `${limit.requests_per_second} per second, `;
+  return `${perSecond}${limit.max_concurrency} concurrent`;
+}
+
 export type HealthDocument = ReturnType<typeof healthDocument>;
 
-/** How endpoints fare, by the ids of their webhooks. */
+/** Returns the health of endpoints, keyed by webhook ID. */
 export async function healthsOf(
   { webhooks }: Pick<Services, 'webhooks'>,
   workspaceId: string,
@@ -71,15 +83,19 @@ export async function healthsOf(
   return new Map(healths.map((health) => [health.webhookId, healthDocument(health)]));
 }
 
-function healthDocument({ failingSince, openCircuit, underWay, windows }: WebhookHealth) {
+function healthDocument(health: WebhookHealth) {
+  const { failingSince, openCircuit, unfinished, windows } = health;
   return {
     failing_since: time(failingSince),
-    /** Null: it is closed. */
+    /** Null if the circuit is closed. */
     open_circuit: openCircuit
       ? { since: time(openCircuit.openTime), next_probe_at: time(openCircuit.nextProbeTime) }
       : null,
-    /** Not ended; 1,000 stands for that many or more. */
-    under_way: underWay,
+    /** Deliveries that have not ended. The value 1,000 means 1,000 or more. */
+    unfinished,
+    next_attempt_at: time(health.nextAttemptTime),
+    /** Why due deliveries wait until the next attempt; null if none does. */
+    delay_reason: delayReasons.toName(health.delayReason) ?? null,
     last_hour: windowDocument(windows[0]),
     last_day: windowDocument(windows[1]),
   };
@@ -98,17 +114,17 @@ function windowDocument(window: WebhookHealth['windows'][number] | undefined) {
   };
 }
 
-/** "open since …", "failing since …", or "ok". */
+/** Formats the state of an endpoint: "circuit open since …", "failing since …" or "ok". */
 export function healthText(health: HealthDocument | undefined): string {
   if (!health) return '';
   if (health.open_circuit) return `circuit open since ${health.open_circuit.since}`;
   return health.failing_since ? `failing since ${health.failing_since}` : 'ok';
 }
 
-/** "98.5 % of 200 attempts, p95 120 ms; 5xx 2, timeout 1". */
+/** Formats a window: "98.5 % of 200 attempts, p95 120 ms; 5xx 2, timeout 1". */
 export function windowText({ delivered, retried, failed, p95_ms: p95Ms, errors }: HealthDocument['last_hour']): string {
   const attempts = delivered + retried + failed;
-  if (attempts === 0) return 'no attempt';
+  if (attempts === 0) return 'no attempts';
   const wrong = Object.entries(errors).map(([name, count]) => `${name} ${count}`);
   const rate = Math.floor((delivered / attempts) * 1000) / 10;
   return [`${rate} % of ${attempts} attempts, p95 ${Math.round(p95Ms)} ms`, wrong.join(', ')]

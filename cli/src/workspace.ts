@@ -1,16 +1,24 @@
-import type { Services } from './connect.ts';
+import type { Services } from './services.ts';
 
-/** The workspace that --workspace names, or the only one. */
-export async function workspaceOf({ workspaces }: Services, { workspace }: { workspace?: string }): Promise<string> {
-  const { workspaces: all } = await workspaces.listWorkspaces({});
+/** Workspaces that the error for a missing --workspace names. */
+const maxNamed = 20;
+
+/** Returns the workspace named by --workspace, or the only workspace. */
+export async function workspaceOf(
+  { workspaces }: Pick<Services, 'workspaces'>,
+  { workspace }: { workspace?: string },
+): Promise<string> {
   if (workspace !== undefined) {
-    if (all.some(({ id }) => id === workspace)) return workspace;
-    throw new Error(`there is no workspace "${workspace}"`);
+    await workspaces.getWorkspace({ workspaceId: workspace });
+    return workspace;
   }
-  const [only, ...others] = all;
-  if (!only) throw new Error('there is no workspace yet; `rms workspaces create --name NAME` makes one');
+  const { workspaces: some, nextPageToken } = await workspaces.listWorkspaces({ pageSize: maxNamed });
+  const [only, ...others] = some;
+  if (!only) throw new Error('There is no workspace yet. Create one with `rms workspaces create --name NAME`.');
   if (others.length > 0) {
-    throw new Error(`say which workspace: --workspace ${all.map(({ id, name }) => `${id} (${name})`).join(', ')}`);
+    const names = some.map(({ id, name }) => `${id} (${name})`).join(', ');
+    const more = nextPageToken === '' ? '' : ', and others that `rms workspaces list` shows';
+    throw new Error(`Multiple workspaces exist. Choose one: --workspace ${names}${more}`);
   }
   return only.id;
 }

@@ -5,16 +5,18 @@ describe('rms alerts', () => {
   let workspace: string;
   beforeAll(async () => {
     services = await startServices();
-    workspace = (await services.workspaces.createWorkspace({ name: 'Acme' })).workspace?.id ?? '';
+    workspace = await services.createWorkspace('Acme');
   });
   afterAll(() => services.stop());
 
-  test('rules shows the rules of both environments, which are there from the start', async () => {
+  test('rules lists the default rules of both environments', async () => {
     const { data } = await services.json('alerts', 'rules', '--workspace', workspace);
     expect(data).toHaveLength(14);
     expect(data[0]).toEqual({
       environment: 'live',
       kind: 'api_error_rate',
+      name: 'API errors',
+      description: 'Share of requests with a 4xx or 5xx response, except 429.',
       enabled: true,
       threshold: 0.1,
       window_seconds: 300,
@@ -22,30 +24,31 @@ describe('rms alerts', () => {
       recipients: [],
       to_owners: true,
       unsubscribed: [],
+      unconfirmed: [],
       updated_at: null,
     });
     expect(data[13]).toMatchObject({ environment: 'test', kind: 'key_expiry', threshold: 7, window_seconds: null });
     const { stdout } = await services.rms('alerts', 'rules');
-    expect(stdout).toMatch(/^live +quota +yes +0\.8 +owners$/m);
+    expect(stdout).toMatch(/^live +quota +Monthly quota +yes +0\.8 +owners$/m);
   });
 
-  test('says so where there is no alerts', async () => {
+  test('reports a missing alerts service', async () => {
     const env = { AUTH_ADDRESS: '127.0.0.1:1', ALERTS_ADDRESS: 'none' };
     const { code, stderr } = await runRms(['alerts', 'list'], env);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('ALERTS_ADDRESS is none') });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('ALERTS_ADDRESS is "none"') });
   });
 
-  test('list shows incidents, of which there are none in a quiet workspace', async () => {
+  test('list is empty for a workspace without incidents', async () => {
     expect(await services.json('alerts', 'list', '--state', 'open', '--kind', 'quota')).toEqual({ data: [] });
     expect((await services.rms('alerts', 'list')).stdout).toMatch(/^OPENED +CLOSED +ENVIRONMENT/);
     expect(await services.rms('alerts', 'list', '--state', 'wrong')).toMatchObject({ code: 2, stdout: '' });
   });
 
-  test('test says to whom a mail is on its way; nobody owns the workspace yet', async () => {
+  test('test reports that a rule of a workspace without owners has no recipients', async () => {
     expect(await services.json('alerts', 'test', '--kind', 'quota')).toEqual({ addresses: [] });
     expect(await services.rms('alerts', 'test', '--kind', 'quota', '--environment', 'test')).toMatchObject({
       code: 0,
-      stdout: 'the rule has no recipients\n',
+      stdout: 'The rule has no recipients.\n',
     });
     expect(await services.rms('alerts', 'test')).toMatchObject({ code: 2, stdout: '' });
   });

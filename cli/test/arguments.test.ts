@@ -7,29 +7,29 @@ describe('arguments', () => {
     ['15m', 900_000],
     ['24h', 86_400_000],
     ['30d', 2_592_000_000],
-  ])('%s is a duration', (text, ms) => {
+  ])('parses the duration %s', (text, ms) => {
     expect(durationMs(text)).toBe(ms);
   });
 
-  test.each(['', '30', 'd', '-1d', '1.5h', '1w', '1h30m', ' 1h', '9999999999d'])('%j is no duration', (text) => {
-    expect(() => durationMs(text)).toThrow('say 90s, 15m, 24h or 30d.');
+  test.each(['', '30', 'd', '-1d', '1.5h', '1w', '1h30m', ' 1h', '9999999999d'])('rejects the duration %j', (text) => {
+    expect(() => durationMs(text)).toThrow('Expected a duration such as 90s, 15m, 24h or 30d.');
   });
 
-  test('seconds have fractions', () => {
+  test('seconds may have fractions', () => {
     expect(secondsMs('0.05')).toBe(50);
     expect(secondsMs('2')).toBe(2_000);
-    // Whole milliseconds: 1.005 × 1000 is less than 1005.
+    // Rounds to whole milliseconds: 1.005 × 1000 is less than 1005.
     expect(secondsMs('1.005')).toBe(1_005);
     for (const text of ['', ' ', '.', 'x', '-1', '1e3', 'Infinity'])
       expect(() => secondsMs(text)).toThrow('a number of seconds');
   });
 
-  test('whole numbers are whole', () => {
+  test('parses whole numbers and rejects anything else', () => {
     expect(wholeNumber('5')).toBe(5);
     for (const text of ['', '1.5', '-1', '1e3', 'x']) expect(() => wholeNumber(text)).toThrow('a whole number');
   });
 
-  test('a point in time is ISO 8601 or how long ago', () => {
+  test('a point in time is ISO 8601 or a duration ago', () => {
     expect(pointInTime('2026-01-02T03:04:05Z').toISOString()).toBe('2026-01-02T03:04:05.000Z');
     const before = Date.now() - 3_600_000;
     expect(pointInTime('1h').getTime()).toBeGreaterThanOrEqual(before);
@@ -38,13 +38,13 @@ describe('arguments', () => {
     }
   });
 
-  test('a limit is above 0', () => {
+  test('a limit is greater than 0', () => {
     expect(positiveNumber('1')).toBe(1);
     for (const text of ['0', '-1', '1.5']) expect(() => positiveNumber(text)).toThrow('a whole number');
   });
 });
 
-test('a table has its columns under their headings', () => {
+test('a table aligns its columns with their headings', () => {
   expect(
     table(
       ['ID', 'NAME'],
@@ -56,6 +56,6 @@ test('a table has its columns under their headings', () => {
   ).toBe('ID     NAME\nkey_1  a\nk      long name');
 });
 
-test('text of others does not steer the terminal; lines and tabs stay', () => {
+test('control characters are replaced; line breaks and tabs are kept', () => {
   expect(harmless('a\tb\n\u001b[31m\u009b\r\u202ec')).toBe('a\tb\n\ufffd[31m\ufffd\ufffd\ufffdc');
 });

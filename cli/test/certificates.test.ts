@@ -20,7 +20,7 @@ const options: RenewOptions = {
   labels: { app: 'rms' },
 };
 
-/** Secrets in memory; refuses what was read before another wrote it. */
+/** In-memory store. A write fails if the Secret was changed after it was read. */
 function memoryStore() {
   const secrets = new Map<string, { data: Secret['data']; version: number }>();
   const writes: string[] = [];
@@ -44,7 +44,10 @@ function memoryStore() {
   return { store, secrets, writes, at, cert };
 }
 
-/** A server and a client with certificates of two Secrets: who each takes the other for. Rejects if one refuses. */
+/**
+ * Connects a client to a server with the certificates of two Secrets, and returns the peer names that each side sees.
+ * Rejects if the handshake fails.
+ */
 async function meet(serverData: Secret['data'], clientData: Secret['data'], servername: string) {
   const files = (data: Secret['data']) => ({ cert: data['tls.crt'], key: data['tls.key'], ca: data['ca.crt'] });
   const server = createServer({ ...files(serverData), requestCert: true, rejectUnauthorized: true });
@@ -64,7 +67,7 @@ async function meet(serverData: Secret['data'], clientData: Secret['data'], serv
 }
 
 describe('Certificates between services', () => {
-  test('are made with an authority of their own, and let services meet by their names', async () => {
+  test('are issued by a new authority, and services verify the names of their peers', async () => {
     const { store, at, cert } = memoryStore();
     const renewed = await renewCertificates(store, { ...options, now: start });
     expect(renewed.map(({ secret, reason }) => [secret, reason])).toEqual([
@@ -81,14 +84,14 @@ describe('Certificates between services', () => {
     expect(cert('tls-gateway').ca).toBe(false);
   });
 
-  test('another installation is not believed', async () => {
+  test('of another installation are rejected', async () => {
     const [one, other] = [memoryStore(), memoryStore()];
     await renewCertificates(one.store, { ...options, now: start });
     await renewCertificates(other.store, { ...options, now: start });
     await expect(meet(one.at('tls-auth'), other.at('tls-gateway'), 'rms-auth')).rejects.toThrow();
   });
 
-  test('stay as they are for two thirds of their life, then are issued anew by the same authority', async () => {
+  test('are kept for two thirds of their validity, then reissued by the same authority', async () => {
     const { store, at, cert, writes } = memoryStore();
     await renewCertificates(store, { ...options, now: start });
     const [authority, before] = [at('tls-authority'), cert('tls-gateway').serialNumber];
@@ -96,31 +99,31 @@ describe('Certificates between services', () => {
     await renewCertificates(store, { ...options, now: after(59) });
     expect(writes).toEqual([]);
     const renewed = await renewCertificates(store, { ...options, now: after(61) });
-    expect(renewed.map(({ reason }) => reason)).toEqual(['ends soon', 'ends soon']);
+    expect(renewed.map(({ reason }) => reason)).toEqual(['expires soon', 'expires soon']);
     expect(writes.sort()).toEqual(['tls-auth', 'tls-gateway']);
     expect(cert('tls-gateway').serialNumber).not.toBe(before);
     expect(at('tls-authority')).toEqual(authority);
     expect(renewed[0]?.validTo.getTime()).toBeCloseTo(after(61 + days).getTime(), -4);
   });
 
-  test('are issued anew for other names, and in place of ones that cannot be read', async () => {
+  test('are reissued for changed names and if they are unreadable', async () => {
     const { store, secrets, cert } = memoryStore();
     await renewCertificates(store, { ...options, now: start });
     secrets.set('tls-auth', { data: { 'tls.crt': 'not a certificate', 'tls.key': 'not a key' }, version: 7 });
     const renamed = { secret: 'tls-gateway', names: ['gateway', 'other-gateway'] };
     const certificates = [renamed, ...options.certificates.slice(1)];
     const renewed = await renewCertificates(store, { ...options, certificates, now: after(1) });
-    expect(renewed.map(({ reason }) => reason)).toEqual(['other names', 'not usable']);
+    expect(renewed.map(({ reason }) => reason)).toEqual(['different DNS names', 'not usable']);
     expect(cert('tls-gateway').subjectAltName).toBe('DNS:gateway, DNS:other-gateway');
   });
 
-  test('the authority is replaced in steps: all trust the next one before it signs, and the former until it ends', async () => {
+  test('the authority is replaced in steps: trusted before it signs, and the previous one is trusted until it expires', async () => {
     const { store, at, cert } = memoryStore();
     const authorities = (name: string) => at(name)['ca.crt']?.match(/BEGIN/g)?.length;
     await renewCertificates(store, { ...options, now: start });
     const first = cert('tls-authority').fingerprint256;
     const near = 3_650 - 2 * days + 1;
-    // Those in use by now are of the first authority, and do not end soon.
+    // The current certificates were issued by the first authority and are not due for renewal.
     await renewCertificates(store, { ...options, now: after(near - 10) });
     const old = at('tls-gateway');
 
@@ -132,19 +135,19 @@ describe('Certificates between services', () => {
     const trusting = at('tls-gateway');
 
     const renewed = await renewCertificates(store, { ...options, now: after(near + 1) });
-    expect(renewed.map(({ reason }) => reason)).toEqual(['of another authority', 'of another authority']);
+    expect(renewed.map(({ reason }) => reason)).toEqual(['signed by another authority', 'signed by another authority']);
     expect(cert('tls-authority').fingerprint256).not.toBe(first);
     expect(authorities('tls-auth')).toBe(2);
     expect(Object.keys(at('tls-authority'))).not.toContain('next.crt');
 
     await renewCertificates(store, { ...options, now: after(3_651) });
     expect(authorities('tls-auth')).toBe(1);
-    // What still holds its former certificate has trusted the next authority for a day.
+    // Services that still use their previous certificate have trusted the next authority for a day.
     expect(new X509Certificate(trusting['ca.crt'] ?? '').fingerprint256).toBe(first);
     expect(trusting['ca.crt']).toContain(at('tls-authority')['ca.crt']?.trim());
   });
 
-  test('two that renew at once agree on one authority', async () => {
+  test('concurrent renewals agree on one authority', async () => {
     const { store, at } = memoryStore();
     await Promise.all([1, 2, 3].map(() => renewCertificates(store, { ...options, now: start })));
     const issuedBy = new X509Certificate(at('tls-authority')['tls.crt'] ?? '');

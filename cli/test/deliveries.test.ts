@@ -1,6 +1,6 @@
 import { newId } from '@rms/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { type Receiver, startReceiver } from '@rms/testkit';
 import { subscribe } from './subscriber.ts';
 import { startServices, type TestServices } from './support.ts';
 
@@ -12,7 +12,7 @@ interface DeliveryDocument {
   attempts: { status_code: number | null; error: string | null }[];
 }
 
-const { DELIVERED, SKIPPED } = DeliveryStatus;
+const { DELIVERED, RETRYING, SKIPPED } = DeliveryStatus;
 
 describe('rms deliveries', () => {
   let services: TestServices;
@@ -39,18 +39,21 @@ describe('rms deliveries', () => {
         webhook_id: id,
         status: 'delivered',
         origin: 'event',
-        attempts: [{ at: expect.any(String), status_code: 200, error: null, duration_ms: expect.any(Number) }],
+        attempt_count: 1,
+        attempts: [
+          { number: 1, at: expect.any(String), status_code: 200, error: null, duration_ms: expect.any(Number) },
+        ],
       }),
     ]);
     expect((await json('deliveries', 'list', '--status', 'failed')).data).toEqual([]);
   });
 
   test('list filters by webhook, status, type, resource, request and time', async () => {
-    const { workspaceId, id, json, deliver, untilInStatus } = await setUp();
+    const { workspaceId, id, json, deliver, disable, untilInStatus } = await setUp();
     const { events, requestId } = await deliver();
     await services.publish(workspaceId, newId('req'), { id: newId('evt'), type: 'resource.deleted' });
     await untilInStatus(DELIVERED, 2);
-    await json('webhooks', 'disable', id);
+    await disable();
     await services.publish(workspaceId, newId('req'), newId('evt'));
     await untilInStatus(SKIPPED, 1);
     const count = async (...filter: string[]) => (await json('deliveries', 'list', ...filter)).data.length;
@@ -58,6 +61,7 @@ describe('rms deliveries', () => {
     expect(await count('--webhook', id, '--status', 'skipped')).toBe(1);
     expect(await count('--status', 'pending')).toBe(0);
     expect(await count('--status', 'retrying')).toBe(0);
+    expect(await count('--status', 'retrying', 'skipped', '--status', 'delivered')).toBe(3);
     expect(await count('--event-type', 'resource.deleted')).toBe(1);
     expect(await count('--event-type', 'resource.created', '--status', 'delivered')).toBe(1);
     expect(await count('--resource', `res_${'0'.repeat(26)}`)).toBe(3);
@@ -68,7 +72,7 @@ describe('rms deliveries', () => {
     expect(data).toMatchObject([{ event_id: events[0], request_id: requestId }]);
   });
 
-  test('more deliveries than --limit: the newest, and a note on stderr', async () => {
+  test('list prints the newest deliveries up to --limit, and a note on stderr if there are more', async () => {
     const { json, rms, deliver } = await setUp();
     await deliver({ count: 3 });
     const { data } = await json('deliveries', 'list');
@@ -78,20 +82,17 @@ describe('rms deliveries', () => {
     expect(await json('deliveries', 'list', '--limit', '3')).toEqual({ data });
   });
 
-  test('show has all of each attempt: where the time went, what was sent, what came back; no secret', async () => {
-    const { json, rms, deliver, secret } = await setUp();
-    await deliver({ answer: 500 });
+  test('show prints the timings, request and response of each attempt, and no secret', async () => {
+    const { json, rms, deliver, secret, untilInStatus } = await setUp();
+    await deliver({ response: 500 });
     const [{ id }] = (await json('deliveries', 'list')).data;
     receiver.respondWith((_, response) => void response.writeHead(200, { 'x-own': 'a' }).end('fine \u001b[2J'));
     await json('deliveries', 'redeliver', id);
-    const shown = await waitUntil(
-      async () => {
-        const document = await json('deliveries', 'show', id);
-        return document.status === 'delivered' ? document : undefined;
-      },
-      { what: 'the delivery' },
-    );
-    expect(shown).toMatchObject({ id, event_type: 'resource.created', origin: 'redelivery', next_attempt_at: null });
+    await untilInStatus(DELIVERED, 1);
+    const shown = await json('deliveries', 'show', id);
+    expect(shown).toMatchObject({
+      ...{ id, event_type: 'resource.created', status: 'delivered', origin: 'redelivery', next_attempt_at: null },
+    });
     expect(shown.attempts.map(({ number, status_code }: Record<string, number>) => [number, status_code])).toEqual([
       [1, 500],
       [2, 500],
@@ -124,10 +125,33 @@ describe('rms deliveries', () => {
     expect(JSON.stringify(shown) + stdout).not.toContain(secret);
   });
 
-  test('show has an answer that is no text as base64, and the error where there was none', async () => {
-    const { json, rms, deliver } = await setUp();
+  test('list and show print why a due delivery waits; webhooks show prints the next attempt', async () => {
+    const { workspaceId, id, json, rms, untilInStatus } = await setUp();
+    receiver.respondWith(200);
+    await services.webhooks.updateWebhook({ workspaceId, id, rateLimit: { requestsPerSecond: 0.01 } });
+    await services.publish(workspaceId, newId('req'), newId('evt'), newId('evt'));
+    await untilInStatus(DELIVERED, 1);
+    const [waiting] = (await json('deliveries', 'list', '--status', 'pending')).data;
+    expect(waiting).toMatchObject({ delay_reason: 'rate_limit', next_attempt_at: expect.any(String) });
+    expect((await rms('deliveries', 'list')).stdout).toMatch(/ {2}pending \(rate limit\) {2}/);
+    const { stdout } = await rms('deliveries', 'show', waiting.id);
+    expect(stdout).toContain(waiting.next_attempt_at);
+    expect(stdout).toMatch(/^delay reason +rate limit of the webhook$/m);
+    const { health } = await json('webhooks', 'show', id);
+    expect(health).toMatchObject({ delay_reason: 'rate_limit', next_attempt_at: waiting.next_attempt_at });
+    expect((await rms('webhooks', 'show', id)).stdout).toContain(
+      `${waiting.next_attempt_at} (rate limit of the webhook)\n`,
+    );
+
+    const [delivered] = (await json('deliveries', 'list', '--status', 'delivered')).data;
+    expect(delivered).toMatchObject({ delay_reason: null, next_attempt_at: null });
+    expect((await rms('deliveries', 'show', delivered.id)).stdout).not.toContain('delay reason');
+  });
+
+  test('show prints a binary response as Base64, and the error if there was no response', async () => {
+    const { json, rms, deliver, untilInStatus } = await setUp();
     const bytes = Buffer.from([0xff, 0, 0xfe]);
-    await deliver({ answer: 500 });
+    await deliver({ response: 500 });
     const [{ id: deliveryId }] = (await json('deliveries', 'list')).data;
     receiver.respondWith((request, response) => {
       if (receiver.requests.filter(({ headers }) => headers['webhook-id'] === request.headers['webhook-id']).length > 3)
@@ -135,22 +159,17 @@ describe('rms deliveries', () => {
       else response.destroy();
     });
     await json('deliveries', 'redeliver', deliveryId);
-    const { attempts } = await waitUntil(
-      async () => {
-        const document = await json('deliveries', 'show', deliveryId);
-        return document.status === 'delivered' ? document : undefined;
-      },
-      { what: 'the delivery' },
-    );
+    await untilInStatus(DELIVERED, 1);
+    const { attempts } = await json('deliveries', 'show', deliveryId);
     expect(attempts[2]).toMatchObject({ status_code: null, error: expect.stringMatching(/^connection: /) });
     expect(attempts[2].first_byte_ms).toBe(null);
     expect(attempts[3]).toMatchObject({ response_body: null, response_body_base64: bytes.toString('base64') });
     expect((await rms('deliveries', 'show', deliveryId)).stdout).toContain(`(base64) ${bytes.toString('base64')}`);
   });
 
-  test('redeliver tries again; several at once, each with an outcome of its own', async () => {
+  test('redeliver starts new attempts, and reports the result for each ID', async () => {
     const { json, rms, deliver, untilInStatus } = await setUp();
-    await deliver({ count: 3, answer: 500 });
+    await deliver({ count: 3, response: 500 });
     const failed = (await json('deliveries', 'list', '--status', 'failed')).data as DeliveryDocument[];
     expect(failed.map(({ attempts }) => attempts.map((one) => one.status_code))).toEqual(Array(3).fill([500, 500]));
     const [first = '', second = '', third = ''] = failed.map(({ id }) => id);
@@ -165,68 +184,89 @@ describe('rms deliveries', () => {
     await untilInStatus(DELIVERED, 3);
   });
 
-  test('replay sends what failed again; --dry-run only counts; --status, --event-type and --until choose', async () => {
+  test('replay redelivers failed deliveries; --dry-run only counts; --status, --event-type and --until filter', async () => {
     const { id, json, rms, deliver, untilInStatus } = await setUp();
-    await deliver({ count: 2, answer: 500 });
+    await deliver({ count: 2, response: 500 });
     receiver.respondWith(200);
     const replay = ['deliveries', 'replay', '--webhook', id, '--since'];
-    const none = { count: 0, duration_seconds: 0, dry_run: true, replay: null };
-    const dry = { count: 2, duration_seconds: 2, dry_run: true, replay: null };
+    const none = { count: 0, count_is_minimum: false, duration_seconds: 0, dry_run: true, replay: null };
+    const dry = { count: 2, count_is_minimum: false, duration_seconds: 2, dry_run: true, replay: null };
     expect(await json(...replay, '1h', '--dry-run', '--rate', '1')).toEqual(dry);
-    expect((await rms(...replay, '1h', '--dry-run', '--rate', '1')).stdout).toBe('2 would be sent again, in 2 s\n');
+    expect((await rms(...replay, '1h', '--dry-run', '--rate', '1')).stdout).toBe(
+      '2 deliveries would be redelivered in 2 s\n',
+    );
     expect(await json(...replay, '2h', '--until', '1h', '--dry-run')).toEqual(none);
     expect(await json(...replay, '1h', '--status', 'skipped', '--status', 'delivered', '--dry-run')).toEqual(none);
     expect(await json(...replay, '1h', '--event-type', 'resource.deleted', '--dry-run')).toEqual(none);
     const inAMinute = new Date(Date.now() + 60_000).toISOString();
     expect(await json(...replay, inAMinute)).toMatchObject({ count: 0, dry_run: false });
 
-    const begun = await json(...replay, '1h');
-    expect(begun).toMatchObject({ count: 2, dry_run: false, replay: { total: 2, per_second: 100, webhook_id: id } });
+    const started = await json(...replay, '1h');
+    expect(started).toMatchObject({ count: 2, dry_run: false, replay: { total: 2, per_second: 100, webhook_id: id } });
     await untilInStatus(DELIVERED, 2);
     const { data } = await json('deliveries', 'list');
-    expect(data.map(({ origin }: DeliveryDocument) => origin)).toEqual([begun.replay.id, begun.replay.id]);
+    expect(data.map(({ origin }: DeliveryDocument) => origin)).toEqual([started.replay.id, started.replay.id]);
     const all = await json(...replay, '1h', '--status', 'delivered', '--wait');
     expect(all.replay).toMatchObject({ status: 'done', total: 2, replayed: 2 });
     expect(await json('deliveries', 'replay-status', all.replay.id)).toEqual(all.replay);
   });
 
-  test('replay --wait says how far it is', async () => {
+  test('replay redelivers deliveries in any status, by default including retrying ones', async () => {
+    const { workspaceId, id, json, setRetries, untilInStatus } = await setUp();
+    await setRetries(1, 3_600_000);
+    receiver.respondWith(500);
+    await services.publish(workspaceId, newId('req'), newId('evt'));
+    await untilInStatus(RETRYING, 1);
+    const replay = ['deliveries', 'replay', '--webhook', id, '--since', '1h'];
+    expect(await json(...replay, '--dry-run', '--status', 'pending', 'delivered', 'failed')).toMatchObject({
+      count: 0,
+    });
+    expect(await json(...replay, '--dry-run', '--status', 'retrying')).toMatchObject({ count: 1 });
+    receiver.respondWith(200);
+    expect(await json(...replay)).toMatchObject({ count: 1 });
+    await untilInStatus(DELIVERED, 1);
+  });
+
+  test('replay --wait prints the progress', async () => {
     const { id, rms, deliver, untilInStatus } = await setUp();
-    await deliver({ count: 3, answer: 500 });
+    await deliver({ count: 3, response: 500 });
     receiver.respondWith(200);
     const replay = ['deliveries', 'replay', '--webhook', id, '--since', '1h', '--rate', '1'];
     const waited = await rms(...replay, '--wait');
     expect(waited.code).toBe(0);
-    expect(waited.stdout).toMatch(/^rpl_\w+ is done: 3 of 3 sent again\n$/);
-    expect(waited.stderr).toMatch(/^rms: rpl_\w+ is running: 1 of 3 sent again\n/);
+    expect(waited.stdout).toMatch(/^rpl_\w+ is done: 3 of 3 redelivered\n$/);
+    expect(waited.stderr).toMatch(/^rms: rpl_\w+ is running: 1 of 3 redelivered\n/);
     await untilInStatus(DELIVERED, 3);
   });
 
-  test('a replay is cancelled by its id; what it has sent stays sent', async () => {
+  test('replay-cancel stops a replay, and keeps its started deliveries', async () => {
     const { id, json, rms, deliver } = await setUp();
-    // At one a second it is far from its end when it is cancelled.
+    // At one per second, it is far from complete when it is canceled.
     await deliver({ count: 90 });
     const slowly = ['--since', '1h', '--rate', '1', '--status', 'delivered'];
-    const { replay: begun } = await json('deliveries', 'replay', '--webhook', id, ...slowly);
-    const cancelled = await json('deliveries', 'replay-cancel', begun.id);
-    expect(cancelled).toMatchObject({ id: begun.id, status: 'cancelled', total: 90 });
-    expect(cancelled.replayed).toBeLessThan(90);
-    expect(await json('deliveries', 'replay-status', begun.id)).toEqual(cancelled);
-    const { stdout } = await rms('deliveries', 'replay-status', begun.id);
-    expect(stdout).toBe(`${begun.id} is cancelled: ${cancelled.replayed} of 90 sent again\n`);
+    const { replay: started } = await json('deliveries', 'replay', '--webhook', id, ...slowly);
+    const canceled = await json('deliveries', 'replay-cancel', started.id);
+    expect(canceled).toMatchObject({ id: started.id, status: 'canceled', total: 90 });
+    expect(canceled.replayed).toBeLessThan(90);
+    expect(await json('deliveries', 'replay-status', started.id)).toEqual(canceled);
+    const { stdout } = await rms('deliveries', 'replay-status', started.id);
+    expect(stdout).toBe(`${started.id} is canceled: ${canceled.replayed} of 90 redelivered\n`);
     const { data } = await json('deliveries', 'list');
-    const again = data.filter(({ origin }: DeliveryDocument) => origin === begun.id);
-    expect(again).toHaveLength(cancelled.replayed);
+    const again = data.filter(({ origin }: DeliveryDocument) => origin === started.id);
+    expect(again).toHaveLength(canceled.replayed);
   });
 
   test.each([
     [['list', '--status', 'sent'], /pending, delivered, failed, retrying, skipped/],
     [['list', '--since', 'yesterday'], /ISO 8601/],
-    [['replay', '--webhook', 'wh_1', '--since', '1h', '--status', 'pending'], /delivered, failed, skipped/],
-    [['replay', '--webhook', 'wh_1', '--since', '1h', '--rate', '0'], /above 0/],
+    [
+      ['replay', '--webhook', 'wh_1', '--since', '1h', '--status', 'sent'],
+      /pending, delivered, failed, retrying, skipped/,
+    ],
+    [['replay', '--webhook', 'wh_1', '--since', '1h', '--rate', '0'], /greater than 0/],
     [['replay', '--webhook', 'wh_1', '--since', '1h', '--wait', '--dry-run'], /cannot be used with/],
     [['redeliver'], /missing required argument/],
-  ])('%j is a wrong use', async (args, message) => {
+  ])('%j is a usage error', async (args, message) => {
     const outcome = await services.rms('deliveries', ...args);
     expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });
   });

@@ -3,12 +3,12 @@ import { startServices, type TestServices } from './support.ts';
 
 const hostile = 'agent \u001b[2J\u009b2J\u202e';
 
-describe('rms keys: who uses a key, and changing one', () => {
+describe('rms keys: clients of a key, and updates', () => {
   let services: TestServices;
   let workspaceId: string;
   beforeAll(async () => {
     services = await startServices();
-    workspaceId = (await services.workspaces.createWorkspace({ name: 'only' })).workspace?.id ?? '';
+    workspaceId = await services.createWorkspace();
   });
   afterAll(() => services?.stop());
 
@@ -22,7 +22,7 @@ describe('rms keys: who uses a key, and changing one', () => {
   const lineOf = async (id: string) =>
     (await services.rms('keys', 'list')).stdout.split('\n').find((line) => line.startsWith(id));
 
-  test('list and show say who made a key, who used it last and from where', async () => {
+  test('list and show print the creator and the last use of a key', async () => {
     const key = await create('--rate-limit', '7', '--allow-ip', '192.0.2.0/24');
     expect(await listed(key.id)).toMatchObject({ last_used_at: null, last_used_from: null, uses: [] });
     await services.use(key, '192.0.2.1', 'curl/8', new Date('2026-01-01T00:00:00Z'));
@@ -47,36 +47,37 @@ describe('rms keys: who uses a key, and changing one', () => {
     expect(stdout).toMatch(/rate limit +7\n/);
   });
 
-  test('while the overlap of a roll runs, list says who still uses the old key', async () => {
+  test('during the overlap of a roll, list prints the clients of the old key', async () => {
+    const create = () => services.createKey(workspaceId);
     const [old, unused, ended] = [await create(), await create(), await create()];
     await services.use(old, '192.0.2.1', 'early', new Date('2026-01-01T00:00:00Z'));
     await services.use(ended, '192.0.2.9', 'too late');
     const next = await services.json('keys', 'roll', old.id, '--overlap', '24h');
     await services.json('keys', 'roll', unused.id, '--overlap', '24h');
-    await services.json('keys', 'roll', ended.id);
+    await services.json('keys', 'roll', ended.id, '--overlap', '0s');
     await services.use(old, '192.0.2.2', `late ${hostile}\nkey_forged  row`, new Date(Date.now() + 1_000));
     const { stdout } = await services.rms('keys', 'list');
     const below = stdout.slice(stdout.indexOf('\n\n'));
     const lines = below.split('\n').map((line) => line.replace(/ {2,}/g, ' | '));
-    expect(below).toContain(`${next.id} takes its place. It is used by:`);
+    expect(below).toContain(`it is replaced by ${next.id}. Its clients:`);
     expect(lines).toContainEqual(expect.stringMatching(/^192\.0\.2\.1 \| 2026-01-01T\S+ \| 1 \| no \| early$/));
     expect(lines).toContainEqual(
       expect.stringMatching(/^192\.0\.2\.2 \| \S+ \| 1 \| yes \| late agent \ufffd\[2J\ufffd2J\ufffd{2}key_forged/),
     );
-    expect(below).toMatch(new RegExp(`${unused.id} works until .*Nobody is known to have used it\\.`));
+    expect(below).toMatch(new RegExp(`${unused.id} works until .*It has no recorded use\\.`));
     expect(below).not.toContain(ended.id);
     expect(harmless(stdout)).toBe(stdout);
     expect(await lineOf(old.id)).toMatch(/rolled, works until \S+Z$/);
     expect(await lineOf(ended.id)).toMatch(/rolled$/);
   });
 
-  test('update changes what is given, and nothing else', async () => {
-    const { id } = await create('--rate-limit', '0', '--allow-ip', '192.0.2.1');
+  test('update changes only the given attributes', async () => {
+    const { id } = await create('--rate-limit', '9', '--allow-ip', '192.0.2.1');
     const update = (...args: string[]) => services.json('keys', 'update', id, ...args);
     expect(await update('--name', 'other')).toMatchObject({
       name: 'other',
       allowed_ips: ['192.0.2.1/32'],
-      rate_limit_requests: 0,
+      rate_limit_requests: 9,
     });
     const allowed = await update('--allow-ip', '10.0.0.0/8', '--allow-ip', '2001:db8::1', '--rate-limit', '5');
     expect(allowed).toMatchObject({
@@ -88,7 +89,7 @@ describe('rms keys: who uses a key, and changing one', () => {
     expect(open).toMatchObject({ name: 'other', allowed_ips: [], rate_limit_requests: null });
     expect(await listed(id)).toMatchObject(open);
     const { stdout } = await services.rms('keys', 'update', id, '--name', 'last');
-    expect(stdout).toBe(`${id} is changed\n`);
+    expect(stdout).toBe(`Updated ${id}.\n`);
     const wrong = await services.rms('keys', 'update', id, '--allow-ip', '10.0.0.0/33');
     expect(wrong).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('10.0.0.0/33') });
   });

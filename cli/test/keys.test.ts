@@ -1,14 +1,15 @@
 import { hashOfApiKey } from '@rms/api-key';
-import { marksTrustMs } from '@rms/limiter';
+import { markersTrustMs } from '@rms/limiter';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { startServices, type TestServices } from './support.ts';
 
 describe('rms keys', () => {
   let services: TestServices;
+  let workspaceId: string;
   beforeAll(async () => {
     services = await startServices();
-    await services.workspaces.createWorkspace({ name: 'only' });
+    workspaceId = await services.createWorkspace();
   });
   afterAll(() => services?.stop());
 
@@ -38,19 +39,33 @@ describe('rms keys', () => {
     expect(await create()).toMatchObject({ expires_at: null, allowed_ips: [] });
   });
 
-  test('without --json the value stands in a line of its own', async () => {
+  test('--json prints one object with the field data, for a single key and for a list', async () => {
+    const args = ['keys', 'create', '--environment', 'test', '--scope', 'read', '--name', 'k', '--json'];
+    const { data, ...others } = JSON.parse((await services.rms(...args)).stdout);
+    expect([data.name, others]).toEqual(['k', {}]);
+    const listed = JSON.parse((await services.rms('keys', 'list', '--json')).stdout);
+    expect(listed.data).toContainEqual(expect.objectContaining({ id: data.id }));
+    const shown = JSON.parse((await services.rms('keys', 'show', data.id, '--json')).stdout);
+    expect(shown).toEqual({ data: expect.objectContaining({ id: data.id }) });
+  });
+
+  test('without --json the value is on its own line', async () => {
     const { stdout } = await services.rms(
       ...['keys', 'create', '--environment', 'live', '--scope', 'admin', '--name', 'k'],
     );
     expect(stdout.split('\n')[0]).toMatch(/^sk_live_\w{38}$/);
   });
 
-  test('roll prints the new key; the old one works on for the overlap only', async () => {
+  test('roll prints the new key; the old key works only during the overlap', async () => {
     const [lasting, ended] = [await create(), await create()];
-    const next = await services.json('keys', 'roll', lasting.id, '--overlap', '24h');
+    const rolledAtMs = Date.now();
+    // Without --overlap, the old key works for a day, as in the dashboard.
+    const next = await services.json('keys', 'roll', lasting.id);
     expect(Object.keys(next)).toEqual(Object.keys(lasting));
     expect(next).toMatchObject({ environment: 'test', scope: 'read', name: 'k' });
-    await services.json('keys', 'roll', ended.id);
+    const { rolled_at: worksUntil } = await services.json('keys', 'show', lasting.id);
+    expect(Date.parse(worksUntil)).toBeGreaterThanOrEqual(rolledAtMs + 86_400_000 - 1_000);
+    await services.json('keys', 'roll', ended.id, '--overlap', '0s');
     expect([await verdictOf(next.key), await verdictOf(lasting.key), await verdictOf(ended.key)]).toEqual([
       KeyVerdict.VALID,
       KeyVerdict.VALID,
@@ -58,7 +73,7 @@ describe('rms keys', () => {
     ]);
   });
 
-  test('revoke ends a key, and list says so without any value', async () => {
+  test('revoke disables a key, and list shows it without its value', async () => {
     const { id, key } = await create();
     expect(await services.json('keys', 'revoke', id)).toMatchObject({ id, revoked_at: expect.any(String) });
     expect(await verdictOf(key)).toBe(KeyVerdict.INVALID);
@@ -69,18 +84,18 @@ describe('rms keys', () => {
     for (const listed of [JSON.stringify(data), stdout]) expect(listed).not.toContain(key.slice(12, -4));
   });
 
-  test('a revocation that no gateway can be told of answers once none of them trusts what it knows', async () => {
-    const { id, key } = await create();
-    services.setLimiterAway(true);
+  test('a revocation that cannot reach the gateways returns once no gateway trusts its cache', async () => {
+    const { id, key } = await services.createKey(workspaceId);
+    services.setLimiterUnavailable(true);
     const startedMs = performance.now();
-    const revoked = await services.json('keys', 'revoke', id).finally(() => services.setLimiterAway(false));
-    expect(performance.now() - startedMs).toBeGreaterThan(marksTrustMs);
+    const revoked = await services.json('keys', 'revoke', id).finally(() => services.setLimiterUnavailable(false));
+    expect(performance.now() - startedMs).toBeGreaterThan(markersTrustMs);
     expect(revoked).toMatchObject({ id, revoked_at: expect.any(String) });
     expect(await verdictOf(key)).toBe(KeyVerdict.INVALID);
   });
 
-  test('several are revoked at once; one that is not there is named, and the others are revoked all the same', async () => {
-    const [one, two] = [await create(), await create()];
+  test('revoke takes several IDs, and an unknown one does not prevent the others', async () => {
+    const [one, two] = [await services.createKey(workspaceId), await services.createKey(workspaceId)];
     const failed = await services.rms('keys', 'revoke', one.id, 'key_none', two.id, one.id, '--json');
     expect(failed).toMatchObject({ code: 1, stderr: 'rms: There is no key "key_none".\n' });
     expect(JSON.parse(failed.stdout)).toMatchObject({
@@ -92,7 +107,7 @@ describe('rms keys', () => {
     });
     expect([await verdictOf(one.key), await verdictOf(two.key)]).toEqual([KeyVerdict.INVALID, KeyVerdict.INVALID]);
     const again = await services.rms('keys', 'revoke', one.id, two.id);
-    expect(again).toEqual({ code: 0, stdout: `${one.id} is revoked\n${two.id} is revoked\n`, stderr: '' });
+    expect(again).toEqual({ code: 0, stdout: `Revoked ${one.id}.\nRevoked ${two.id}.\n`, stderr: '' });
   });
 
   test.each([
@@ -100,12 +115,12 @@ describe('rms keys', () => {
     [['keys', 'show', 'key_none'], 1, 'rms: There is no key "key_none".'],
     [['keys', 'update', 'key_none', '--name', 'k'], 1, 'rms: There is no key "key_none".'],
     [['keys', 'roll', 'key_none'], 1, 'rms: There is no key "key_none".'],
-    [['keys', 'list', '--workspace', 'ws_none'], 1, 'rms: there is no workspace "ws_none"'],
-  ])('%j is refused in one line', async (args, code, line) => {
+    [['keys', 'list', '--workspace', 'ws_none'], 1, 'rms: There is no workspace "ws_none".'],
+  ])('%j fails with one line', async (args, code, line) => {
     expect(await services.rms(...args)).toEqual({ code, stdout: '', stderr: `${line}\n` });
   });
 
-  test('a wrong value is refused in one line that names it', async () => {
+  test('an invalid value fails with one line that names it', async () => {
     const wrong = ['--name', '', '--allow-ip', '10.0.0.0/33', '--expires-in', '0s'];
     const outcome = await services.rms('keys', 'create', '--environment', 'live', '--scope', 'read', ...wrong);
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
@@ -119,14 +134,14 @@ describe('rms keys', () => {
     [['keys', 'roll'], 'id'],
     [['keys', 'revoke'], 'id'],
     [['keys', 'show'], 'id'],
-    [['keys', 'update', 'key_none'], 'say what to change'],
+    [['keys', 'update', 'key_none'], 'nothing to change'],
     [['keys', 'update', 'key_none', '--any-ip', '--allow-ip', '10.0.0.1'], '--any-ip'],
-    [['keys', 'update', 'key_none', '--rate-limit', '-1'], '0 is no limit'],
+    [['keys', 'update', 'key_none', '--rate-limit', '0'], 'greater than 0'],
     [['keys', 'leaked', 'sk_live_value'], 'too many arguments'],
     [['keys', 'explode'], 'explode'],
     [['keys'], 'Usage'],
     [[], 'Usage'],
-  ])('%j is a wrong usage: exit code 2, and nothing on stdout', async (args, text) => {
+  ])('%j is a usage error: exit code 2, and no output on stdout', async (args, text) => {
     const { code, stdout, stderr } = await services.rms(...args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(text);

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { makeCertificates } from '@rms/testkit';
 import { apiServerOfPod, createSecretStore, type SecretStore, WrittenMeanwhile } from '../src/certificates/secrets.ts';
 
-describe('Secrets of Kubernetes', () => {
+describe('Kubernetes Secrets', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rms-secrets-'));
   const received: { method: string; url: string; token: string; body: unknown }[] = [];
-  let answer: { status: number; body: object } = { status: 200, body: {} };
+  let reply: { status: number; body: object } = { status: 200, body: {} };
   let server: ReturnType<typeof createServer>;
   let store: SecretStore;
 
@@ -27,7 +27,7 @@ describe('Secrets of Kubernetes', () => {
         token: headers.authorization ?? '',
         body: text === '' ? undefined : JSON.parse(text),
       });
-      response.writeHead(answer.status).end(JSON.stringify(answer.body));
+      response.writeHead(reply.status).end(JSON.stringify(reply.body));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const account = join(folder, 'account');
@@ -47,18 +47,18 @@ describe('Secrets of Kubernetes', () => {
     received.length = 0;
   });
 
-  test('are read, decoded, with their version; what is missing is undefined', async () => {
-    answer = { status: 200, body: { metadata: { resourceVersion: '12' }, data: { 'tls.crt': btoa('pem') } } };
+  test('are read and decoded with their version; a missing Secret is undefined', async () => {
+    reply = { status: 200, body: { metadata: { resourceVersion: '12' }, data: { 'tls.crt': btoa('pem') } } };
     expect(await store.read('a')).toEqual({ name: 'a', data: { 'tls.crt': 'pem' }, version: '12' });
-    answer = { status: 404, body: { message: 'secrets "a" not found' } };
+    reply = { status: 404, body: { message: 'secrets "a" not found' } };
     expect(await store.read('a')).toBeUndefined();
     expect(received[0]).toEqual({
       ...{ method: 'GET', url: '/api/v1/namespaces/rms/secrets/a', token: 'Bearer the-token', body: undefined },
     });
   });
 
-  test('are made, or written over the version that was read', async () => {
-    answer = { status: 201, body: {} };
+  test('are created, or replaced at the version that was read', async () => {
+    reply = { status: 201, body: {} };
     await store.write({ name: 'a', data: { x: '1' } }, { app: 'rms' });
     await store.write({ name: 'a', data: { x: '2' }, version: '12' }, { app: 'rms' });
     expect(received.map(({ method, url }) => [method, url])).toEqual([
@@ -72,22 +72,22 @@ describe('Secrets of Kubernetes', () => {
       type: 'Opaque',
       stringData: { x: '2' },
     });
-    answer = { status: 409, body: { message: 'the object has been modified' } };
+    reply = { status: 409, body: { message: 'the object has been modified' } };
     await expect(store.write({ name: 'a', data: {}, version: '12' }, {})).rejects.toBeInstanceOf(WrittenMeanwhile);
   });
 
-  test('are removed; a refusal says what the API has said, and nothing of the secret', async () => {
-    answer = { status: 200, body: {} };
+  test('are deleted; an error contains the message of the API and no secret', async () => {
+    reply = { status: 200, body: {} };
     expect(await store.remove('a')).toBe(true);
-    answer = { status: 404, body: {} };
+    reply = { status: 404, body: {} };
     expect(await store.remove('a')).toBe(false);
-    answer = { status: 403, body: { message: 'secrets "a" is forbidden' } };
+    reply = { status: 403, body: { message: 'secrets "a" is forbidden' } };
     const refused = store.write({ name: 'a', data: { 'tls.key': 'PRIVATE' } }, {});
-    await expect(refused).rejects.toThrow(/^secret a cannot be written: 403 secrets "a" is forbidden$/);
+    await expect(refused).rejects.toThrow(/^Secret a cannot be written: 403 secrets "a" is forbidden$/);
   });
 
-  test('outside of a pod there is nobody to ask', () => {
-    expect(() => apiServerOfPod({}, folder)).toThrow('this runs in a pod of Kubernetes only');
+  test('outside a pod there is no API server', () => {
+    expect(() => apiServerOfPod({}, folder)).toThrow('runs only in a Kubernetes pod');
     const env = { KUBERNETES_SERVICE_HOST: 'x', KUBERNETES_SERVICE_PORT: '1' };
     expect(() => apiServerOfPod(env, '/nowhere')).toThrow('no service account token (ENOENT)');
   });

@@ -18,21 +18,22 @@ describe('rms listen', () => {
   });
   afterAll(() => services?.stop());
 
-  const newWorkspace = async () => (await services.workspaces.createWorkspace({ name: 'w' })).workspace?.id ?? '';
   const receive = async (port?: number) => {
     const receiver = await startReceiver(port === undefined ? {} : { port });
     receivers.push(receiver);
     return receiver;
   };
-  /** Resolves once it says that it listens. */
+  /** Starts `rms listen` and resolves once it listens. */
   const listen = async (url: string, workspaceId: string, args: string[] = [], env: Record<string, string> = {}) => {
     const rms = services.start(['listen', '--forward-to', url, '--workspace', workspaceId, ...args], env);
     listening.push(rms);
-    const said = () => [...rms.stdout(), ...rms.stderr()];
-    await waitUntil(() => said().some((line) => line.includes('signed with whsec_')), { what: 'it to listen' });
-    return { ...rms, secret: /whsec_\S+/.exec(said().join('\n'))?.[0] ?? '' };
+    const outputOf = () => [...rms.stdout(), ...rms.stderr()];
+    await waitUntil(() => outputOf().some((line) => line.includes('Signing secret: whsec_')), {
+      what: 'rms listen to start',
+    });
+    return { ...rms, secret: /whsec_\S+/.exec(outputOf().join('\n'))?.[0] ?? '' };
   };
-  /** Publishes events, one request each, and returns their ids. */
+  /** Publishes events, one per request, and returns their IDs. */
   const publish = async (workspaceId: string, count: number) => {
     const ids = Array.from({ length: count }, () => newId('evt'));
     for (const id of ids) await services.publish(workspaceId, newId('req'), id);
@@ -40,8 +41,8 @@ describe('rms listen', () => {
   };
   const idsOf = (requests: readonly ReceivedRequest[]) => requests.map(({ headers }) => headers['webhook-id']);
 
-  test('posts what a webhook gets: the same bytes, the same headers, signed with the secret that it shows', async () => {
-    const workspaceId = await newWorkspace();
+  test('posts the same bytes and headers as a webhook delivery, signed with the secret that it prints', async () => {
+    const workspaceId = await services.createWorkspace();
     const [own, subscribed] = [await receive(), await receive()];
     await services.webhooks.createWebhook({
       workspaceId,
@@ -52,17 +53,19 @@ describe('rms listen', () => {
     const { secret, printed, interrupt } = await listen(own.url, workspaceId);
     const id = newId('evt');
     await services.publish(workspaceId, 'req_of_this_event', id);
-    const mine = await own.waitFor(() => true, 'the event');
-    const theirs = await subscribed.waitFor(() => true, 'the delivery');
-    expect(mine.body).toEqual(theirs.body);
-    // Each signs with its own secret at its own time, and knows its receiver by its own port.
+    const forwarded = await own.waitFor(() => true, 'the event');
+    const delivered = await subscribed.waitFor(() => true, 'the delivery');
+    expect(forwarded.body).toEqual(delivered.body);
+    // Signature, time and host differ, because each has its own secret, clock and port.
     const differs = ['host', 'connection', 'x-service-signature', 'webhook-signature', 'webhook-timestamp'];
     const others = ({ headers }: ReceivedRequest) =>
       Object.fromEntries(Object.entries(headers).filter(([name]) => !differs.includes(name)));
-    expect(Object.keys(mine.headers).sort()).toEqual(Object.keys(theirs.headers).sort());
-    expect(others(mine)).toEqual(others(theirs));
-    expect(others(mine)).toMatchObject({ 'webhook-id': id, 'x-request-id': 'req_of_this_event' });
-    expect(new Webhook(secret).verify(mine.body.toString(), mine.headers as Record<string, string>)).toMatchObject({
+    expect(Object.keys(forwarded.headers).sort()).toEqual(Object.keys(delivered.headers).sort());
+    expect(others(forwarded)).toEqual(others(delivered));
+    expect(others(forwarded)).toMatchObject({ 'webhook-id': id, 'x-request-id': 'req_of_this_event' });
+    expect(
+      new Webhook(secret).verify(forwarded.body.toString(), forwarded.headers as Record<string, string>),
+    ).toMatchObject({
       id,
     });
     const [, , line] = await printed(3);
@@ -70,15 +73,15 @@ describe('rms listen', () => {
     expect(await interrupt()).toBe(0);
   });
 
-  test('--json prints one document a line; failures do not stop it, and every event is sent once, in order', async () => {
-    const workspaceId = await newWorkspace();
+  test('--json prints one document per line; failures do not stop it, and every event is sent once, in order', async () => {
+    const workspaceId = await services.createWorkspace();
     const port = await freePort();
     const secret = makeSecret();
     const rms = await listen(`http://127.0.0.1:${port}/hook?a=1`, workspaceId, ['--json'], {
       RMS_LISTEN_SECRET: secret,
     });
     expect(rms.secret).toBe(secret);
-    const away = await publish(workspaceId, 2);
+    const missed = await publish(workspaceId, 2);
     await rms.printed(2);
     const receiver = await receive(port);
     receiver.respondWith((_, response) => {
@@ -95,7 +98,7 @@ describe('rms listen', () => {
       request_id: expect.stringMatching(/^req_/),
       duration_ms: expect.any(Number),
     };
-    const answers = [
+    const responses = [
       { status_code: null, error: 'connect: connection refused' },
       { status_code: null, error: 'connect: connection refused' },
       { status_code: 302, error: 'status: 302' },
@@ -103,7 +106,7 @@ describe('rms listen', () => {
       { status_code: 200, error: null },
     ];
     expect(documents).toEqual(
-      [...away, ...there].map((event_id, i) => ({ ...common, event_id, sequence: i + 1, ...answers[i] })),
+      [...missed, ...there].map((event_id, i) => ({ ...common, event_id, sequence: i + 1, ...responses[i] })),
     );
     expect(idsOf(receiver.requests)).toEqual(there);
     expect(receiver.requests.every(({ path }) => path === '/hook?a=1')).toBe(true);
@@ -111,8 +114,8 @@ describe('rms listen', () => {
     expect(rms.stdout()).toHaveLength(5);
   });
 
-  test('--events takes some types, --environment the others, --after begins earlier', async () => {
-    const workspaceId = await newWorkspace();
+  test('--events filters by type, --environment selects the environment, --after starts earlier', async () => {
+    const workspaceId = await services.createWorkspace();
     const receiver = await receive();
     const types = ['created', 'updated', 'deleted', 'status_changed'].map((type) => `resource.${type}`);
     const events = types.map((type) => ({ id: newId('evt'), type }));
@@ -129,22 +132,22 @@ describe('rms listen', () => {
     expect(live.stdout()).toEqual([]);
   });
 
-  test('an event whose body is erased is shown, and not sent', async () => {
-    const workspaceId = await newWorkspace();
+  test('an erased event is printed but not sent', async () => {
+    const workspaceId = await services.createWorkspace();
     const receiver = await receive();
     const [erased = '', kept = ''] = await publish(workspaceId, 2);
     await services.erase(erased);
     const rms = await listen(receiver.url, workspaceId, ['--json', '--after', '0']);
     const documents = (await rms.printed(2)).map((line) => JSON.parse(line));
     expect(documents).toMatchObject([
-      { event_id: erased, resource_id: null, status_code: null, error: 'erased: it is not sent' },
+      { event_id: erased, resource_id: null, status_code: null, error: 'erased: not sent' },
       { event_id: kept, status_code: 200, error: null },
     ]);
     expect(idsOf(receiver.requests)).toEqual([kept]);
   });
 
-  test('where 50 watch already it says so once, and goes on when there is room; no event is lost', async () => {
-    const workspaceId = await newWorkspace();
+  test('at the limit of 50 watchers it prints one note and resumes when a slot is free; no event is lost', async () => {
+    const workspaceId = await services.createWorkspace();
     const receiver = await receive();
     const [known = ''] = await publish(workspaceId, 1);
     const tenant = { workspaceId, environment: Environment.SANDBOX };
@@ -153,22 +156,22 @@ describe('rms listen', () => {
     );
     for (const one of watches) expect((await one.next()).value?.event?.id).toBe(known);
     const rms = await listen(receiver.url, workspaceId, ['--json']);
-    const told = () => rms.stderr().filter((line) => line.includes('50 watchers'));
-    await waitUntil(() => told().length > 0, { what: 'it to say why' });
+    const warnings = () => rms.stderr().filter((line) => line.includes('50 watchers'));
+    await waitUntil(() => warnings().length > 0, { what: 'the note' });
     const [missed = ''] = await publish(workspaceId, 1);
     for (const one of watches) await one.return?.();
     await rms.printed(1);
     expect(idsOf(receiver.requests)).toEqual([missed]);
-    expect(told()).toEqual([expect.stringMatching(/It is tried again, from after event 1 on\.$/)]);
+    expect(warnings()).toEqual([expect.stringMatching(/Retrying; the next event is after 1\.$/)]);
   });
 
-  test('the service restarts elsewhere, the target is down: none is lost, none comes twice, one line says so', async () => {
-    const workspaceId = await newWorkspace();
+  test('after a restart of the service with the target down, no event is lost or repeated, and one line reports it', async () => {
+    const workspaceId = await services.createWorkspace();
     const port = await freePort();
     let receiver = await receive(port);
     const rms = await listen(receiver.url, workspaceId, ['--json']);
-    const made: string[] = [];
-    const make = async (count: number) => void made.push(...(await publish(workspaceId, count)));
+    const created: string[] = [];
+    const make = async (count: number) => void created.push(...(await publish(workspaceId, count)));
     await make(3);
     await rms.printed(3);
     const arrived = [...idsOf(receiver.requests)];
@@ -178,27 +181,27 @@ describe('rms listen', () => {
     await rms.printed(5);
     receiver = await receive(port);
 
-    const trying = () => rms.stderr().filter((line) => line.includes('tried again'));
+    const trying = () => rms.stderr().filter((line) => line.includes('Retrying'));
     await services.restartWebhooks(async () => {
       await make(4);
-      await waitUntil(() => trying().length > 0, { what: 'it to say that the service is away' });
+      await waitUntil(() => trying().length > 0, { what: 'the note that the service is unreachable' });
     });
     const writing = make(5);
     await rms.printed(14);
     await writing;
     await services.restartWebhooks(() => make(150));
     const documents = (await rms.printed(164)).map((line) => JSON.parse(line));
-    expect(documents.map(({ event_id }) => event_id)).toEqual(made);
-    expect(documents.map(({ sequence }) => sequence)).toEqual(made.map((_, i) => i + 1));
-    expect([...arrived, ...idsOf(receiver.requests)]).toEqual([...made.slice(0, 3), ...made.slice(5)]);
-    expect(trying()[0]).toContain('the service does not answer');
+    expect(documents.map(({ event_id }) => event_id)).toEqual(created);
+    expect(documents.map(({ sequence }) => sequence)).toEqual(created.map((_, i) => i + 1));
+    expect([...arrived, ...idsOf(receiver.requests)]).toEqual([...created.slice(0, 3), ...created.slice(5)]);
+    expect(trying()[0]).toContain('The service is unreachable');
     expect(trying().length).toBeLessThanOrEqual(2);
     expect(await rms.interrupt()).toBe(0);
     expect(rms.stdout()).toHaveLength(164);
   });
 
-  test('Ctrl-C ends it while an answer is awaited', async () => {
-    const workspaceId = await newWorkspace();
+  test('Ctrl-C stops it during a request', async () => {
+    const workspaceId = await services.createWorkspace();
     const receiver = await receive();
     receiver.respondWith(() => {});
     const rms = await listen(receiver.url, workspaceId, ['--json']);
@@ -209,29 +212,29 @@ describe('rms listen', () => {
   });
 
   test.each([
-    [['--forward-to', 'localhost:3000/hook'], 2, /say an http:\/\/ or https:\/\/ URL/],
-    [['--forward-to', 'ftp://localhost/hook'], 2, /say an http:\/\/ or https:\/\/ URL/],
-    [['--forward-to', 'http://name:word@localhost/'], 2, /without a user name/],
-    [['--events', 'resource.made'], 2, /some of resource\.created/],
-    [['--after', '-1'], 2, /a whole number/],
+    [['--forward-to', 'localhost:3000/hook'], 2, /Expected an http:\/\/ or https:\/\/ URL/],
+    [['--forward-to', 'ftp://localhost/hook'], 2, /Expected an http:\/\/ or https:\/\/ URL/],
+    [['--forward-to', 'http://name:word@localhost/'], 2, /without credentials/],
+    [['--events', 'resource.made'], 2, /list of: resource\.created/],
+    [['--after', '-1'], 2, /the sequence number/],
     [['--environment', 'sandbox'], 2, /live, test/],
     [['--secret', 'whsec_short'], 2, /24 to 64 bytes/],
     [['--after', '7'], 1, /after is beyond the newest event, whose sequence is 0\n$/],
-    [['--workspace', 'ws_none'], 1, /^rms: there is no workspace "ws_none"\n$/],
-  ])('%j is refused', async (args, code, message) => {
+    [['--workspace', 'ws_none'], 1, /^rms: There is no workspace "ws_none"\.\n$/],
+  ])('%j fails', async (args, code, message) => {
     const url = args[0] === '--forward-to' ? [] : ['--forward-to', 'http://127.0.0.1:9/'];
-    const workspace = args[0] === '--workspace' ? [] : ['--workspace', await newWorkspace()];
+    const workspace = args[0] === '--workspace' ? [] : ['--workspace', await services.createWorkspace()];
     const outcome = await services.rms('listen', ...url, ...workspace, ...args);
     expect(outcome).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) });
   });
 
-  test('without a service it ends in one line', async () => {
-    const args = ['listen', '--forward-to', 'http://127.0.0.1:9/', '--workspace', await newWorkspace()];
+  test('without a service it fails with one line', async () => {
+    const args = ['listen', '--forward-to', 'http://127.0.0.1:9/', '--workspace', await services.createWorkspace()];
     const env = { AUTH_ADDRESS: services.addresses.auth, WEBHOOKS_ADDRESS: '127.0.0.1:1' };
     expect(await runRms(args, env)).toEqual({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^rms: the service does not answer; [^\n]*\n$/),
+      stderr: expect.stringMatching(/^rms: The service is unreachable\. [^\n]*\n$/),
     });
   });
 });

@@ -2,7 +2,7 @@ import { testDatabase } from '@rms/testkit';
 import { runRms } from './support.ts';
 
 describe('rms migrate', () => {
-  test('makes all schemas, and a second time does nothing', async () => {
+  test('creates all schemas, and a second run changes nothing', async () => {
     const database = await testDatabase([]);
     const env = { DATABASE_URL: database.url };
     const first = await runRms(['migrate', '--json'], env);
@@ -14,13 +14,13 @@ describe('rms migrate', () => {
     await database.drop();
   });
 
-  test('without DATABASE_URL, or with one where nothing listens, it ends in one line', async () => {
+  test('without DATABASE_URL, or with an unreachable one, it fails with one line', async () => {
     expect(await runRms(['migrate'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'rms: DATABASE_URL must be set; npm start keeps its embedded database up to date by itself\n',
+      stderr: 'rms: DATABASE_URL must be set. npm start migrates its embedded database automatically.\n',
     });
-    // "localhost" may be two addresses: the error of that has no message of its own.
+    // "localhost" can resolve to two addresses. The AggregateError of both attempts has no message.
     const nowhere = await runRms(['migrate'], { DATABASE_URL: 'postgres://rms:hunter2@localhost:1/rms' });
     expect(nowhere).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^rms: .*ECONNREFUSED.*\n$/) });
     expect(nowhere.stderr).not.toContain('hunter2');
@@ -28,7 +28,7 @@ describe('rms migrate', () => {
 });
 
 describe('rms config', () => {
-  test('shows every setting and where it comes from, and no secret', async () => {
+  test('shows every setting with its source, and no secret', async () => {
     const env = { PORT: '9999', DATABASE_URL: 'postgres://rms:hunter2@127.0.0.1/rms' };
     const { code, stdout } = await runRms(['config', '--json'], env);
     expect(code).toBe(0);

@@ -9,15 +9,19 @@ describe('rms plans and rms audit', () => {
   });
   afterAll(() => services?.stop());
 
-  const newWorkspace = async (name = 'w') => (await services.json('workspaces', 'create', '--name', name)).id as string;
-
-  test('plans are set, replaced and listed', async () => {
+  test('plans are created, replaced and listed', async () => {
     const set = (...args: string[]) => services.json('plans', 'set', ...args);
-    const big = await set('big', '--rate-limit', '100', '--window', '10', '--quota', '5000000000');
+    const big = await set(
+      ...['big', '--rate-limit', '100', '--workspace-rate-limit', '900', '--window', '10'],
+      ...['--quota', '5000000000', '--max-keys', '50', '--max-webhooks', '20'],
+    );
     expect(big).toEqual({
       name: 'big',
       rate_limit_requests: 100,
+      workspace_rate_limit_requests: 900,
       rate_limit_window_seconds: 10,
+      max_keys: 50,
+      max_webhooks: 20,
       monthly_quota: 5_000_000_000,
     });
     const open = await set('open', '--rate-limit', '0');
@@ -27,15 +31,15 @@ describe('rms plans and rms audit', () => {
     expect(replaced).toMatchObject({ rate_limit_requests: null, monthly_quota: 1 });
     const { stdout } = await services.rms('plans', 'list');
     expect(stdout.split('\n').map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
-      'NAME | RATE LIMIT | WINDOW | MONTHLY QUOTA',
-      'big | default | default | 1',
-      'open | none | default | default',
+      'NAME | RATE LIMIT | WORKSPACE LIMIT | WINDOW | MONTHLY QUOTA | KEYS | WEBHOOKS',
+      'big | default | default | default | 1 | default | default',
+      'open | none | default | default | default | default | default',
       '',
     ]);
   });
 
-  test('a workspace is put on a plan and taken off it', async () => {
-    const id = await newWorkspace();
+  test('the plan of a workspace is set and removed', async () => {
+    const id = await services.createWorkspace();
     await services.json('plans', 'set', 'gold', '--quota', '7');
     const put = (plan: string) => services.json('workspaces', 'plan', id, '--plan', plan);
     const planOf = async () =>
@@ -50,30 +54,30 @@ describe('rms plans and rms audit', () => {
   test.each([
     [['plans', 'set', 'Big!'], 1, 'name must have'],
     [['plans', 'set', 'p', '--window', '99999'], 1, 'rate_limit_window_seconds'],
-    [['plans', 'set', 'p', '--window', '0'], 2, 'above 0'],
-    [['plans', 'set', 'none'], 2, 'means no plan'],
-    [['plans', 'set', 'p', '--quota', '-1'], 2, '0 is no limit'],
+    [['plans', 'set', 'p', '--window', '0'], 2, 'greater than 0'],
+    [['plans', 'set', 'none'], 2, 'is reserved'],
+    [['plans', 'set', 'p', '--quota', '-1'], 2, '0 means no limit'],
     [['plans', 'set'], 2, 'name'],
     [['workspaces', 'plan', 'ws_none', '--plan', 'none'], 1, 'There is no workspace "ws_none"'],
     [['workspaces', 'plan', 'ws_none', '--plan', 'unheard-of'], 1, 'There is no plan "unheard-of"'],
     [['workspaces', 'plan', 'ws_none'], 2, '--plan'],
     [['workspaces', 'plan', 'ws_none', '--plan', ''], 2, '--plan none'],
-    [['audit', '--workspace', 'ws_none'], 1, 'there is no workspace "ws_none"'],
+    [['audit', '--workspace', 'ws_none'], 1, 'There is no workspace "ws_none"'],
     [['audit', '--since', 'yesterday'], 2, 'ISO 8601'],
-    [['audit', '--limit', '0'], 2, 'above 0'],
+    [['audit', '--limit', '0'], 2, 'greater than 0'],
     [['audit', '--installation', '--workspace', 'ws_none'], 2, '--installation'],
-  ])('%j is refused', async (args, code, text) => {
+  ])('%j fails', async (args, code, text) => {
     const outcome = await services.rms(...args);
     expect(outcome).toMatchObject({ code, stdout: '' });
     expect(outcome.stderr).toContain(text);
   });
 
-  test('audit shows who changed what, newest first, of one workspace', async () => {
-    const id = await newWorkspace();
+  test('audit lists the changes of a workspace, newest first', async () => {
+    const id = await services.createWorkspace();
     const inIt = ['--workspace', id];
-    const made = ['keys', 'create', '--environment', 'test', '--scope', 'read', '--rate-limit', '3', '--name'];
-    const first = await services.json(...made, 'first', ...inIt);
-    await services.json(...made, 'turned \u202e', ...inIt);
+    const createArgs = ['keys', 'create', '--environment', 'test', '--scope', 'read', '--rate-limit', '3', '--name'];
+    const first = await services.json(...createArgs, 'first', ...inIt);
+    await services.json(...createArgs, 'turned \u202e', ...inIt);
     await services.json('keys', 'revoke', first.id, ...inIt);
     const { data } = await services.json('audit', '--target', first.id, ...inIt);
     expect(data).toEqual([
@@ -97,7 +101,7 @@ describe('rms plans and rms audit', () => {
         .sort()
         .reverse(),
     );
-    // Each command is a request of its own.
+    // Each command has its own request ID.
     expect(new Set(all.map((one) => one.request_id)).size).toBe(all.length);
 
     const only = async (...args: string[]) =>
@@ -116,7 +120,7 @@ describe('rms plans and rms audit', () => {
     expect(harmless(stdout)).toBe(stdout);
   });
 
-  test('--installation shows what concerns no workspace', async () => {
+  test('--installation shows entries without a workspace', async () => {
     await services.json('plans', 'set', 'audited', '--quota', '3');
     const { data } = await services.json('audit', '--installation', '--target', 'audited');
     expect(data).toMatchObject([
@@ -130,7 +134,7 @@ describe('rms plans and rms audit', () => {
   });
 });
 
-test('the operator is a name without anything that means something to a log or a terminal', () => {
+test('the name of the operator contains no separators or control characters', () => {
   expect(operatorContext()).toEqual({
     actor: expect.stringMatching(/^operator:[^@:\s]+@[^@:\s]+$/),
     requestId: expect.stringMatching(/^req_/),

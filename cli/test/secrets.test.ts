@@ -10,13 +10,14 @@ import { createInProcessBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { createMemoryLimiter } from '@rms/limiter';
+import { createLogger } from '@rms/logging';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, type GrpcService } from '@rms/rpc';
-import { createLogger, readSettings } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
@@ -50,7 +51,7 @@ describe('rms secrets rotate', () => {
     alerts = undefined;
   };
 
-  /** Starts all services that seal anything with these settings in place of what ran before. */
+  /** Restarts all services that encrypt data with these keys. */
   const start = async (ENCRYPTION_KEY: string, ...previous: string[]) => {
     await stopAll();
     const settings = readSettings({
@@ -64,7 +65,13 @@ describe('rms secrets rotate', () => {
     const bus = createInProcessBus({ log });
     service = createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings, { ...pools, bus, log }));
     await service.start();
-    const limits = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0, authFailureLimit: 0 };
+    const limits = {
+      rateLimitRequests: 0,
+      workspaceRateLimitRequests: 0,
+      rateLimitWindowSeconds: 60,
+      monthlyQuota: 0,
+      authFailureLimit: 0,
+    };
     const parts = { pool: newPool(), limiter: createMemoryLimiter(limits), log };
     auth = createAuth(readAuthConfig(settings), createAuthContext(settings, parts));
     await auth.start();
@@ -78,9 +85,9 @@ describe('rms secrets rotate', () => {
     alerts = createAlerts(readAlertsConfig(alertsSettings), createAlertsContext(alertsSettings, alertsParts));
     await alerts.start();
   };
-  /** A mail of an invitation, which alerts has fetched from auth and sealed, and which waits, for there is no server. */
+  /** Creates an invitation email that alerts has encrypted and that stays queued, because there is no SMTP server. */
   const inviteOne = async () => {
-    const target = { target: auth?.address ?? '', timeoutMs: 10_000 };
+    const target = { target: auth?.address ?? '', timeoutMs: 60_000 };
     const workspaces = createClient(WorkspacesService, target);
     const invitations = createClient(InvitationsService, target);
     const { workspace } = await workspaces.createWorkspace({ name: 'w' });
@@ -88,11 +95,13 @@ describe('rms secrets rotate', () => {
     await invitations.createInvitation(request);
     workspaces.close();
     invitations.close();
-    const waiting = async () => (await database.pool.query('select from alerts.mails')).rowCount === 1;
-    await waitUntil(waiting, { what: 'the mail to be queued' });
+    // Alerts queues the email, then auth deletes its request.
+    const rowsOf = async (table: string) => (await database.pool.query(`select from ${table}`)).rowCount;
+    const queued = async () => (await rowsOf('alerts.mails')) === 1 && (await rowsOf('auth.mail_requests')) === 0;
+    await waitUntil(queued, { what: 'the email to be queued' });
   };
   const createOne = async () => {
-    const webhooks = createClient(WebhooksService, { target: service?.address ?? '', timeoutMs: 10_000 });
+    const webhooks = createClient(WebhooksService, { target: service?.address ?? '', timeoutMs: 60_000 });
     const request = { workspaceId, environment: Environment.LIVE, url: 'http://127.0.0.1:65535/', events: ['*'] };
     const { webhook } = await webhooks.createWebhook({ ...request, idempotencyKey: newId('req') });
     webhooks.close();
@@ -106,7 +115,7 @@ describe('rms secrets rotate', () => {
       ALERTS_ADDRESS: alerts?.address ?? 'none',
     });
 
-  test('says what it has done, and that the earlier keys can go; a second time there is nothing to do', async () => {
+  test('reports the re-encrypted secrets and that previous keys can be removed; a second run changes nothing', async () => {
     await start(old);
     await createOne();
     await inviteOne();
@@ -116,14 +125,14 @@ describe('rms secrets rotate', () => {
     expect(stdout).toMatch(/^auth +0 +0 +0$/m);
     expect(stdout).toMatch(/^webhooks +2 +0 +0$/m);
     expect(stdout).toMatch(/^alerts +1 +0 +0$/m);
-    expect(stdout).toContain('remove ENCRYPTION_KEY_PREVIOUS');
+    expect(stdout).toContain('Remove ENCRYPTION_KEY_PREVIOUS');
     const nothing = {
       resealed: 0,
       unreadable: 0,
       unreadable_webhooks: [],
       unreadable_users: [],
-      left: 0,
-      left_keys: [],
+      remaining: 0,
+      remaining_keys: [],
     };
     const again = JSON.parse((await rotate('--json')).stdout);
     expect(again).toEqual({
@@ -136,7 +145,7 @@ describe('rms secrets rotate', () => {
     });
   });
 
-  test('names what cannot be read and exits with 1; the previous keys are not to go yet', async () => {
+  test('lists unreadable secrets and exits with 1; the previous keys must stay', async () => {
     await start(lost);
     const id = await createOne();
     await start(old, lost);
@@ -145,24 +154,24 @@ describe('rms secrets rotate', () => {
     const { code, stdout } = await rotate();
     expect(code).toBe(1);
     expect(stdout).toMatch(/^webhooks +2 +0 +2$/m);
-    expect(stdout).toMatch(/2 cannot be read: no configured key opens them/);
+    expect(stdout).toMatch(/2 secrets cannot be decrypted: no configured key matches/);
     expect(stdout).toContain(`rms webhooks rotate-secret ${id} --workspace ${workspaceId}`);
-    expect(stdout).not.toContain('remove ENCRYPTION_KEY_PREVIOUS');
+    expect(stdout).not.toContain('Remove ENCRYPTION_KEY_PREVIOUS');
     const json = await rotate('--json');
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({
       done: false,
       data: [
-        { service: 'auth', left: 0 },
-        { resealed: 0, already_current: 2, unreadable: 2, left: 2, unreadable_webhooks: [{ id }] },
-        { service: 'alerts', left: 0 },
+        { service: 'auth', remaining: 0 },
+        { resealed: 0, already_current: 2, unreadable: 2, remaining: 2, unreadable_webhooks: [{ id }] },
+        { service: 'alerts', remaining: 0 },
       ],
     });
     await start(current, lost);
     expect((await rotate()).code).toBe(0);
   });
 
-  test('its help tells how a key is changed', async () => {
+  test('its help explains how to change a key', async () => {
     await start(current);
     const { code, stdout } = await rotate('--help');
     expect(code).toBe(0);
@@ -171,13 +180,13 @@ describe('rms secrets rotate', () => {
     }
   });
 
-  test('a service that does not answer is told of in one line', async () => {
+  test('an unreachable service is reported in one line', async () => {
     const { code, stderr } = await runRms(['secrets', 'rotate'], {
       DATA_DIR: dataDir,
       AUTH_ADDRESS: '127.0.0.1:1',
       WEBHOOKS_ADDRESS: '127.0.0.1:1',
     });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^rms: the service does not answer[^\n]*\n$/);
+    expect(stderr).toMatch(/^rms: The service is unreachable[^\n]*\n$/);
   });
 });

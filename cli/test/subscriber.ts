@@ -1,13 +1,14 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { type Receiver, waitUntil } from '@rms/testkit';
 import type { TestServices } from './support.ts';
 
-/** A workspace of its own with a webhook in the sandbox, and commands about it. */
+/** Creates a workspace with a sandbox webhook, and commands for it. */
 export async function subscribe(services: TestServices, receiver: Receiver) {
-  const { workspace } = await services.workspaces.createWorkspace({ name: 'w' });
-  const workspaceId = workspace?.id ?? '';
+  const workspaceId = await services.createWorkspace();
   const { webhook, secret } = await services.webhooks.createWebhook({
     workspaceId,
     environment: Environment.SANDBOX,
@@ -18,21 +19,34 @@ export async function subscribe(services: TestServices, receiver: Receiver) {
   const json = (...args: string[]) => services.json(...args, '--workspace', workspaceId);
   const rms = (...args: string[]) => services.rms(...args, '--workspace', workspaceId);
   const inStatus = async (status: DeliveryStatus) =>
-    (await services.deliveries.listDeliveries({ workspaceId, status, pageSize: 100 })).deliveries.length;
+    (await services.deliveries.listDeliveries({ workspaceId, statuses: [status], pageSize: 100 })).deliveries.length;
+  /** Sets the number of retries, and a fixed delay before each. */
+  const setRetries = async (maxRetries: number, delayMs: number) => {
+    const delay = durationFromMs(delayMs);
+    const retryPolicy = { maxRetries, initialDelay: delay, maxDelay: delay };
+    await services.webhooks.updateWebhook({ workspaceId, id, retryPolicy });
+  };
   return {
     workspaceId,
     id,
     secret,
     json,
     rms,
-    /** Waits until so many deliveries are in a status. */
+    setRetries,
+    async disable() {
+      await services.webhooks.updateWebhook({ workspaceId, id, status: WebhookStatus.DISABLED });
+    },
+    /** Waits until `count` deliveries have the status. */
     untilInStatus: (status: DeliveryStatus, count: number) =>
       waitUntil(async () => (await inStatus(status)) === count, { what: `${count} in status ${status}` }),
-    /** Publishes events of one request, has them answered so, at most twice, and waits for the end of their deliveries. */
-    async deliver({ count = 1, answer = 200, requestId = newId('req') } = {}) {
-      receiver.respondWith(answer);
-      await json('webhooks', 'retry-policy', id, '--max-retries', '1', '--initial-delay', '0.05', '--max-delay', '1');
-      const status = answer === 200 ? DeliveryStatus.DELIVERED : DeliveryStatus.FAILED;
+    /**
+     * Publishes events of a single request, lets the endpoint respond with `response`, and waits until their deliveries
+     * have ended. Each delivery has at most two attempts.
+     */
+    async deliver({ count = 1, response = 200, requestId = newId('req') } = {}) {
+      receiver.respondWith(response);
+      await setRetries(1, 50);
+      const status = response === 200 ? DeliveryStatus.DELIVERED : DeliveryStatus.FAILED;
       const before = await inStatus(status);
       const events = Array.from({ length: count }, () => newId('evt'));
       await services.publish(workspaceId, requestId, ...events);

@@ -14,59 +14,60 @@ import { migrations as authMigrations } from '@rms/auth/migrations';
 import { createInProcessBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { createMemoryLimiter, type KeyChange } from '@rms/limiter';
+import { createLogger } from '@rms/logging';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient } from '@rms/rpc';
-import { createLogger, readSettings } from '@rms/service';
-import { testDatabase, waitUntil } from '@rms/testkit';
+import { readSettings } from '@rms/settings';
+import { programEnv, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
+import { operatorContext } from '../src/operator.ts';
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** What the command has printed, and its exit code. */
+/** Output and exit code of a command. */
 export interface Outcome {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs the built command with these settings and none of the machine's, and this on stdin. `npm test` builds it. */
+/** Runs `rms` with the settings in `env`, without the developer's settings, and with `input` on stdin. */
 export function runRms(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   input: string | Buffer = '',
 ): Promise<Outcome> {
   return new Promise((resolve) => {
-    const settings = { PATH: process.env.PATH, ...env };
-    const child = execFile(process.execPath, [main, ...args], { env: settings }, (error, stdout, stderr) =>
+    const child = execFile(process.execPath, [main, ...args], { env: programEnv(env) }, (error, stdout, stderr) =>
       resolve({ code: Number((error as ExecFileException | null)?.code ?? 0), stdout, stderr }),
     );
-    // A command that has read enough closes it.
+    // Fails with EPIPE if the command closes stdin early.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
 }
 
-/** A command that runs until it is ended. */
+/** Running command that does not end by itself. */
 export interface RunningRms {
-  /** The complete lines so far. */
+  /** Returns the complete lines so far. */
   stdout(): string[];
   stderr(): string[];
-  /** Waits until so many lines have been printed, and returns them. */
+  /** Waits until `count` lines have been printed and returns them. */
   printed(count: number): Promise<string[]>;
-  /** As Ctrl-C does; resolves with the exit code. */
+  /** Sends SIGINT, as Ctrl-C does. Resolves with the exit code. */
   interrupt(): Promise<number | null>;
 }
 
 function startRms(args: readonly string[], env: Readonly<Record<string, string>>): RunningRms {
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env.PATH, ...env } });
+  const child = spawn(process.execPath, [main, ...args], { env: programEnv(env) });
   const texts = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
@@ -89,7 +90,7 @@ function startRms(args: readonly string[], env: Readonly<Record<string, string>>
 
 export type TestServices = Awaited<ReturnType<typeof startServices>>;
 
-/** The real auth and webhooks on a real database, and a DATA_DIR by which the command finds them. */
+/** Starts auth and webhooks on a real database, with a DATA_DIR in which the command finds their addresses. */
 export async function startServices() {
   const log = createLogger({ name: 'test', level: 'silent' });
   const database = await testDatabase([auditMigrations, authMigrations, webhookMigrations, alertsMigrations]);
@@ -101,14 +102,16 @@ export async function startServices() {
   });
   const memory = createMemoryLimiter({
     rateLimitRequests: 0,
+    workspaceRateLimitRequests: 0,
     rateLimitWindowSeconds: 60,
     monthlyQuota: 0,
     authFailureLimit: 0,
   });
-  let limiterAway = false;
+  let limiterUnavailable = false;
   const limiter = {
     ...memory,
-    mark: (changes: readonly KeyChange[]) => (limiterAway ? Promise.reject(new Error('away')) : memory.mark(changes)),
+    setMarkers: (changes: readonly KeyChange[]) =>
+      limiterUnavailable ? Promise.reject(new Error('away')) : memory.setMarkers(changes),
   };
   const auth = createAuth(readAuthConfig(settings), createAuthContext(settings, { pool: pool(), limiter, log }));
   const startWebhooks = async () => {
@@ -141,11 +144,11 @@ export async function startServices() {
   const servicesFile = join(dataDir, 'services.json');
   writeFileSync(servicesFile, JSON.stringify(addresses));
   const clients = {
-    workspaces: createClient(WorkspacesService, { target: auth.address, timeoutMs: 10_000 }),
-    keys: createClient(KeysService, { target: auth.address, timeoutMs: 10_000 }),
-    keyUses: createClient(KeyUsesService, { target: auth.address, timeoutMs: 10_000 }),
-    webhooks: createClient(WebhooksService, { target: webhooks.address, timeoutMs: 10_000 }),
-    deliveries: createClient(DeliveriesService, { target: webhooks.address, timeoutMs: 10_000 }),
+    workspaces: createClient(WorkspacesService, { target: auth.address, timeoutMs: 60_000 }),
+    keys: createClient(KeysService, { target: auth.address, timeoutMs: 60_000 }),
+    keyUses: createClient(KeyUsesService, { target: auth.address, timeoutMs: 60_000 }),
+    webhooks: createClient(WebhooksService, { target: webhooks.address, timeoutMs: 60_000 }),
+    deliveries: createClient(DeliveriesService, { target: webhooks.address, timeoutMs: 60_000 }),
     feed: createClient(EventsService, { target: webhooks.address, timeoutMs: 60_000 }),
   };
   const rms = (...args: string[]) => runRms(args, { DATA_DIR: dataDir });
@@ -154,12 +157,12 @@ export async function startServices() {
     ...clients,
     addresses,
     rms,
-    /** Starts a command that runs until it is ended, with further settings. */
+    /** Starts a command that does not end by itself, with additional environment variables. */
     start: (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
       startRms(args, { DATA_DIR: dataDir, ...env }),
     /**
-     * Stops webhooks, and starts it again at another address, as npm start does. `meanwhile` runs before commands can know
-     * the new address; the clients here stay at the old one.
+     * Restarts webhooks at another address, as npm start does. `meanwhile` runs before commands can know the new
+     * address. The clients here keep the old address.
      */
     async restartWebhooks(meanwhile: () => Promise<void>) {
       rmSync(servicesFile);
@@ -168,25 +171,39 @@ export async function startServices() {
       await meanwhile();
       writeFileSync(servicesFile, JSON.stringify({ ...addresses, webhooks: running.service.address }));
     },
-    /** The same with something on stdin. */
+    /** Runs a command with input on stdin. */
     rmsReading,
-    /** The document that a command prints with --json; fails if it prints anything else. */
+    /**
+     * Returns the JSON output of a command: the document of a single result, or `{ data }` for a list. Throws if the
+     * command fails or writes to stderr.
+     */
     async json(...args: string[]) {
       const { code, stdout, stderr } = await rms(...args, '--json');
       if (code !== 0 || stderr !== '') throw new Error(`rms ${args.join(' ')}: ${code} ${stderr}`);
-      return JSON.parse(stdout);
+      const document = JSON.parse(stdout);
+      return Array.isArray(document.data) ? document : document.data;
     },
-    /** Reports that a key of the sandbox was used, as gateways do. */
+    /** Creates a workspace and returns its ID. */
+    async createWorkspace(name = 'w') {
+      return (await clients.workspaces.createWorkspace({ name })).workspace?.id ?? '';
+    },
+    /** Creates a sandbox key with scope `read`. `key` is its value. */
+    async createKey(workspaceId: string, name = 'k') {
+      const request = { workspaceId, environment: Environment.SANDBOX, scope: Scope.READ, name };
+      const { key, keyValue } = await clients.keys.createKey(request, { context: operatorContext() });
+      return { workspaceId, id: key?.id ?? '', key: keyValue };
+    },
+    /** Reports the use of a sandbox key, as gateways do. */
     async use(key: { workspaceId: string; id: string }, address: string, userAgent: string, at = new Date()) {
       const environment = Environment.SANDBOX;
       const lastUseTime = timestampFromDate(at);
       const use = { workspaceId: key.workspaceId, keyId: key.id, environment, address, userAgent, lastUseTime };
       await clients.keyUses.batchReportKeyUses({ uses: [{ ...use, requests: 1n }] });
     },
-    setLimiterAway(isAway: boolean) {
-      limiterAway = isAway;
+    setLimiterUnavailable(isUnavailable: boolean) {
+      limiterUnavailable = isUnavailable;
     },
-    /** Publishes events of one request, as the relay does; resolves when their deliveries are stored. */
+    /** Publishes events of a single request, as the relay does. Resolves when their deliveries are stored. */
     async publish(workspaceId: string, requestId: string, ...events: (string | { id: string; type: string })[]) {
       const resourceId = `res_${'0'.repeat(26)}`;
       const records = events.map((one) => {
@@ -205,20 +222,24 @@ export async function startServices() {
         return { key: resourceId, value: toBinary(ResourceEventSchema, event), headers: { 'event-id': id } };
       });
       const topic = 'rms.resource-events.v1';
-      await running.bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
+      await running.bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(60_000));
     },
-    /** Erases the body of an event, as a deleted resource does with ERASE_ON_DELETE. */
+    /** Erases the body of an event, as ERASE_ON_DELETE does when its resource is deleted. */
     async erase(eventId: string) {
       const db = pool();
       await db.query('update webhooks.events set body = null where id = $1', [eventId]);
       await db.end();
     },
-    /** As an instance notes of an endpoint that has failed many times in a row. */
+    /** Opens the circuit of a webhook, as an instance does after many consecutive failures. */
     async openCircuit(webhookId: string) {
       const db = pool();
-      await db.query('update webhooks.webhooks set failing_since = now(), circuit_open_since = now() where id = $1', [
-        webhookId,
-      ]);
+      await db.query('update webhooks.webhooks set failing_since = now() where id = $1', [webhookId]);
+      await db.query(
+        `insert into webhooks.endpoints (webhook_id, workspace_id, environment, pause_ms, open_since)
+         select id, workspace_id, environment, 10000, now() from webhooks.webhooks where id = $1
+             on conflict (webhook_id) do update set pause_ms = 10000, open_since = now()`,
+        [webhookId],
+      );
       await db.end();
     },
     async stop() {

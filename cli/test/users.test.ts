@@ -5,13 +5,22 @@ describe('rms users', () => {
   let workspace: string;
   beforeAll(async () => {
     services = await startServices();
-    workspace = (await services.json('workspaces', 'create', '--name', 'first')).id;
+    workspace = await services.createWorkspace('first');
   });
   afterAll(() => services?.stop());
 
-  test('create makes an owner, whose password is shown this once', async () => {
-    const made = await services.json('users', 'create', '--email', 'ann@example.com', '--name', 'Ann');
-    expect(made).toEqual({
+  test('create adds an owner and prints the password', async () => {
+    const owner = await services.json(
+      'users',
+      'create',
+      '--email',
+      'ann@example.com',
+      '--name',
+      'Ann',
+      '--role',
+      'owner',
+    );
+    expect(owner).toEqual({
       id: expect.stringMatching(/^usr_/),
       email: 'ann@example.com',
       name: 'Ann',
@@ -25,15 +34,20 @@ describe('rms users', () => {
       role: 'owner',
     });
     const listed = await services.json('users', 'list');
-    const { created, password, workspace: id, role, ...user } = made;
+    const { created, password, workspace: id, role, ...user } = owner;
     expect([created, listed.data]).toEqual([true, [{ ...user, workspaces: [{ id, name: 'first', role }] }]]);
-    const again = await services.rms('users', 'create', '--email', 'Ann@Example.com');
+    const again = await services.rms('users', 'create', '--email', 'Ann@Example.com', '--role', 'viewer');
     expect([again.code, again.stdout]).toEqual([1, '']);
-    expect(again.stderr).toMatch(/^rms: ann@example\.com is a member of that workspace already/);
+    expect(again.stderr).toMatch(/^rms: ann@example\.com is already a member of this workspace/);
   });
 
-  test('somebody who is there already is given a further workspace, and keeps the password', async () => {
-    const { id } = await services.json('workspaces', 'create', '--name', 'second');
+  test('create requires a role', async () => {
+    const outcome = await services.rms('users', 'create', '--email', 'no-role@example.com');
+    expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--role') });
+  });
+
+  test('create adds an existing user to another workspace and keeps the password', async () => {
+    const id = await services.createWorkspace('second');
     const args = ['users', 'create', '--email', 'ANN@example.com', '--role', 'viewer', '--workspace', id];
     const added = await services.json(...args);
     expect(added).toMatchObject({ email: 'ann@example.com', created: false, workspace: id, role: 'viewer' });
@@ -44,34 +58,34 @@ describe('rms users', () => {
     );
   });
 
-  test('reset gives a new password, by address or id', async () => {
+  test('reset sets a new password, by email address or ID', async () => {
     const { id, password } = await services.json('users', 'reset', 'ann@EXAMPLE.com');
     const { code, stdout } = await services.rms('users', 'reset', id, '--second-factor');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[a-z2-9-]{23}\n$/);
     expect(stdout.trim()).not.toBe(password);
-    const nobody = await services.rms('users', 'reset', 'nobody@example.com');
-    expect([nobody.code, nobody.stdout, nobody.stderr]).toEqual([
+    const noUser = await services.rms('users', 'reset', 'nobody@example.com');
+    expect([noUser.code, noUser.stdout, noUser.stderr]).toEqual([
       1,
       '',
       'rms: There is no user "nobody@example.com".\n',
     ]);
   });
 
-  test('disable lets nobody in, enable does again; delete forgets; a workspace keeps an owner', async () => {
+  test('disable blocks sign-in and enable allows it again; delete removes the user; a workspace keeps an owner', async () => {
     const only = await services.rms('users', 'disable', 'ann@example.com');
     expect([only.code, only.stderr]).toEqual([
       1,
-      'rms: A workspace needs an owner: make somebody else an owner first.\n',
+      'rms: A workspace needs an owner. Make another member an owner first.\n',
     ]);
-    await services.json('users', 'create', '--email', 'ben@example.com', '--workspace', workspace);
+    await services.json('users', 'create', '--email', 'ben@example.com', '--role', 'owner', '--workspace', workspace);
     const disabled = await services.json('users', 'disable', 'BEN@example.com');
     expect(disabled).toMatchObject({ email: 'ben@example.com', disabled_at: expect.any(String) });
     expect((await services.rms('users', 'list')).stdout).toMatch(/ben@example\.com .* disabled +owner of first/);
-    // An owner who is not let in is none that a workspace could do with.
+    // A disabled owner does not count as an owner.
     expect((await services.rms('users', 'delete', 'ann@example.com')).code).toBe(1);
-    expect((await services.rms('users', 'enable', disabled.id)).stdout).toBe('ben@example.com may sign in again\n');
-    expect((await services.rms('users', 'delete', disabled.id)).stdout).toBe('ben@example.com is deleted\n');
+    expect((await services.rms('users', 'enable', disabled.id)).stdout).toBe('Enabled ben@example.com.\n');
+    expect((await services.rms('users', 'delete', disabled.id)).stdout).toBe('Deleted ben@example.com.\n');
     expect((await services.rms('users', 'list')).stdout).not.toContain('ben@example.com');
     const again = await services.rms('users', 'delete', disabled.id);
     expect([again.code, again.stderr]).toEqual([1, `rms: There is no user "${disabled.id}".\n`]);
@@ -80,21 +94,30 @@ describe('rms users', () => {
   test.each([
     [['create'], 2, /--email/],
     [['create', '--email', 'x@example.com', '--role', 'king'], 2, /viewer, developer, admin, owner/],
-    [['create', '--email', 'x', '--workspace', 'first'], 1, /no workspace "first"/],
-    [['reset'], 2, /person/],
-    [['list', '--limit', '0'], 2, /whole number above 0/],
-  ])('%j is refused', async (args, code, says) => {
+    [['create', '--email', 'x', '--role', 'viewer', '--workspace', 'first'], 1, /no workspace "first"/],
+    [['reset'], 2, /'user'/],
+    [['list', '--limit', '0'], 2, /whole number greater than 0/],
+  ])('%j fails', async (args, code, message) => {
     const outcome = await services.rms('users', ...args);
     expect([outcome.code, outcome.stdout]).toEqual([code, '']);
-    expect(outcome.stderr).toMatch(says);
+    expect(outcome.stderr).toMatch(message);
   });
 
-  test('an address that is none is named', async () => {
-    const { code, stderr } = await services.rms('users', 'create', '--email', 'x', '--workspace', workspace);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('email is not an e-mail address')]);
+  test('an invalid email address is reported', async () => {
+    const { code, stderr } = await services.rms(
+      'users',
+      'create',
+      '--email',
+      'x',
+      '--role',
+      'viewer',
+      '--workspace',
+      workspace,
+    );
+    expect([code, stderr]).toEqual([1, expect.stringContaining('email is not an email address')]);
   });
 
-  test('the audit log says who did it', async () => {
+  test('the audit log names the operator', async () => {
     const { data } = await services.json('audit', '--action', 'user.', '--workspace', workspace);
     const actions = data.map(({ action }: { action: string }) => action.replace('user.', ''));
     expect(actions).toEqual(['deleted', 'enabled', 'disabled', 'created', 'reset', 'reset', 'created']);

@@ -26,7 +26,7 @@ describe('rms webhooks and trace', () => {
 
   const setUp = () => subscribe(services, receiver);
 
-  test('webhooks list shows both environments', async () => {
+  test('list shows the webhooks of both environments', async () => {
     const { workspaceId, id, json, rms } = await setUp();
     const environment = Environment.LIVE;
     const live = await services.webhooks.createWebhook({
@@ -44,18 +44,18 @@ describe('rms webhooks and trace', () => {
     expect((await rms('webhooks', 'list')).stdout).toContain(receiver.url);
   });
 
-  test('list and show say how the endpoint fares', async () => {
+  test('list and show print the health of the endpoint', async () => {
     const { id, json, rms } = await setUp();
     expect((await json('webhooks', 'list')).data[0].health).toMatchObject({ failing_since: null, open_circuit: null });
     expect((await rms('webhooks', 'show', id)).stdout).toMatch(/^circuit +closed/m);
     await services.openCircuit(id);
     const { health } = await json('webhooks', 'show', id);
-    expect(health).toMatchObject({ under_way: 0, open_circuit: { next_probe_at: null }, last_hour: { delivered: 0 } });
+    expect(health).toMatchObject({ unfinished: 0, open_circuit: { next_probe_at: null }, last_hour: { delivered: 0 } });
     expect((await rms('webhooks', 'show', id)).stdout).toMatch(/^circuit +open since 2/m);
     expect((await rms('webhooks', 'list')).stdout).toContain(`circuit open since ${health.open_circuit.since}`);
   });
 
-  test('retry-policy takes seconds with fractions', async () => {
+  test('retry-policy accepts fractions of seconds', async () => {
     const { id, json } = await setUp();
     const seconds = ['--max-retries', '7', '--initial-delay', '1.005', '--max-delay', '4.35'];
     expect((await json('webhooks', 'retry-policy', id, ...seconds)).retry_policy).toEqual({
@@ -66,14 +66,14 @@ describe('rms webhooks and trace', () => {
     });
   });
 
-  test('retry-policy takes the delays themselves, instead of the three numbers', async () => {
+  test('retry-policy accepts explicit delays instead of the three numbers', async () => {
     const { id, json, rms } = await setUp();
     const set = await json('webhooks', 'retry-policy', id, '--delays', '5s,1m,30m');
     expect(set.retry_policy).toMatchObject({ max_retries: 3, delays_seconds: [5, 60, 1_800] });
     expect((await rms('webhooks', 'list')).stdout).toContain('after 5s, 60s, 1800s');
     for (const [args, message] of [
       [['--delays', '5s', '--max-retries', '3'], /cannot be used with/],
-      [['--delays', '5s,soon'], /say 90s/],
+      [['--delays', '5s,soon'], /such as 90s/],
       [['--max-retries', '3', '--initial-delay', '1'], /--max-delay, or --delays/],
       [[], /--max-delay, or --delays/],
     ] as const) {
@@ -84,13 +84,48 @@ describe('rms webhooks and trace', () => {
       });
     }
     const long = await rms('webhooks', 'retry-policy', id, '--delays', '8d');
-    expect(long).toMatchObject({ code: 1, stderr: expect.stringContaining('must each be 0.01 seconds to 7 days') });
+    expect(long).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('must each be from 0.01 seconds to 7 days'),
+    });
     expect((await json('webhooks', 'show', id)).retry_policy).toEqual(set.retry_policy);
     const seconds = ['--max-retries', '2', '--initial-delay', '1', '--max-delay', '4'];
     expect((await json('webhooks', 'retry-policy', id, ...seconds)).retry_policy.delays_seconds).toBe(null);
   });
 
-  test('ordered is switched on and off', async () => {
+  test('rate-limit sets the given limits and keeps the others', async () => {
+    const { id, json, rms } = await setUp();
+    const set = (...args: string[]) => json('webhooks', 'rate-limit', id, ...args);
+    expect((await json('webhooks', 'show', id)).rate_limit).toEqual({ requests_per_second: null, max_concurrency: 32 });
+    expect((await rms('webhooks', 'show', id)).stdout).toMatch(/^rate limit +32 concurrent$/m);
+    const limited = { requests_per_second: 0.5, max_concurrency: 32 };
+    expect((await set('--requests-per-second', '0.5')).rate_limit).toEqual(limited);
+    expect((await set('--max-concurrency', '4')).rate_limit).toEqual({ ...limited, max_concurrency: 4 });
+    expect((await json('webhooks', 'list')).data[0].rate_limit).toEqual({ ...limited, max_concurrency: 4 });
+    for (const name of ['show', 'list']) {
+      const args = name === 'show' ? [id] : [];
+      expect((await rms('webhooks', name, ...args)).stdout).toContain('0.5 per second, 4 concurrent');
+    }
+    const { stdout } = await rms('webhooks', 'rate-limit', id, '--requests-per-second', 'none');
+    expect(stdout).toBe(`Rate limit of ${id}: 4 concurrent\n`);
+    for (const [code, message, ...args] of [
+      [2, /give --max-concurrency, --requests-per-second, or both/],
+      [2, /greater than 0, or none/, '--requests-per-second', '0'],
+      [2, /greater than 0, or none/, '--requests-per-second', '1e3'],
+      [2, /greater than 0/, '--max-concurrency', '0'],
+      [1, /must be 1 to 1000/, '--max-concurrency', '1001'],
+      [1, /must be 0.01 to 10000/, '--requests-per-second', '0.001'],
+    ] as const) {
+      expect(await rms('webhooks', 'rate-limit', id, ...args)).toMatchObject({
+        code,
+        stdout: '',
+        stderr: expect.stringMatching(message),
+      });
+    }
+    expect((await json('webhooks', 'show', id)).rate_limit).toEqual({ requests_per_second: null, max_concurrency: 4 });
+  });
+
+  test('ordered turns ordered delivery on and off', async () => {
     const { id, json, rms } = await setUp();
     expect((await json('webhooks', 'show', id)).ordered).toBe(false);
     expect((await json('webhooks', 'ordered', id, 'on')).ordered).toBe(true);
@@ -99,7 +134,7 @@ describe('rms webhooks and trace', () => {
     expect(await rms('webhooks', 'ordered', id, 'maybe')).toMatchObject({ code: 2, stdout: '' });
   });
 
-  test('client-certificate is set from files, shown without its key, and removed', async () => {
+  test('client-certificate sets a certificate from files, shows it without its key, and removes it', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rms-cli-certificates-'));
     try {
       const { certFile: cert, keyFile: key } = makeCertificates(folder).issue('caller');
@@ -119,7 +154,7 @@ describe('rms webhooks and trace', () => {
         });
       const empty = join(folder, 'empty');
       writeFileSync(empty, '\n');
-      await wrong(1, /must be a certificate and its private key/, '--cert', key, '--key', cert);
+      await wrong(1, /must contain a certificate and the matching private key/, '--cert', key, '--key', cert);
       await wrong(1, /empty is empty/, '--cert', empty, '--key', key);
       await wrong(1, /no such file/, '--cert', join(folder, 'none'), '--key', key);
       await wrong(2, /--cert and --key, or --remove/, '--cert', cert);
@@ -132,7 +167,7 @@ describe('rms webhooks and trace', () => {
     }
   });
 
-  test('disable and enable; rotate-secret shows the new secret, and for how long the one before signs', async () => {
+  test('disable and enable; rotate-secret prints the new secret and the end of the overlap', async () => {
     const { id, json, rms } = await setUp();
     expect((await json('webhooks', 'disable', id)).status).toBe('disabled');
     expect((await json('webhooks', 'list')).data).toMatchObject([{ id, status: 'disabled', disable_reason: 'manual' }]);
@@ -153,7 +188,7 @@ describe('rms webhooks and trace', () => {
     expect(await rms('webhooks', 'rotate-secret', id, '--overlap', '8d')).toMatchObject({ code: 1, stdout: '' });
   });
 
-  test('test shows what the endpoint answers, and the answer does not steer the terminal', async () => {
+  test('test prints the response of the endpoint without its control characters', async () => {
     const { id, json, rms } = await setUp();
     receiver.respondWith((_, response) => void response.writeHead(200, { 'x-own': 'a' }).end('fine \u001b[2J\u009b2J'));
     expect(await json('webhooks', 'test', id)).toMatchObject({
@@ -167,27 +202,43 @@ describe('rms webhooks and trace', () => {
       response_body: 'fine \u001b[2J\u009b2J',
     });
     const { stdout } = await rms('webhooks', 'test', id);
-    expect(stdout).toMatch(/^200, after \d+ ms, from 127\.0\.0\.1 \(DNS /);
+    expect(stdout).toMatch(/^200 after \d+ ms, from 127\.0\.0\.1 \(DNS /);
     expect(stdout).toContain('< x-own: a\n');
     expect(stdout).toContain('fine \ufffd[2J\ufffd2J');
   });
 
-  test('trace shows what one request caused, in the order of time', async () => {
-    const { workspaceId, id, json, rms, deliver } = await setUp();
-    const { events, requestId } = await deliver({ count: 5, answer: 500 });
+  test('test fails with the response if the endpoint does not respond with 200', async () => {
+    const { id, rms } = await setUp();
+    receiver.respondWith((_, response) => void response.writeHead(503).end('out of order'));
+    const refused = await rms('webhooks', 'test', id);
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^rms: The endpoint did not accept the event: .*503/),
+    });
+    expect(refused.stdout).toContain('out of order');
+    const { code, stdout } = await rms('webhooks', 'test', id, '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ data: { status_code: 503, response_body: 'out of order' } });
+    receiver.respondWith((_, response) => void response.destroy());
+    expect(await rms('webhooks', 'test', id)).toMatchObject({ code: 1, stderr: expect.stringContaining('connection') });
+  });
+
+  test('trace lists the steps of a request in order of time', async () => {
+    const { workspaceId, json, rms, deliver, disable } = await setUp();
+    const { events, requestId } = await deliver({ count: 5, response: 500 });
     const traced = await json('trace', requestId);
     expect(traced.request_id).toBe(requestId);
     expect(traced.deliveries.map((one: DeliveryDocument) => one.event_id)).toEqual(events);
     const times = traced.timeline.map(({ at }: { at: string }) => at);
-    // Each event is committed, read and delivered, and its delivery attempted twice.
+    // Each event is committed, consumed and delivered, with two attempts.
     expect(times).toHaveLength(25);
     expect(times).toEqual([...times].sort());
     expect((await rms('trace', requestId)).stdout).toContain('attempt 2 of');
-    await json('webhooks', 'disable', id);
+    await disable();
     const skipped = newId('req');
     await services.publish(workspaceId, skipped, newId('evt'));
     const timeline = (await json('trace', skipped)).timeline.map(({ what }: { what: string }) => what);
-    expect(timeline.at(-1)).toMatch(/skipped, the webhook was disabled$/);
+    expect(timeline.at(-1)).toMatch(/skipped because the webhook was disabled$/);
     for (const unknown of ['req_other', '']) {
       expect(await rms('trace', unknown)).toMatchObject({
         code: 1,
@@ -201,6 +252,7 @@ describe('rms webhooks and trace', () => {
     ...['show', 'enable', 'disable', 'rotate-secret', 'test'].map((name) => ['webhooks', name, 'wh_none']),
     ['webhooks', 'retry-policy', 'wh_none', '--max-retries', '1', '--initial-delay', '1', '--max-delay', '1'],
     ['webhooks', 'retry-policy', 'wh_none', '--delays', '1s'],
+    ['webhooks', 'rate-limit', 'wh_none', '--max-concurrency', '1'],
     ['webhooks', 'ordered', 'wh_none', 'on'],
     ['webhooks', 'client-certificate', 'wh_none', '--remove'],
     ['deliveries', 'show', 'dlv_none'],
@@ -209,9 +261,8 @@ describe('rms webhooks and trace', () => {
     ['deliveries', 'replay-cancel', 'rpl_none'],
     ['deliveries', 'replay', '--webhook', 'wh_none', '--since', '1h'],
     ['deliveries', 'list', '--webhook', 'wh_none'],
-  ])('an unknown id is refused in one line: %s %s %s', async (...args) => {
-    const { workspace } = await services.workspaces.createWorkspace({ name: 'w' });
-    const outcome = await services.rms(...args, '--workspace', workspace?.id ?? '', '--json');
+  ])('an unknown ID fails with one line: %s %s %s', async (...args) => {
+    const outcome = await services.rms(...args, '--workspace', await services.createWorkspace(), '--json');
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toMatch(/^rms: There is no \w+ "(wh|dlv|rpl)_none"\.\n$/i);
   });

@@ -1,6 +1,6 @@
 import { type Outcome, runRms, startServices, type TestServices } from './support.ts';
 
-describe('rms workspaces, and which one a command is about', () => {
+describe('rms workspaces, and the workspace of a command', () => {
   let services: TestServices;
   beforeAll(async () => {
     services = await startServices();
@@ -12,7 +12,7 @@ describe('rms workspaces, and which one a command is about', () => {
     return stderr;
   };
 
-  test('none: says how to make one; one: it is that; several: lists them, and takes --workspace', async () => {
+  test('without workspaces it explains how to create one, with one it uses it, with several it requires --workspace', async () => {
     expect(oneLine(await services.rms('keys', 'list'))).toContain('rms workspaces create');
     const first = await services.json('workspaces', 'create', '--name', 'first', '--if-none');
     expect(await services.json('workspaces', 'create', '--name', 'other', '--if-none')).toEqual(first);
@@ -30,9 +30,19 @@ describe('rms workspaces, and which one a command is about', () => {
       { ...first, plan: null },
       { ...second, plan: null },
     ]);
+    const limited = await services.rms('workspaces', 'list', '--limit', '1', '--json');
+    expect(JSON.parse(limited.stdout).data).toEqual([{ ...first, plan: null }]);
+    expect(limited.stderr).toContain('oldest 1 workspaces');
+
+    for (let i = 0; i < 19; i += 1) await services.workspaces.createWorkspace({ name: `further-${i}` });
+    const long = oneLine(await services.rms('keys', 'list'));
+    expect(long).toContain('(further-17), and others that `rms workspaces list` shows');
+    expect(oneLine(await services.rms('keys', 'list', '--workspace', 'ws_none'))).toContain(
+      'There is no workspace "ws_none".',
+    );
   });
 
-  test('addresses in the environment go before DATA_DIR', async () => {
+  test('addresses in the environment take precedence over DATA_DIR', async () => {
     const { auth, webhooks } = services.addresses;
     const found = await runRms(['workspaces', 'list'], {
       DATA_DIR: '/nowhere',
@@ -41,6 +51,6 @@ describe('rms workspaces, and which one a command is about', () => {
     });
     expect(found.code).toBe(0);
     const missed = await runRms(['workspaces', 'list'], { DATA_DIR: '/nowhere', AUTH_ADDRESS: '127.0.0.1:1' });
-    expect(oneLine(missed)).toMatch(/does not answer.*AUTH_ADDRESS/);
+    expect(oneLine(missed)).toMatch(/unreachable.*AUTH_ADDRESS/);
   });
 });

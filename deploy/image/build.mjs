@@ -1,5 +1,5 @@
-// Compiles what the image runs, and puts that and nothing else into a folder: node build.mjs SOURCES FOLDER NODE.
-// NODE is where Node is in the image. Node and what `npm ci` has installed are all that this needs.
+// Copies the sources, packages and commands that the image runs into a folder: node build.mjs SOURCES FOLDER NODE.
+// NODE is the path of Node in the image. Requires Node and an `npm ci` in SOURCES.
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -19,24 +19,23 @@ const readJson = (...path) => JSON.parse(readFileSync(join(...path), 'utf8'));
 const lock = readJson(sources, 'package-lock.json');
 const roots = [...new Set(Object.values(programs).map((file) => dirname(dirname(file))))];
 
-const compiler = join(sources, 'node_modules', 'typescript', 'bin', 'tsc');
-build(compiler, '-b', ...roots);
 // The pages of the dashboard, into its dist folder.
-build(join(sources, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', '-c', 'services/dashboard/web/vite.config.mjs');
+run(join(sources, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', '-c', 'services/dashboard/web/vite.config.mjs');
 
-/** Paths in the sources of all packages that run: own ones, and those of node_modules. */
+/** Paths of all packages needed at runtime, relative to the sources: workspaces and packages of node_modules. */
 const shipped = new Set();
 for (const root of roots) ship(root);
 for (const path of [...shipped].sort()) copy(path);
 writeManifests();
 writeCommands();
+run(join(sources, 'deploy', 'image', 'fill-compile-cache.mjs'), folder);
 
-function build(...command) {
+function run(...command) {
   const { status } = spawnSync(process.execPath, command, { cwd: sources, stdio: 'inherit' });
   if (status !== 0) process.exit(1);
 }
 
-/** The package and what it depends on. Types alone are not run. */
+/** Adds a package and its dependencies to `shipped`, except type packages. */
 function ship(path) {
   if (shipped.has(path) || path.includes('node_modules/@types/')) return;
   shipped.add(path);
@@ -44,11 +43,13 @@ function ship(path) {
   for (const name of Object.keys({ ...optionalDependencies, ...dependencies })) {
     const found = find(path, name);
     if (found !== undefined) ship(found);
-    else if (!(name in optionalDependencies)) throw new Error(`${path} needs ${name}, which is not installed`);
+    else if (!(name in optionalDependencies)) throw new Error(`${path} requires ${name}, which is not installed`);
   }
 }
 
-/** Where Node would find a package from here: in the nearest node_modules, and behind a link the workspace itself. */
+/**
+ * Resolves a package as Node does, from the nearest node_modules upward. A link resolves to the workspace behind it.
+ */
 function find(from, name) {
   for (let path = from; ; path = dirname(path)) {
     const candidate = join(path, 'node_modules', name);
@@ -66,7 +67,7 @@ function copy(path) {
     cpSync(from, join(folder, path), { recursive: true, filter });
     return;
   }
-  for (const part of ['package.json', 'dist', 'gen', 'migrations']) {
+  for (const part of ['package.json', 'src', 'dist', 'gen', 'migrations']) {
     if (existsSync(join(from, part))) cpSync(join(from, part), join(folder, path, part), { recursive: true, filter });
   }
   const { name } = readJson(from, 'package.json');
@@ -75,19 +76,22 @@ function copy(path) {
   symlinkSync(relative(dirname(link), join(folder, path)), link);
 }
 
-/** Of our own: code, its source maps, migrations. */
+/** Own files: sources, bundled pages, migrations. */
 function isRunByUs(file) {
-  return !/\.d\.ts(\.map)?$|\.tsbuildinfo$/.test(file);
+  return !/\.d\.ts$/.test(file);
 }
 
-/** Of others: no types, no sources of what is compiled, no prose but licences, no packages within (they are their own). */
+/**
+ * Selects files of third-party packages: no types, no source maps, no prose except licenses, and no nested packages
+ * (`ship` lists those separately).
+ */
 function isRun(file, from) {
   const name = basename(file);
   if (name === 'node_modules' && file !== from) return false;
   return !/\.([cm]?ts|map|flow|markdown|md)$/i.test(name) || /^(licen[cs]e|notice|copying)/i.test(name);
 }
 
-/** So that whoever lists what is in the image finds that, and not what it was built with. */
+/** Writes manifests of the shipped packages only, so that image scanners do not report build dependencies. */
 function writeManifests() {
   const { name, version, license, type } = readJson(sources, 'package.json');
   const manifest = { name, version, private: true, license, type };

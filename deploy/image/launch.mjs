@@ -1,9 +1,13 @@
 #!/usr/local/bin/node
-// Runs the program after which it is called: /app/bin has a link of each name to this file.
-import { basename } from 'node:path';
+// Runs the program whose name it is called by: /app/bin has a link per program to this file.
+import { enableCompileCache } from 'node:module';
+import { basename, join } from 'node:path';
 import { programs } from './programs.mjs';
 
-process.setSourceMapsEnabled(true);
+// Filled when the image is built (fill-compile-cache.mjs).
+enableCompileCache(join(import.meta.dirname, '..', 'cache'));
 const name = basename(process.argv[1] ?? '');
-if (!Object.hasOwn(programs, name)) throw new Error(`"${name}" is none of ${Object.keys(programs).join(', ')}`);
+if (!Object.hasOwn(programs, name)) {
+  throw new Error(`no program "${name}": expected one of ${Object.keys(programs).join(', ')}`);
+}
 await import(new URL(`../${programs[name]}`, import.meta.url));

@@ -1,11 +1,11 @@
-/** What the image can run: a command in /app/bin for each, and the built file behind it. */
+/** Programs of the image: the command in /app/bin and its source. */
 export const programs = {
-  gateway: 'services/gateway/dist/main.js',
-  auth: 'services/auth/dist/main.js',
-  resources: 'services/resources/dist/main.js',
-  webhooks: 'services/webhooks/dist/main.js',
-  alerts: 'services/alerts/dist/main.js',
-  dashboard: 'services/dashboard/dist/main.js',
-  'egress-proxy': 'services/webhooks/dist/egress-proxy-main.js',
-  rms: 'cli/dist/main.js',
+  gateway: 'services/gateway/src/main.ts',
+  auth: 'services/auth/src/main.ts',
+  resources: 'services/resources/src/main.ts',
+  webhooks: 'services/webhooks/src/main.ts',
+  alerts: 'services/alerts/src/main.ts',
+  dashboard: 'services/dashboard/src/main.ts',
+  'egress-proxy': 'services/webhooks/src/egress-proxy-main.ts',
+  rms: 'cli/src/main.ts',
 };

@@ -1,4 +1,4 @@
-"""Makes schema-valid requests valid where a JSON Schema cannot say what is: loaded by Schemathesis."""
+"""Schemathesis hooks: adjust schema-valid requests to rules that no JSON Schema can express."""
 
 import uuid
 
@@ -7,17 +7,17 @@ import schemathesis
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # Schemathesis leaves out the key of these when they are sent, but not once they have been changed.
+    # Schemathesis tests authentication by sending requests without the key. It would add the key to a modified request.
     phase = case.meta.phase.data if case.meta else None
     if getattr(phase, "parameter", None) == "Authorization":
         return
-    # An answer is replayed for a day, also after its resource is deleted, and a key with another body is refused
-    # (specification, "Limits"). Schemathesis repeats the keys of its examples, and expects a resource of each 201.
+    # A response is replayed for a day, even after its resource is deleted, and a key with a different body is rejected
+    # (specification, "Limits"). Schemathesis reuses the keys of its examples and expects a new resource for each 201.
     key = case.headers.get("Idempotency-Key") if case.headers else None
     if isinstance(key, str) and 0 < len(key) <= 200 and all(" " <= character <= "~" for character in key):
         case.headers["Idempotency-Key"] = f"{key}-{uuid.uuid4()}"
-    # Cursors are authenticated, and a feed goes on only after events that it has: no schema describes either. Those of
-    # wrong requests stay.
+    # Cursors are authenticated, and `after` must be the sequence of an existing event; no schema describes either.
+    # Negative tests keep them.
     generation = case.meta.generation if case.meta else None
     if generation and generation.mode.is_positive and case.query:
         case.query.pop("cursor", None)

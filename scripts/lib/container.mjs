@@ -8,8 +8,10 @@ const execute = promisify(execFile);
 const startLimitMs = 180_000;
 
 /**
- * Runs an image until `stop`, with one port on loopback. Undefined if no container engine answers here.
- * @param options `env(port)` for the container, `address(port)` for the tests, `log`: a text that says it has started
+ * Starts a container with one port published on loopback, and waits until it is ready. Resolves to `{address, stop}`,
+ * or to undefined if neither Docker nor Podman works.
+ * @param options `env(port)`: environment of the container. `address(port)`: address for the tests. `log`: text that
+ * the container logs when it has started.
  */
 export async function startContainer({ image, port: inside, env = () => ({}), log = '', address }) {
   const engine = await findEngine();
@@ -33,11 +35,11 @@ export async function startContainer({ image, port: inside, env = () => ({}), lo
 
 async function findEngine() {
   for (const engine of ['docker', 'podman']) {
-    const answers = await execute(engine, ['info'], { timeout: 10_000 }).then(
+    const responses = await execute(engine, ['info'], { timeout: 10_000 }).then(
       () => true,
       () => false,
     );
-    if (answers) return engine;
+    if (responses) return engine;
   }
   return undefined;
 }

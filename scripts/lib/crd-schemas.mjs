@@ -1,8 +1,8 @@
-// Strict schemas of what others add to Kubernetes, out of the CustomResourceDefinitions in their Go modules.
+// Strict schemas of custom resources, from the CustomResourceDefinitions in the Go modules of their projects.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { cache, execute, findGo } from './chart-tools.mjs';
+import { cache, execute, findGo } from './tools.mjs';
 
 const definitions = [
   {
@@ -21,14 +21,17 @@ const definitions = [
   },
 ];
 
-/** Where they are, for kubeconform: CRD_SCHEMAS, else fetched by Go once. Throws a PrepareError. */
+/**
+ * Returns the location of the schemas for kubeconform: CRD_SCHEMAS, or schemas that are downloaded once with Go. Throws
+ * a PrepareError.
+ */
 export function findCrdSchemas() {
   if (process.env.CRD_SCHEMAS) return process.env.CRD_SCHEMAS;
   const versions = definitions.map(({ module }) => module.slice(module.lastIndexOf('@') + 1)).join('-');
   const folder = join(cache, `crds-${versions}`);
   if (!existsSync(folder)) {
     process.stderr.write('rms: fetching the schemas of custom resources (once)\n');
-    const fresh = `${folder}.new`;
+    const fresh = `${folder}.${process.pid}`;
     rmSync(fresh, { recursive: true, force: true });
     for (const { module, files } of definitions) {
       const { Dir: root } = JSON.parse(
@@ -49,7 +52,7 @@ function convert({ spec: { group, names, versions } }, folder) {
   }
 }
 
-/** What is not named is refused, as the API server would drop it. */
+/** Returns a schema that rejects unknown fields, which the API server would drop silently. */
 function strict(schema) {
   if (Array.isArray(schema)) return schema.map(strict);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -60,7 +63,7 @@ function strict(schema) {
   const open = schema['x-kubernetes-preserve-unknown-fields'] || 'additionalProperties' in schema;
   return {
     ...result,
-    // Keys here are names of fields, whatever they are called.
+    // The keys are field names; a field may be called "properties".
     properties: Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, strict(part)])),
     ...(open ? {} : { additionalProperties: false }),
   };

@@ -1,30 +1,26 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startContainer } from './container.mjs';
 import { root } from './prepare.mjs';
 
 /**
- * The servers that the tests need, and where each can come from, best first: an address that is given, a program on this
- * machine (as root on a system with apt-get it is installed), a container.
+ * Servers that test files share. Sources in order of preference: the address in `variable`, a program on this machine
+ * (installed with apt-get if missing and if the user is root), a container.
  */
-const servers = [
-  {
-    name: 'PostgreSQL',
+const servers = {
+  postgres: {
     variable: 'TEST_DATABASE_URL',
-    given: ['TEST_DATABASE_URL', 'DATABASE_URL'],
     programs: [],
-    // The data need not outlive the machine: fsync only costs time.
+    // fsync is off, because the data need not survive a crash.
     async start({ startPostgres }) {
       const server = await startPostgres({ fsync: 'off' });
       return { address: server.url, stop: server.stop };
     },
   },
-  {
-    name: 'Redis',
+  redis: {
     variable: 'TEST_REDIS_URL',
-    given: ['TEST_REDIS_URL', 'REDIS_URL'],
     programs: ['redis-server'],
     packages: ['redis-server'],
     async start({ startRedis }) {
@@ -38,10 +34,8 @@ const servers = [
       address: (port) => `redis://127.0.0.1:${port}`,
     },
   },
-  {
-    name: 'Kafka',
+  kafka: {
     variable: 'TEST_KAFKA_BROKERS',
-    given: ['TEST_KAFKA_BROKERS', 'KAFKA_BROKERS'],
     programs: ['java', 'mvn'],
     packages: ['default-jre-headless', 'maven'],
     async start({ startKafka }) {
@@ -51,7 +45,7 @@ const servers = [
     container: {
       image: 'apache/kafka:4.3.1',
       port: 9092,
-      // The broker tells its clients where to find it, so it has to know the port outside.
+      // The broker advertises its address to clients, so it must know the published port.
       env: (port) => ({
         KAFKA_NODE_ID: 1,
         KAFKA_PROCESS_ROLES: 'broker,controller',
@@ -70,12 +64,12 @@ const servers = [
       address: (port) => `127.0.0.1:${port}`,
     },
   },
-];
+};
 
 const nativeRedis = 'install redis-server (apt-get install redis-server, brew install redis)';
 const nativeKafka = 'install Java 17 and Maven (apt-get install default-jre-headless maven)';
 
-/** What brings what a suite needs, by the names that describeWith() of the test kit takes. */
+/** Remedy per requirement that describeWith() of the test kit accepts. */
 export const remedies = {
   redis: `${nativeRedis}, start Docker, or set TEST_REDIS_URL`,
   kafka: `${nativeKafka}, start Docker, or set TEST_KAFKA_BROKERS`,
@@ -85,61 +79,89 @@ export const remedies = {
   'small-disk': 'run as root on Linux, in a container with CAP_SYS_ADMIN (docker run --privileged)',
 };
 
+/** Programs that suites start themselves. */
+const programs = {
+  'redis-server': { programs: ['redis-server'], packages: ['redis-server'] },
+  java: { programs: ['java', 'mvn'], packages: ['default-jre-headless', 'maven'] },
+  chromium: { programs: ['chromium'], packages: ['chromium', 'fonts-liberation'], given: 'CHROME_PATH' },
+};
+
 /**
- * Brings the servers, all at once. Answers with the environment that says where they are, and how to stop those that
- * were started.
+ * Provides servers and programs for the tests, each when the first test file requests it with a file `<name>.request`
+ * in `folder`. The reply is a file `<name>.reply` with `{"address": …}` or `{}` (see request() of the test kit).
+ * Returns a function that stops the started servers.
  */
-export async function bringServers() {
-  // Loaded here: it is there only once the checkout has been built.
-  const testkit = await import(pathToFileURL(join(root, 'packages', 'testkit', 'dist', 'index.js')).href);
-  for (const server of servers) installPrograms(server);
-  const brought = await Promise.all(servers.map((server) => bring(server, testkit)));
-  const env = {};
-  for (const [i, { address, failure, source }] of brought.entries()) {
-    const { name, variable } = servers[i];
-    if (address) env[variable] = address;
-    process.stderr.write(`rms: ${name}: ${address ? source : failure}\n`);
-  }
-  return { env, stop: () => Promise.all(brought.map(({ stop }) => stop?.())) };
+export function provideServers(folder) {
+  const provided = new Map();
+  const scan = () => {
+    for (const file of readdirSync(folder)) {
+      const name = file.endsWith('.request') ? file.slice(0, -'.request'.length) : undefined;
+      if (name === undefined || provided.has(name)) continue;
+      provided.set(
+        name,
+        provide(name).then((result) => {
+          process.stderr.write(`rms: ${name}: ${result.source ?? result.failure}\n`);
+          const reply = join(folder, `${name}.reply`);
+          writeFileSync(`${reply}.part`, JSON.stringify({ address: result.address }));
+          renameSync(`${reply}.part`, reply);
+          return result;
+        }),
+      );
+    }
+  };
+  const timer = setInterval(scan, 20);
+  return async () => {
+    clearInterval(timer);
+    const results = await Promise.all(provided.values());
+    await Promise.all(results.map(({ stop }) => stop?.()));
+  };
 }
 
-async function bring(server, testkit) {
-  const given = server.given.find((name) => process.env[name]);
-  if (given) return { address: process.env[given], source: `that of ${given}` };
-  let failure = 'there is none';
-  if (server.programs.every(isInstalled)) {
+/** Resolves to `{address, source, stop}`, or to `{failure}`. */
+async function provide(name) {
+  try {
+    return name in programs ? provideProgram(programs[name]) : await provideServer(servers[name]);
+  } catch (error) {
+    return { failure: error.message };
+  }
+}
+
+function provideProgram({ programs: names, packages, given }) {
+  if (given && process.env[given]) return { address: '', source: `${given} names it` };
+  const failure = install(names, packages);
+  return failure ? { failure } : { address: '', source: 'installed' };
+}
+
+async function provideServer(server) {
+  if (process.env[server.variable])
+    return { address: process.env[server.variable], source: `given by ${server.variable}` };
+  let failure = server.programs.length > 0 ? install(server.programs, server.packages) : undefined;
+  if (!failure) {
     try {
+      const testkit = await import(pathToFileURL(join(root, 'packages', 'testkit', 'src', 'index.ts')).href);
       return { ...(await server.start(testkit)), source: 'started for this run' };
     } catch (error) {
       failure = error.message;
     }
   }
-  try {
-    const container = server.container && (await startContainer(server.container));
-    if (container) return { ...container, source: `${server.container.image} in a container` };
-  } catch (error) {
-    failure = error.message;
-  }
-  return { failure };
+  const container = server.container && (await startContainer(server.container));
+  return container ? { ...container, source: `${server.container.image} in a container` } : { failure };
 }
 
-/** Root on a machine with apt-get, a CI runner mostly, gets what is missing. Without success it stays missing. */
-function installPrograms({ name, given, programs, packages }) {
-  if (given.some((variable) => process.env[variable]) || programs.every(isInstalled)) return;
-  if (process.getuid?.() !== 0 || !isInstalled('apt-get')) return;
-  process.stderr.write(`rms: ${name}: installing ${packages.join(' and ')} by apt-get\n`);
+/** Installs missing programs with apt-get if this user may. Returns the reason for a failure, or undefined. */
+function install(names, packages) {
+  if (names.every(isInstalled)) return undefined;
+  if (process.getuid?.() !== 0 || !isInstalled('apt-get')) return `${names.join(' and ')} not found`;
+  process.stderr.write(`rms: installing ${packages.join(' and ')} with apt-get\n`);
   const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: ['ignore', 'pipe', 'pipe'] };
   spawnSync('apt-get', ['update', '-qq'], options);
-  try {
-    execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], options);
-  } catch (error) {
-    process.stderr.write(
-      `rms: ${name}: ${String(error.stderr ?? error.message)
-        .trim()
-        .split('\n')
-        .at(-1)}\n`,
-    );
-  }
+  const { status, stderr } = spawnSync(
+    'apt-get',
+    ['install', '-y', '-qq', '--no-install-recommends', ...packages],
+    options,
+  );
+  if (status === 0) return undefined;
+  return `apt-get install ${packages.join(' ')} failed: ${String(stderr).trim().split('\n').at(-1)}`;
 }
 
 function isInstalled(program) {

@@ -1,6 +1,6 @@
 import type { Firsts } from './bootstrap.ts';
 
-/** What a person who has just started the service needs to know. */
+/** Data of the startup message. */
 export interface Running extends Firsts {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
@@ -9,7 +9,10 @@ export interface Running extends Firsts {
   readonly postgres: 'embedded' | 'external';
 }
 
-/** The text that npm start ends with. The commands work when pasted. */
+/**
+ * Returns the text that npm start prints when everything runs. The commands in it can be pasted into a terminal. The
+ * login is last, so that it remains visible.
+ */
 export function announcement({ liveUrl, sandboxUrl, dashboardUrl, dataDir, postgres, keys, login }: Running): string {
   const lines = [
     '',
@@ -19,26 +22,17 @@ export function announcement({ liveUrl, sandboxUrl, dashboardUrl, dataDir, postg
     `  sandbox   ${sandboxUrl}`,
     `  dashboard ${dashboardUrl}`,
     `  API docs  ${liveUrl}/docs`,
-    `  data      ${postgres === 'embedded' ? `${dataDir} (embedded PostgreSQL)` : 'in the PostgreSQL of DATABASE_URL'}`,
+    `  data      ${postgres === 'embedded' ? `${dataDir} (embedded PostgreSQL)` : 'external PostgreSQL (DATABASE_URL)'}`,
     '',
   ];
-  if (login) {
-    lines.push(
-      'Login of the first owner, shown this once:',
-      '',
-      `  e-mail    ${login.email}`,
-      `  password  ${login.password}`,
-      '',
-    );
-  }
   if (keys) {
     lines.push(
-      'Admin keys, shown this once:',
+      'Admin keys (shown only once):',
       '',
       `  live      ${keys.live}`,
       `  sandbox   ${keys.sandbox}`,
       '',
-      'Try, in another terminal:',
+      'Try it in another terminal:',
       '',
       `  KEY=${keys.live}`,
       `  curl -s ${liveUrl}/v1/resources -H "Authorization: Bearer $KEY" \\`,
@@ -47,16 +41,25 @@ export function announcement({ liveUrl, sandboxUrl, dashboardUrl, dataDir, postg
     );
   } else {
     lines.push(
-      'A new key, in another terminal:',
+      'Create a key in another terminal:',
       '',
       '  npm run -s rms -- keys create --environment live --scope admin --name mine',
     );
   }
-  lines.push('', 'Ctrl-C stops; the data stay.', '');
+  lines.push('', 'Press Ctrl-C to stop. Data is kept.', '');
+  if (login) {
+    lines.push(
+      'Login of the first owner (shown only once):',
+      '',
+      `  email     ${login.email}`,
+      `  password  ${login.password}`,
+      '',
+    );
+  }
   return lines.join('\n');
 }
 
-/** A URL that works on this machine for a listener that may be bound to all its addresses. */
+/** Returns a URL that works on this machine, also for a listener that is bound to all addresses. */
 export function localUrl(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;

@@ -3,15 +3,18 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, type RpcSecurity } from '@rms/rpc';
 
-/** What is made at the first start, to be shown once; undefined: it was there already. */
+/** Credentials created on the first start and shown once. Undefined if they existed already. */
 export interface Firsts {
   /** Admin keys of the first workspace. */
   readonly keys: { readonly live: string; readonly sandbox: string } | undefined;
-  /** By which its owner signs in to the dashboard. */
+  /** Login of the initial owner. */
   readonly login: { readonly email: string; readonly password: string } | undefined;
 }
 
-/** Makes the first workspace with its admin keys, and the first user, who owns it: each if there is none yet. */
+/**
+ * Creates the first workspace with its admin keys, and the first user as its owner. Skips the workspace or the user if
+ * one exists already.
+ */
 export async function bootstrap(authAddress: string, security: RpcSecurity, ownerEmail: string): Promise<Firsts> {
   const options = { target: authAddress, timeoutMs: 10_000, security };
   const workspaces = createClient(WorkspacesService, options);

@@ -1,24 +1,27 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { accessSync, constants, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** The folder that npm start keeps everything in, held by this process. */
+/** Data directory of npm start, locked by this process. */
 export interface DataDir {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** Tells the rms command where the services listen; only the owner can read it. */
+  /** Writes the service addresses for the `rms` command. Only the owner can read the file. */
   writeServices(addresses: Readonly<Record<string, string>>): void;
-  /** Lets another start have it. */
+  /** Releases the lock. */
   release(): void;
 }
 
-/** Makes the folder if needed and locks it. Fails in one line if it can't be used, or another start holds it. */
+/**
+ * Creates the directory if needed and locks it. Throws a one-line error if it is unusable or locked by another process.
+ */
 export function openDataDir(setting: string): DataDir {
   const path = resolve(setting);
   try {
     mkdirSync(path, { recursive: true });
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new Error(`DATA_DIR ${path} cannot be used: ${reasonOf(error)}`);
+    throw new Error(`Cannot use DATA_DIR ${path}: ${reasonOf(error)}.`);
   }
   const lockFile = join(path, 'lock');
   const servicesFile = join(path, 'services.json');
@@ -38,32 +41,64 @@ export function openDataDir(setting: string): DataDir {
   };
 }
 
-/** The lock file names the process that holds it, and is worth nothing once that process is gone. */
-function lock(lockFile: string, path: string): void {
+/** Attempts, because another process can take or release the lock at the same time. */
+const maxTries = 10;
+
+/**
+ * Takes the lock `file`. The file contains the identity of the process that holds the lock. The lock is stale once that
+ * process has ended.
+ *
+ * Only the process that holds the lock `lock.after-<digest of the stale holder>` may replace a stale lock, and only
+ * while the file still names that holder. Otherwise, two processes could both find the lock stale, and the second
+ * process would replace the new lock of the first.
+ */
+function lock(file: string, path: string): void {
   const ours = identityOf(process.pid) ?? `${process.pid}`;
-  const building = `${lockFile}.${process.pid}`;
-  writeFileSync(building, ours);
-  try {
-    for (let tries = 0; tries < 3; tries++) {
-      try {
-        linkSync(building, lockFile);
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      }
-      const holder = readFileSync(lockFile, 'utf8');
-      const pid = Number.parseInt(holder, 10);
-      if (identityOf(pid) === holder)
-        throw new Error(`DATA_DIR ${path} is in use by another npm start (process ${pid})`);
-      rmSync(lockFile, { force: true });
+  const building = `${file}.${randomUUID()}`;
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    try {
+      writeFileSync(building, ours);
+      linkSync(building, file);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      rmSync(building, { force: true });
     }
-    throw new Error(`DATA_DIR ${path} is in use by another npm start`);
-  } finally {
-    rmSync(building, { force: true });
+    const holder = readIfExists(file);
+    if (holder === undefined) continue;
+    const pid = Number.parseInt(holder, 10);
+    if (identityOf(pid) === holder)
+      throw new Error(
+        `DATA_DIR ${path} is in use by another npm start (process ${pid}). Stop it, or set DATA_DIR to another folder.`,
+      );
+    const successor = join(path, `lock.after-${createHash('sha256').update(holder).digest('hex').slice(0, 16)}`);
+    lock(successor, path);
+    try {
+      if (readIfExists(file) !== holder) continue;
+      writeFileSync(building, ours);
+      renameSync(building, file);
+      return;
+    } finally {
+      rmSync(successor, { force: true });
+    }
+  }
+  throw new Error(`DATA_DIR ${path} is in use by another npm start. Stop it, or set DATA_DIR to another folder.`);
+}
+
+function readIfExists(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 
-/** A text that no other process ever has, where the system tells when a process began; undefined if it is gone. */
+/**
+ * Returns an identity of a process: its ID, and on Linux also its start time, which distinguishes it from a later
+ * process with the same ID. Undefined if the process does not exist.
+ */
 function identityOf(pid: number): string | undefined {
   try {
     process.kill(pid, 0);
@@ -87,12 +122,12 @@ function reasonOf(error: unknown): string {
   switch (code) {
     case 'EACCES':
     case 'EPERM':
-      return 'this user may not write there';
+      return 'permission denied';
     case 'EROFS':
       return 'the file system is read-only';
     case 'ENOTDIR':
     case 'EEXIST':
-      return 'it is not a folder';
+      return 'it is not a directory';
     case 'ENOSPC':
       return 'the disk is full';
     default:

@@ -2,16 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keepSecret } from './keep-secret.ts';
 
-/** The settings that name encryption keys. */
+/** Encryption key settings. */
 export interface EncryptionKeys {
   readonly ENCRYPTION_KEY: string;
   readonly ENCRYPTION_KEY_PREVIOUS: string[];
 }
 
 /**
- * The key of ENCRYPTION_KEY, or else one made at the first start and kept beside the data that it encrypts, in
- * `encryption.key`. Those before it: ENCRYPTION_KEY_PREVIOUS, and `encryption.key.previous` beside it (one on a line).
- * Refuses an ENCRYPTION_KEY that would make unreadable what the kept key has sealed.
+ * Returns the encryption keys. The current key is ENCRYPTION_KEY; if it is unset, the key in `encryption.key` in
+ * DATA_DIR, which the first start creates. Previous keys are ENCRYPTION_KEY_PREVIOUS and the lines of
+ * `encryption.key.previous`. Throws if ENCRYPTION_KEY is set and the key in `encryption.key` is neither current nor
+ * previous, because secrets encrypted with it would become unreadable.
  */
 export function encryptionKeys(given: EncryptionKeys, dataDir: string): EncryptionKeys {
   const file = join(dataDir, 'encryption.key');
@@ -28,8 +29,8 @@ export function encryptionKeys(given: EncryptionKeys, dataDir: string): Encrypti
   const isNamed = [given.ENCRYPTION_KEY, ...previous].some((key) => own === undefined || isSame(key, own));
   if (!isNamed) {
     throw new Error(
-      `ENCRYPTION_KEY is not the key in ${file}, which has sealed secrets: unset it; or rename that file to ` +
-        `${previousFile}, so that its key still opens them, start again, and run \`rms secrets rotate\``,
+      `ENCRYPTION_KEY is not the key in ${file}, which encrypts existing secrets. Unset it; or rename that file to ` +
+        `${previousFile}, start again, and run \`rms secrets rotate\`.`,
     );
   }
   return { ENCRYPTION_KEY: given.ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: previous };
@@ -53,5 +54,5 @@ function isSame(key: string, other: string): boolean {
 
 function checkKey(key: string, file: string): void {
   if (Buffer.from(key, 'base64').length === 32) return;
-  throw new Error(`${file} does not hold 32 bytes in base64; without the right key, secrets cannot be read`);
+  throw new Error(`${file} must contain 32 bytes in Base64. Secrets cannot be read without the right key.`);
 }

@@ -1,4 +1,6 @@
-import { createLogger, readSettings, runMain } from '@rms/service';
+import { createLogger } from '@rms/logging';
+import { runMain } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { createSeparateServices } from './separate-services.ts';
 
 const log = createLogger({ name: 'main', level: 'warn', destination: process.stderr });

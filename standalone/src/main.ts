@@ -1,15 +1,20 @@
-import { createLogger, readSettings, runMain } from '@rms/service';
+import { createLogger, readableLines } from '@rms/logging';
+import { runMain } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
+import { freeMemoryWhenIdle } from './idle-memory.ts';
 import { createStandalone } from './standalone.ts';
 
-// stdout is for the person who has started us, and shows the keys once. Logs go to stderr, and unless LOG_LEVEL says
-// otherwise only what needs attention.
+// stdout shows the startup message with the keys. Logs go to stderr, and by default only warnings and errors. On a
+// terminal they are text instead of JSON.
 const quiet = 'warn';
+const destination = process.stderr.isTTY ? readableLines(process.stderr) : process.stderr;
 const logAt =
   (level: string, levelFile = '') =>
   (name: string) =>
-    createLogger({ name, level, levelFile, destination: process.stderr });
+    createLogger({ name, level, levelFile, destination });
 
+freeMemoryWhenIdle();
 await runMain(
   () => {
     const settings = readSettings(process.env);

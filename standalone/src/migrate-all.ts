@@ -1,7 +1,9 @@
 import { migrateAll as migrateDatabase } from '@rms/cli/migrate-all';
-import { type Logger, type Settings, startFailure } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import { startFailure } from '@rms/service/start-failure';
+import type { Settings } from '@rms/settings';
 
-/** Brings the schemas of all services up to date; fails in one line. */
+/** Migrates the schemas of all services. Throws a one-line error. */
 export async function migrateAll(settings: Settings, log: Logger): Promise<void> {
   try {
     await migrateDatabase(settings, log);

@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '@rms/logging';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import { type Logger, requireSettings, type Service, type Settings, SettingsError } from '@rms/service';
+import type { Service } from '@rms/service';
+import { requireSettings, type Settings, SettingsError } from '@rms/settings';
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
+import { keepSecret } from './keep-secret.ts';
 import { migrateAll } from './migrate-all.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
@@ -15,8 +18,8 @@ const pollMs = 50;
 const metricsOrder = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'] as const;
 
 /**
- * Every service in a process of its own on this machine, on PostgreSQL, Redis and Kafka that are there already. None is
- * restarted: if one ends, all stop. They stop in the opposite order of their start.
+ * Runs each service in its own process on this machine, with external PostgreSQL, Redis and Kafka. Does not restart a
+ * service: if one ends, stops all of them. Services stop in reverse start order.
  */
 export function createSeparateServices(
   settings: Settings,
@@ -42,7 +45,7 @@ export function createSeparateServices(
     return run(name, { ...env, GRPC_HOST: host, GRPC_PORT: port }, () => isServing(address, security));
   };
 
-  /** METRICS_ADDRESS is that of the gateway; each further service has the next port. */
+  /** Returns the METRICS_ADDRESS of a service: the given port for the gateway, the next ports in `metricsOrder`. */
   const metricsOf = (name: (typeof metricsOrder)[number]): NodeJS.ProcessEnv => {
     const address = settings.METRICS_ADDRESS;
     if (!address) return {};
@@ -56,13 +59,13 @@ export function createSeparateServices(
     async start() {
       const { ALERTS_ADDRESS: alerts } = settings;
       if (alerts === undefined)
-        throw new SettingsError('ALERTS_ADDRESS is none, but alerts is among what is started here');
+        throw new SettingsError('ALERTS_ADDRESS must not be "none", because this command starts alerts.');
       const dataDir = openDataDir(settings.DATA_DIR);
       stops.push(() => dataDir.release());
       await migrateAll(settings, log);
       const { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS } = encryptionKeys(settings, dataDir.path);
       const env = { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: ENCRYPTION_KEY_PREVIOUS.join(',') };
-      const MAIL_DIR = settings.MAIL_DIR || join(dataDir.path, 'mail');
+      const EMAIL_DIR = settings.EMAIL_DIR || join(dataDir.path, 'emails');
       const addresses = {
         auth: settings.AUTH_ADDRESS,
         alerts,
@@ -70,12 +73,13 @@ export function createSeparateServices(
         resources: settings.RESOURCES_ADDRESS,
       };
       for (const name of ['auth', 'alerts', 'webhooks', 'resources'] as const) {
-        await runGrpc(name, addresses[name], { ...env, MAIL_DIR, ...metricsOf(name) });
+        await runGrpc(name, addresses[name], { ...env, EMAIL_DIR, ...metricsOf(name) });
       }
       const liveUrl = localUrl(settings.HOST, settings.PORT);
-      await run('gateway', { ...env, ...metricsOf('gateway') }, () => answersReady(liveUrl));
+      await run('gateway', metricsOf('gateway'), () => reportsReady(liveUrl));
       const dashboardUrl = localUrl(settings.HOST, settings.DASHBOARD_PORT);
-      await run('dashboard', { ...env, ...metricsOf('dashboard') }, () => answersReady(dashboardUrl));
+      const SESSION_KEY = settings.SESSION_KEY || keepSecret(join(dataDir.path, 'session.key'), 'base64');
+      await run('dashboard', { SESSION_KEY, ...metricsOf('dashboard') }, () => reportsReady(dashboardUrl));
       dataDir.writeServices(addresses);
       const firsts = await bootstrap(addresses.auth, security, settings.OWNER_EMAIL);
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
@@ -106,11 +110,12 @@ async function untilReady(service: ServiceProcess, ready: () => Promise<boolean>
   });
   const giveUpAtMs = performance.now() + readyLimitMs;
   while (!(await ready())) {
-    if (ended !== undefined) throw new Error(`${service.name} ${ended}, see above`);
-    if (performance.now() > giveUpAtMs) throw new Error(`${service.name} is not ready after ${readyLimitMs / 1000} s`);
+    if (ended !== undefined) throw new Error(`${service.name} ${ended}; see the log above`);
+    if (performance.now() > giveUpAtMs)
+      throw new Error(`${service.name} did not become ready within ${readyLimitMs / 1000} s; see the log above`);
     await delay(pollMs);
   }
-  if (ended !== undefined) throw new Error(`${service.name} ${ended}, see above`);
+  if (ended !== undefined) throw new Error(`${service.name} ${ended}; see the log above`);
 }
 
 async function isServing(address: string, security: RpcSecurity): Promise<boolean> {
@@ -124,7 +129,7 @@ async function isServing(address: string, security: RpcSecurity): Promise<boolea
   }
 }
 
-async function answersReady(url: string): Promise<boolean> {
+async function reportsReady(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok;
   } catch {

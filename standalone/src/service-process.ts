@@ -3,24 +3,24 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** One service in a process of its own. */
+/** Service in its own process. */
 export interface ServiceProcess {
   readonly name: string;
-  /** Resolves when it has ended, with how. */
+  /** Resolves when the process ends, with a description of how it ended. */
   readonly ended: Promise<string>;
-  /** SIGTERM, so that it drains; SIGKILL when it takes too long. */
+  /** Sends SIGTERM so that the service drains, and SIGKILL after a timeout. */
   stop(): Promise<void>;
 }
 
-/** Longer than a service gives itself. */
+/** Longer than a service's own shutdown timeout. */
 const killAfterMs = 30_000;
 const nameWidth = 'resources'.length;
 
-/** Starts services/<name>/dist/main.js; each line that it prints gets its name in front. */
+/** Starts services/<name>/src/main.ts and prefixes each line of its output with the service name. */
 export function startServiceProcess(name: string, env: NodeJS.ProcessEnv): ServiceProcess {
-  const main = fileURLToPath(import.meta.resolve(`@rms/${name}`)).replace(/index\.js$/, 'main.js');
-  // In a process group of its own: Ctrl-C must not reach all of them at once, for they drain in an order.
-  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+  const main = fileURLToPath(import.meta.resolve(`@rms/${name}`)).replace(/index\.ts$/, 'main.ts');
+  // Own process group: Ctrl-C must not reach the services directly, because they must stop in order.
+  const child = spawn(process.execPath, [main], {
     env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -46,7 +46,7 @@ export function startServiceProcess(name: string, env: NodeJS.ProcessEnv): Servi
 async function endOf(child: ChildProcess): Promise<string> {
   try {
     const [code, signal] = await once(child, 'exit');
-    return signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+    return signal ? `was terminated by ${signal}` : `exited with code ${code}`;
   } catch (error) {
     return `could not be started: ${(error as Error).message}`;
   }

@@ -6,30 +6,36 @@ import { createDashboard, createDashboardContext, createMemorySessionStore, read
 import { startEmbeddedPostgres } from '@rms/embedded-postgres';
 import { createGateway, createGatewayContext, readGatewayConfig } from '@rms/gateway';
 import { createMemoryLimiter } from '@rms/limiter';
+import type { Logger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
 import { createResources, createResourcesContext, readResourcesConfig } from '@rms/resources';
 import { createRpcSecurity } from '@rms/rpc';
-import { createMetrics, type Logger, type Service, type Settings, serveMetrics } from '@rms/service';
+import { type Service, serveMetrics } from '@rms/service';
+import type { Settings } from '@rms/settings';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
-import { consumeTheRest } from './consume-the-rest.ts';
+import { consumeDeadLetters } from './consume-dead-letters.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
 import { keepSecret } from './keep-secret.ts';
 import { migrateAll } from './migrate-all.ts';
 
+/** Connections of each service to the embedded PostgreSQL. */
+const embeddedPoolSize = 4;
+
 export interface StandaloneContext {
-  /** A log for the service of that name. */
+  /** Creates the log of a service. */
   readonly createLog: (name: string) => Logger;
-  /** Prints for the person who has started us. */
+  /** Prints text to the user. */
   readonly say: (text: string) => void;
 }
 
 /**
- * All services in one process. They talk real gRPC over loopback; only PostgreSQL, Kafka and Redis are replaced by what
- * needs no installation, each unless its setting names a real one.
+ * Runs all services in one process. They call each other by gRPC over loopback. Embedded PostgreSQL, the in-process bus
+ * and the in-memory rate limiter replace PostgreSQL, Kafka and Redis unless the settings name real ones.
  *
- * What has started is stopped in the opposite order: dashboard, gateway, resources, webhooks, alerts, auth, PostgreSQL, lock.
+ * Services stop in reverse start order: dashboard, gateway, resources, webhooks, alerts, auth, PostgreSQL, lock.
  */
 export function createStandalone(given: Settings, { createLog, say }: StandaloneContext): Service {
   const log = createLog('standalone');
@@ -56,19 +62,19 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       ...encryptionKeys(given, dataDir.path),
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: 0,
-      // One address shows the metrics of all.
+      // The services open no metrics listeners. One server (below) exposes all metrics.
       METRICS_ADDRESS: undefined,
-      MAIL_DIR: given.MAIL_DIR || join(dataDir.path, 'mail'),
+      EMAIL_DIR: given.EMAIL_DIR || join(dataDir.path, 'emails'),
     };
-    // Before anything starts: a wrong setting is told of at once.
+    // Read before anything starts, so that an invalid setting fails immediately.
     const configs = readConfigs({ ...given, ...own });
 
     const DATABASE_URL = given.DATABASE_URL || (await startPostgres(dataDir.path));
-    const settings: Settings = { ...given, ...own, DATABASE_URL };
+    const settings: Settings = { ...given, ...own, DATABASE_URL, DATABASE_POOL_SIZE: poolSizeOf(given) };
     await migrateAll(settings, log);
     const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
     const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus({ log: createLog('bus') }) } : {};
-    if (bus.bus) stops.push(consumeTheRest(bus.bus, configs.webhooks, { dataDir: dataDir.path, log }));
+    if (bus.bus) stops.push(consumeDeadLetters(bus.bus, configs.webhooks, { dataDir: dataDir.path, log }));
 
     if (given.METRICS_ADDRESS) {
       const server = await serveMetrics(given.METRICS_ADDRESS, Object.values(metrics));
@@ -82,7 +88,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       ),
     );
     const ALERTS_ADDRESS = alerts.address;
-    // Before resources: its consumer is there when the relay publishes the first event.
+    // Started before resources, so that its consumer is subscribed when the relay publishes the first event.
     const webhooks = await run(
       createWebhooks(
         configs.webhooks,
@@ -105,10 +111,12 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       ),
     );
     const sessions = given.REDIS_URL === '' ? { sessions: createMemorySessionStore() } : {};
+    const SESSION_KEY =
+      given.REDIS_URL === '' ? '' : given.SESSION_KEY || keepSecret(join(dataDir.path, 'session.key'), 'base64');
     await run(
       createDashboard(
         configs.dashboard,
-        createDashboardContext({ ...settings, ...addresses }, { ...part('dashboard'), ...sessions }),
+        createDashboardContext({ ...settings, ...addresses, SESSION_KEY }, { ...part('dashboard'), ...sessions }),
       ),
     );
     dataDir.writeServices({
@@ -124,7 +132,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
         dashboardUrl: given.DASHBOARD_URL ?? localUrl(given.HOST, given.DASHBOARD_PORT),
         dataDir: dataDir.path,
         postgres: given.DATABASE_URL === '' ? 'embedded' : 'external',
-        // Last, when all else has worked: keys and login are shown once.
+        // Runs last, when everything has started, because keys and login are shown only once.
         ...(await bootstrap(auth.address, createRpcSecurity(settings, log), given.OWNER_EMAIL)),
       }),
     );
@@ -136,7 +144,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       password: keepSecret(join(dataDir, 'postgres.password')),
       log,
     });
-    // Whatever ends this process without stop() also ends PostgreSQL.
+    // If the process exits without stop(), PostgreSQL is terminated too.
     process.once('exit', postgres.abandon);
     stops.push(async () => {
       await postgres.stop();
@@ -151,7 +159,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       try {
         await next();
       } catch (err) {
-        log.error({ err }, 'a part did not stop cleanly');
+        log.error({ err }, 'shutdown step failed');
       }
     }
   };
@@ -170,16 +178,22 @@ function readConfigs(settings: Settings) {
     auth: readAuthConfig(settings),
     alerts: readAlertsConfig(settings),
     resources: readResourcesConfig(settings),
-    // On a database of our own there is no other instance: what one before us had under way is ours at once.
+    // The embedded database has no other clients, so leases of the previous process can be released immediately.
     webhooks: { ...readWebhooksConfig(settings), releaseLeases: settings.DATABASE_URL === '' },
     gateway: readGatewayConfig(settings),
     dashboard: readDashboardConfig(settings),
   };
 }
 
+/** Each connection is a process of the embedded PostgreSQL; more connections add memory but no throughput. */
+function poolSizeOf({ DATABASE_URL, DATABASE_POOL_SIZE }: Settings): number {
+  return DATABASE_URL === '' ? Math.min(DATABASE_POOL_SIZE, embeddedPoolSize) : DATABASE_POOL_SIZE;
+}
+
 function limitsOf(settings: Settings) {
   return {
     rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+    workspaceRateLimitRequests: settings.WORKSPACE_RATE_LIMIT_REQUESTS,
     rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
     monthlyQuota: settings.MONTHLY_QUOTA,
     authFailureLimit: settings.AUTH_FAILURE_LIMIT,

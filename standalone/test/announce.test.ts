@@ -11,8 +11,8 @@ const running = {
   login: { email: 'owner@localhost', password: 'abcde-fghjk' },
 } as const;
 
-describe('What npm start says', () => {
-  test('the first start shows addresses, both keys and the login once, and what to try', () => {
+describe('The startup message of npm start', () => {
+  test('shows addresses, both keys, the login and example commands on the first start', () => {
     const text = announcement(running);
     for (const part of [
       running.liveUrl,
@@ -25,14 +25,14 @@ describe('What npm start says', () => {
     }
     expect(text).toMatch(/live +sk_live_aaa/);
     expect(text).toMatch(/sandbox +sk_test_bbb/);
-    expect(text).toMatch(/e-mail +owner@localhost/);
-    expect(text).toMatch(/password +abcde-fghjk/);
+    expect(text).toMatch(/email +owner@localhost/);
+    expect(text).toMatch(/password +abcde-fghjk\n$/);
   });
 
-  test('its commands do what they say when pasted into a shell', () => {
+  test('contains commands that work when pasted into a shell', () => {
     const [, commands = ''] = announcement(running).split('in another terminal:\n');
-    const [pasted = ''] = commands.split('Ctrl-C');
-    // curl prints its arguments, one a line.
+    const [pasted = ''] = commands.split('Press Ctrl-C');
+    // Prints the arguments of curl, one per line.
     const script = `curl() { printf '%s\\n' "$@" --; }\n${pasted}`;
     const calls = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n--\n').slice(0, -1);
     const [create, list] = calls.map((call) => call.split('\n'));
@@ -49,7 +49,7 @@ describe('What npm start says', () => {
     expect(list).toEqual(['-s', 'http://127.0.0.1:8080/v1/resources', '-H', 'Authorization: Bearer sk_live_aaa']);
   });
 
-  test('a later start shows how to make a key, and neither keys nor a login', () => {
+  test('shows how to create a key on later starts, and no keys or login', () => {
     const text = announcement({ ...running, keys: undefined, login: undefined });
     expect(text).toContain('npm run -s rms -- keys create');
     expect(text).not.toContain('sk_');
@@ -62,7 +62,7 @@ describe('What npm start says', () => {
     ['::', 'http://[::1]:8080'],
     ['::1', 'http://[::1]:8080'],
     ['rms.example', 'http://rms.example:8080'],
-  ])('bound to %s it is reached at %s', (host, url) => {
+  ])('a listener bound to %s is reachable at %s', (host, url) => {
     expect(localUrl(host, 8080)).toBe(url);
   });
 });

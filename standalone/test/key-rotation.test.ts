@@ -4,23 +4,23 @@ import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { newPlace, npmStart, type Place, type Start } from './npm-start.ts';
+import { type Installation, newInstallation, npmStart, type Start } from './npm-start.ts';
 
-const main = fileURLToPath(new URL('../../cli/dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url));
 
 describe('npm start with another encryption key', () => {
-  let place: Place;
+  let installation: Installation;
   let running: Start | undefined;
   beforeEach(async () => {
-    place = await newPlace();
+    installation = await newInstallation();
   });
   afterEach(async () => {
     await stop();
-    place.remove();
+    installation.remove();
   });
 
   const start = (env: NodeJS.ProcessEnv = {}) => {
-    running = npmStart({ ...place.env, WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...env });
+    running = npmStart({ ...installation.env, WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...env });
     return running;
   };
   const stop = async () => {
@@ -28,13 +28,13 @@ describe('npm start with another encryption key', () => {
     await running?.ended();
     running = undefined;
   };
-  const rms = (...args: string[]) => promisify(execFile)(process.execPath, [main, ...args], { env: place.env });
+  const rms = (...args: string[]) => promisify(execFile)(process.execPath, [main, ...args], { env: installation.env });
 
-  test('renaming the kept one makes a new one; rms secrets rotate; then the old one can go', async () => {
-    const file = join(place.dataDir, 'encryption.key');
+  test('renaming the key file creates a new key; after rms secrets rotate the old one can be removed', async () => {
+    const file = join(installation.dataDir, 'encryption.key');
     const { live } = await start().ready();
     const create = () =>
-      fetch(`${place.liveUrl}/v1/webhooks`, {
+      fetch(`${installation.liveUrl}/v1/webhooks`, {
         method: 'POST',
         headers: {
           Authorization: `Bearer ${live}`,
@@ -43,9 +43,9 @@ describe('npm start with another encryption key', () => {
         },
         body: JSON.stringify({ url: 'http://127.0.0.1:65535/', events: ['*'] }),
       });
-    const made = await create();
-    expect(made.status).toBe(201);
-    const { data } = (await made.json()) as { data: { id: string; secret: string } };
+    const created = await create();
+    expect(created.status).toBe(201);
+    const { data } = (await created.json()) as { data: { id: string; secret: string } };
     expect(data.secret).toMatch(/^whsec_/);
     await stop();
 

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { freePort, waitUntil } from '@rms/testkit';
 
 const script = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url));
-const readyText = 'Ctrl-C stops';
+const readyText = 'Press Ctrl-C to stop';
 
-/** A place for starts: a data folder and three ports. */
-export interface Place {
+/** Data directory and ports, which several starts can share. */
+export interface Installation {
   readonly dataDir: string;
   readonly liveUrl: string;
   readonly sandboxUrl: string;
@@ -18,7 +18,7 @@ export interface Place {
   remove(): void;
 }
 
-export async function newPlace(): Promise<Place> {
+export async function newInstallation(): Promise<Installation> {
   const folder = mkdtempSync(join(tmpdir(), 'rms-start-'));
   const dataDir = join(folder, 'data');
   const [port, sandboxPort, dashboardPort] = [await freePort(), await freePort(), await freePort()];
@@ -37,18 +37,18 @@ export async function newPlace(): Promise<Place> {
   };
 }
 
-/** A start, and what it has printed. */
+/** A running `npm start` with its output. */
 export interface Start {
   readonly child: ChildProcess;
   out(): string;
   errors(): string;
-  /** Waits until it has said that it is ready; returns the keys and the password that it has shown. */
+  /** Waits for the startup message and returns the keys and the password in it. */
   ready(): Promise<{ live: string | undefined; sandbox: string | undefined; password: string | undefined }>;
-  /** Waits until it has ended; returns its exit code. */
+  /** Waits until the process has ended and returns its exit code. */
   ended(): Promise<number | null>;
 }
 
-/** Runs what `npm start` runs. `detached`: as the leader of a process group, like in a terminal. */
+/** Runs the command of `npm start`. With `detached`, it leads a process group, as in a terminal. */
 export function npmStart(
   env: NodeJS.ProcessEnv,
   { detached = false, command = [process.execPath, script] } = {},
@@ -71,10 +71,10 @@ export function npmStart(
     async ready() {
       await waitUntil(
         () => {
-          if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${errors}`);
+          if (child.exitCode !== null) throw new Error(`npm start exited with ${child.exitCode}: ${errors}`);
           return out.includes(readyText);
         },
-        { what: 'npm start to be ready', timeoutMs: 60_000 },
+        { what: 'npm start to be ready' },
       );
       return {
         live: /sk_live_\w+/.exec(out)?.[0],
@@ -89,8 +89,8 @@ export function npmStart(
   };
 }
 
-/** The process that runs PostgreSQL on a place's data, if there is one. */
-export function postgresOf({ dataDir }: Place): number | undefined {
+/** Returns the process ID of the PostgreSQL that uses the data directory; undefined if none runs. */
+export function postgresOf({ dataDir }: Installation): number | undefined {
   try {
     const pid = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('postgres') ? pid : undefined;

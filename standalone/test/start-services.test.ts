@@ -3,27 +3,27 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeWith, freePort, type TestDatabase, testDatabase, testServer } from '@rms/testkit';
-import { newPlace, npmStart, type Place } from './npm-start.ts';
+import { type Installation, newInstallation, npmStart } from './npm-start.ts';
 
 const command = [process.execPath, fileURLToPath(new URL('../../scripts/start-services.mjs', import.meta.url))];
 
-test('npm run start:services names what it needs and lacks', async () => {
-  const place = await newPlace();
-  const refused = npmStart({ ...place.env, REDIS_URL: 'redis://127.0.0.1:1' }, { command });
+test('npm run start:services lists missing settings', async () => {
+  const installation = await newInstallation();
+  const refused = npmStart({ ...installation.env, REDIS_URL: 'redis://127.0.0.1:1' }, { command });
   expect(await refused.ended()).toBe(1);
   expect(refused.errors()).toBe('rms: DATABASE_URL, KAFKA_BROKERS must be set\n');
-  place.remove();
+  installation.remove();
 });
 
 describeWith(['redis', 'kafka'], 'npm run start:services', () => {
-  let place: Place;
+  let installation: Installation;
   let database: TestDatabase;
   let env: NodeJS.ProcessEnv;
   beforeAll(async () => {
-    place = await newPlace();
+    installation = await newInstallation();
     database = await testDatabase([]);
     env = {
-      ...place.env,
+      ...installation.env,
       DATABASE_URL: database.url,
       REDIS_URL: testServer('redis'),
       KAFKA_BROKERS: testServer('kafka'),
@@ -35,18 +35,18 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     };
   });
   afterAll(async () => {
-    place.remove();
+    installation.remove();
     await database.drop();
   });
 
   const listWith = (key: string | undefined) =>
-    fetch(`${place.liveUrl}/v1/resources`, { headers: { Authorization: `Bearer ${key}` } });
+    fetch(`${installation.liveUrl}/v1/resources`, { headers: { Authorization: `Bearer ${key}` } });
 
-  test('runs each service in a process of its own, and stops them in order', async () => {
+  test('runs each service in its own process and stops them in order', async () => {
     const services = npmStart(env, { command });
     const { live } = await services.ready();
     expect((await listWith(live)).status).toBe(200);
-    const addresses = JSON.parse(readFileSync(join(place.dataDir, 'services.json'), 'utf8'));
+    const addresses = JSON.parse(readFileSync(join(installation.dataDir, 'services.json'), 'utf8'));
     expect(addresses).toEqual({
       auth: env.AUTH_ADDRESS,
       alerts: env.ALERTS_ADDRESS,
@@ -59,16 +59,16 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     expect(stopped).toEqual(['dashboard', 'gateway', 'resources', 'webhooks', 'alerts', 'auth']);
   });
 
-  test('when one service ends, says which, and stops the others', async () => {
+  test('when one service ends, reports it and stops the others', async () => {
     const services = npmStart(env, { command });
     await services.ready();
     const children = readFileSync(`/proc/${services.child.pid}/task/${services.child.pid}/children`, 'utf8');
     const pids = children.trim().split(' ').map(Number);
     expect(pids).toHaveLength(6);
-    // In the order of their start, the third is webhooks.
+    // In start order, the third process is webhooks.
     process.kill(pids[2] as number, 'SIGKILL');
     expect(await services.ended()).toBe(1);
-    expect(services.errors()).toContain('rms: webhooks was ended by SIGKILL; stopping the others\n');
+    expect(services.errors()).toContain('rms: webhooks was terminated by SIGKILL; stopping the others\n');
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 });

@@ -7,40 +7,40 @@ import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createClient } from '@rms/rpc';
 import { freePort, testDatabase, waitUntil } from '@rms/testkit';
-import { newPlace, npmStart, type Place, postgresOf, type Start } from './npm-start.ts';
+import { type Installation, newInstallation, npmStart, postgresOf, type Start } from './npm-start.ts';
 
 describe('npm start', () => {
-  let place: Place;
+  let installation: Installation;
   const starts: Start[] = [];
   const start = (env: NodeJS.ProcessEnv = {}, options: Parameters<typeof npmStart>[1] = {}) => {
-    const started = npmStart({ ...place.env, ...env }, options);
+    const started = npmStart({ ...installation.env, ...env }, options);
     starts.push(started);
     return started;
   };
   const call = (path: string, key: string | undefined, body?: object) =>
-    fetch(`${place.liveUrl}${path}`, {
+    fetch(`${installation.liveUrl}${path}`, {
       method: body ? 'POST' : 'GET',
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
   const totalWith = async (key: string | undefined) => {
-    const answer = await call('/v1/resources', key);
-    expect(answer.status).toBe(200);
-    return ((await answer.json()) as { meta: { total: number } }).meta.total;
+    const response = await call('/v1/resources', key);
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { meta: { total: number } }).meta.total;
   };
 
   beforeEach(async () => {
-    place = await newPlace();
+    installation = await newInstallation();
   });
   afterEach(async () => {
     for (const one of starts.splice(0)) {
       if (one.child.exitCode === null && one.child.signalCode === null) one.child.kill('SIGTERM');
       await one.ended();
     }
-    place.remove();
+    installation.remove();
   });
 
-  test('shows one admin key for each environment at the first start, and none later; both work on', async () => {
+  test('prints one admin key per environment on the first start only; both keep working', async () => {
     const first = start();
     const { live, sandbox } = await first.ready();
     expect((await call('/v1/resources', live, { name: 'kept' })).status).toBe(201);
@@ -51,17 +51,17 @@ describe('npm start', () => {
     const second = start();
     expect(await second.ready()).toEqual({ live: undefined, sandbox: undefined, password: undefined });
     expect(await totalWith(live)).toBe(1);
-    const inSandbox = await fetch(`${place.sandboxUrl}/v1/webhooks`, {
+    const inSandbox = await fetch(`${installation.sandboxUrl}/v1/webhooks`, {
       headers: { Authorization: `Bearer ${sandbox}` },
     });
     expect(inSandbox.status).toBe(200);
     expect((await call('/v1/resources', sandbox)).status).toBe(401);
   });
 
-  test('shows the login of the first owner at the first start, and none later; it works on', async () => {
+  test('prints the login of the first owner on the first start only; it keeps working', async () => {
     const signsIn = async (password: string | undefined) => {
-      const { auth } = JSON.parse(readFileSync(join(place.dataDir, 'services.json'), 'utf8'));
-      const signIn = createClient(SignInService, { target: auth, timeoutMs: 10_000 });
+      const { auth } = JSON.parse(readFileSync(join(installation.dataDir, 'services.json'), 'utf8'));
+      const signIn = createClient(SignInService, { target: auth, timeoutMs: 60_000 });
       const request = { email: 'Ann@example.com', password: password ?? '' };
       const { result } = await signIn.verifyPassword(request).finally(() => signIn.close());
       return result;
@@ -78,15 +78,15 @@ describe('npm start', () => {
     expect(await signsIn(password)).toMatchObject(owner);
   });
 
-  test('stops PostgreSQL and lets go of the data folder when it is told to end', async () => {
+  test('stops PostgreSQL and releases the data directory on SIGTERM', async () => {
     const only = start();
     await only.ready();
-    expect(postgresOf(place)).toBeDefined();
-    expect(existsSync(join(place.dataDir, 'services.json'))).toBe(true);
+    expect(postgresOf(installation)).toBeDefined();
+    expect(existsSync(join(installation.dataDir, 'services.json'))).toBe(true);
     only.child.kill('SIGINT');
     expect(await only.ended()).toBe(0);
-    expect(postgresOf(place)).toBeUndefined();
-    expect(readdirSync(place.dataDir).sort()).toEqual([
+    expect(postgresOf(installation)).toBeUndefined();
+    expect(readdirSync(installation.dataDir).sort()).toEqual([
       'encryption.key',
       'postgres',
       'postgres.log',
@@ -94,43 +94,47 @@ describe('npm start', () => {
     ]);
   });
 
-  test('ends well when Ctrl-C comes while it is starting', async () => {
+  test('shuts down cleanly on Ctrl-C during the start', async () => {
     const only = start();
-    await waitUntil(() => existsSync(join(place.dataDir, 'postgres.log')), { what: 'PostgreSQL to be made' });
+    await waitUntil(() => existsSync(join(installation.dataDir, 'postgres.log')), {
+      what: 'PostgreSQL to be initialized',
+    });
     only.child.kill('SIGINT');
     expect(await only.ended()).toBe(0);
-    expect(postgresOf(place)).toBeUndefined();
+    expect(postgresOf(installation)).toBeUndefined();
     await start().ready();
   });
 
-  test('a Ctrl-C in the terminal, which reaches npm and us, drains', async () => {
+  test('shuts down cleanly on Ctrl-C in a terminal, which signals both npm and its child', async () => {
     const npm = start({}, { detached: true, command: ['npm', 'start'] });
     const { live } = await npm.ready();
     await call('/v1/resources', live, { name: 'kept' });
     process.kill(-(npm.child.pid as number), 'SIGINT');
     await npm.ended();
-    await waitUntil(() => postgresOf(place) === undefined, { what: 'PostgreSQL to end' });
-    expect(readFileSync(join(place.dataDir, 'postgres.log'), 'utf8').trim()).toMatch(/database system is shut down$/);
+    await waitUntil(() => postgresOf(installation) === undefined, { what: 'PostgreSQL to end' });
+    expect(readFileSync(join(installation.dataDir, 'postgres.log'), 'utf8').trim()).toMatch(
+      /database system is shut down$/,
+    );
     await start().ready();
     expect(await totalWith(live)).toBe(1);
   });
 
-  test('after a kill -9 the next start finds everything that was answered', async () => {
+  test('after a kill -9 the next start has every acknowledged write', async () => {
     const first = start();
     const { live } = await first.ready();
     for (let i = 0; i < 20; i++) expect((await call('/v1/resources', live, { name: `${i}` })).status).toBe(201);
     first.child.kill('SIGKILL');
     await first.ended();
-    const left = postgresOf(place);
-    expect(left).toBeDefined();
+    const leftover = postgresOf(installation);
+    expect(leftover).toBeDefined();
 
     await start().ready();
-    expect(postgresOf(place)).not.toBe(left);
+    expect(postgresOf(installation)).not.toBe(leftover);
     expect(await totalWith(live)).toBe(20);
   });
 
-  test('shows the metrics of all services at one address, and changes the level of its log while it runs', async () => {
-    const [metricsPort, levelFile] = [await freePort(), join(dirname(place.dataDir), 'level')];
+  test('exposes the metrics of all services at one address, and changes its log level at runtime', async () => {
+    const [metricsPort, levelFile] = [await freePort(), join(dirname(installation.dataDir), 'level')];
     writeFileSync(levelFile, '');
     const only = start({ METRICS_ADDRESS: `127.0.0.1:${metricsPort}`, LOG_LEVEL_FILE: levelFile });
     const { live } = await only.ready();
@@ -142,28 +146,28 @@ describe('npm start', () => {
     await totalWith(live);
     expect(only.errors()).toBe('');
     writeFileSync(levelFile, 'info');
-    await waitUntil(() => only.errors().includes('"level_now":"info"'), { what: 'the new level' });
+    await waitUntil(() => only.errors().includes('"new_level":"info"'), { what: 'the new level' });
     await totalWith(live);
-    await waitUntil(() => only.errors().includes('"msg":"request"'), { what: 'the line of a request' });
+    await waitUntil(() => only.errors().includes('"msg":"request"'), { what: 'the log line of a request' });
   });
 
-  test('goes on when its PostgreSQL is killed', async () => {
+  test('recovers when its PostgreSQL is killed', async () => {
     const only = start();
     const { live } = await only.ready();
     await call('/v1/resources', live, { name: 'kept' });
-    process.kill(postgresOf(place) as number, 'SIGKILL');
+    process.kill(postgresOf(installation) as number, 'SIGKILL');
     await waitUntil(async () => (await call('/v1/resources', live, { name: 'after' })).status === 201, {
-      what: 'writes to be taken again',
+      what: 'writes to succeed again',
     });
-    // By other connections, each of which has to find out for itself.
+    // Other connections must detect the restart themselves.
     await waitUntil(async () => (await call('/v1/resources', live)).status === 200, {
-      what: 'reads to be answered again',
+      what: 'reads to succeed again',
     });
     expect(await totalWith(live)).toBe(2);
-    expect((await fetch(`${place.liveUrl}/livez`)).status).toBe(200);
+    expect((await fetch(`${installation.liveUrl}/livez`)).status).toBe(200);
   });
 
-  test('puts a record that cannot be used into a file, and goes on with those behind it', async () => {
+  test('writes an invalid record to a file and continues with the next ones', async () => {
     const database = await testDatabase([]);
     const only = start({ DATABASE_URL: database.url });
     const { live } = await only.ready();
@@ -177,7 +181,7 @@ describe('npm start', () => {
     for (let i = 0; i < 20; i++) expect((await call('/v1/resources', live, { name: `${i}` })).status).toBe(201);
     const waiting = () => database.pool.query('select from outbox.events');
     await waitUntil(async () => (await waiting()).rowCount === 0, { what: 'the outbox to be empty' });
-    const [line, ...more] = readFileSync(join(place.dataDir, 'dead-letters.jsonl'), 'utf8').trim().split('\n');
+    const [line, ...more] = readFileSync(join(installation.dataDir, 'dead-letters.jsonl'), 'utf8').trim().split('\n');
     expect(more).toEqual([]);
     expect(JSON.parse(line ?? '')).toMatchObject({
       key: 'res_1',
@@ -186,20 +190,20 @@ describe('npm start', () => {
     });
     const { rowCount } = await database.pool.query('select from webhooks.events');
     expect(rowCount).toBe(20);
-    // Notices have somebody who takes them as well.
+    // Notices have a consumer as well.
     await database.pool.query(
       `insert into webhooks.notices (workspace_id, environment, id, type, subject_id, reason)
        values ('ws_1', 'live', 'ntc_1', 'webhook.disabled', 'wh_1', 'gone')`,
     );
     const notices = () => database.pool.query('select from webhooks.notices');
-    await waitUntil(async () => (await notices()).rowCount === 0, { what: 'the notice to be taken' });
-    expect(only.errors().trim().split('\n')).toEqual([expect.stringContaining('it is on the dead-letter topic')]);
+    await waitUntil(async () => (await notices()).rowCount === 0, { what: 'the notice to be consumed' });
+    expect(only.errors().trim().split('\n')).toEqual([expect.stringContaining('published to the dead-letter topic')]);
     only.child.kill('SIGTERM');
     await only.ended();
     await database.drop();
   });
 
-  describe('refuses in one line, with exit code 1 and without a stack:', () => {
+  describe('fails with one line, exit code 1 and no stack trace:', () => {
     const expectRefusal = async (refused: Start, line: RegExp | string) => {
       expect(await refused.ended()).toBe(1);
       expect(refused.out()).toBe('');
@@ -208,28 +212,28 @@ describe('npm start', () => {
       expect(lines[0]).toMatch(line);
     };
 
-    test('a data folder that another start holds', async () => {
+    test('a data directory that another start has locked', async () => {
       const holder = start();
       await holder.ready();
       await expectRefusal(start(), `in use by another npm start (process ${holder.child.pid})`);
     });
 
-    test('a port in use; and the keys are still to come', async () => {
-      const other = createServer().listen(Number(place.env.SANDBOX_PORT), '127.0.0.1');
+    test('a port in use; the next start still prints the keys', async () => {
+      const other = createServer().listen(Number(installation.env.SANDBOX_PORT), '127.0.0.1');
       await once(other, 'listening');
       const { port } = other.address() as AddressInfo;
       await expectRefusal(start(), `rms: port ${port} is in use`);
-      expect(postgresOf(place)).toBeUndefined();
+      expect(postgresOf(installation)).toBeUndefined();
       other.close();
       const { live } = await start().ready();
       expect(live).toBeDefined();
     });
 
-    test('a wrong setting, and all of them at once', async () => {
+    test('several invalid settings, all named in that line', async () => {
       await expectRefusal(start({ PORT: 'http', LOG_LEVEL: 'loud' }), /^rms: PORT: .*"http".*; LOG_LEVEL: .*"loud"/);
     });
 
-    test('a wrong setting that only one service knows', async () => {
+    test('an invalid setting that only one service reads', async () => {
       await expectRefusal(start({ TRUSTED_PROXIES: '0.0.0.0/0' }), /^rms: TRUSTED_PROXIES/);
       await expectRefusal(start({ WEBHOOK_ALLOW_CIDRS: 'nonsense' }), /^rms: WEBHOOK_ALLOW_CIDRS: /);
     });
@@ -239,31 +243,31 @@ describe('npm start', () => {
     });
 
     test('a DATA_DIR that is a file', async () => {
-      const file = `${place.dataDir}-file`;
+      const file = `${installation.dataDir}-file`;
       writeFileSync(file, '');
-      await expectRefusal(start({ DATA_DIR: file }), `rms: DATA_DIR ${file} cannot be used: it is not a folder`);
+      await expectRefusal(start({ DATA_DIR: file }), `rms: Cannot use DATA_DIR ${file}: it is not a directory`);
     });
 
-    test('data of another PostgreSQL', async () => {
+    test('data of another PostgreSQL version', async () => {
       const first = start();
       await first.ready();
       first.child.kill('SIGTERM');
       await first.ended();
-      writeFileSync(join(place.dataDir, 'postgres', 'PG_VERSION'), '14\n');
-      await expectRefusal(start(), /holds data of PostgreSQL 14, and this release brings \d+/);
+      writeFileSync(join(installation.dataDir, 'postgres', 'PG_VERSION'), '14\n');
+      await expectRefusal(start(), /contains data of PostgreSQL 14, but this release includes \d+/);
     });
 
-    test('a DATABASE_URL where nothing listens', async () => {
+    test('an unreachable DATABASE_URL', async () => {
       await expectRefusal(start({ DATABASE_URL: 'postgres://rms:hunter2@127.0.0.1:1/rms' }), /^rms: PostgreSQL: .*:1$/);
     });
   });
 
-  test('uses the PostgreSQL of DATABASE_URL and makes none', async () => {
+  test('uses the PostgreSQL of DATABASE_URL and starts no embedded one', async () => {
     const database = await testDatabase([]);
     const only = start({ DATABASE_URL: database.url });
     const { live } = await only.ready();
     expect((await call('/v1/resources', live, { name: 'outside' })).status).toBe(201);
-    expect(existsSync(join(place.dataDir, 'postgres'))).toBe(false);
+    expect(existsSync(join(installation.dataDir, 'postgres'))).toBe(false);
     const { rows } = await database.pool.query('select name from resources.resources');
     expect(rows).toEqual([{ name: 'outside' }]);
     only.child.kill('SIGTERM');

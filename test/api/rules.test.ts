@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const folder = import.meta.dirname;
 
-/** The titles of all tests of a folder, as written in its sources. */
+/** Returns the titles of all tests in a folder, as written in its sources. */
 function titlesIn(directory: string): string[] {
   return readdirSync(directory)
     .filter((name) => name.endsWith('.ts') && name !== 'rules.test.ts')
@@ -32,7 +32,7 @@ describe('RULES.md', () => {
     expect([...named].filter((title) => !titles.has(title ?? ''))).toEqual([]);
   });
 
-  test('every test stands for a rule', () => {
+  test('every test covers a rule', () => {
     expect([...titles].filter((title) => !named.has(title))).toEqual([]);
   });
 });

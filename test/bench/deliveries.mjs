@@ -6,12 +6,16 @@ import { startBenchReceiver } from './start-receiver.mjs';
 import { createWebhook } from './webhook.mjs';
 
 const publishers = 32;
-/** CPU-seconds of the peers for each delivered event, to those of one insert by Express 5 and pg on the same machine. */
+/**
+ * Published CPU-seconds of the peers per delivered event, as multiples of an Express 5 + pg insert on the same
+ * machine.
+ */
 const peers = { Outpost: 3.5, Svix: 5.6, Convoy: 22 };
 
 /**
- * Creates resources from 32 publishers and waits until one endpoint has got every event; PostgreSQL, Kafka and Redis count.
- * In alternating rounds with one Express process that inserts the same bodies, by which peers on other machines compare.
+ * Creates resources from 32 publishers and waits until one endpoint has received every event. CPU includes PostgreSQL,
+ * Kafka and Redis. Rounds alternate with one Express process that inserts the same bodies, which makes the result
+ * comparable with peers measured on other machines.
  */
 export async function run({ quick }) {
   const events = quick ? 1_000 : 5_000;
@@ -75,7 +79,7 @@ export async function run({ quick }) {
       goals: [
         { goal: 'CPU-s per 1,000 delivered, all processes and stores ≤ 0.5', measured: cpu, met: cpu <= 0.5 },
         ...Object.entries(peers).map(([peer, theirs]) => ({
-          goal: `… to one Express 5 + pg insert: less than ${peer}, ${theirs}×`,
+          goal: `… relative to one Express 5 + pg insert: less than ${peer}, ${theirs}×`,
           measured: ratio,
           met: ratio < theirs,
         })),
@@ -90,7 +94,7 @@ export async function run({ quick }) {
   }
 }
 
-/** A body whose event is about 380 bytes long. */
+/** Returns a body whose event has about 380 bytes. */
 function bodyOf(round, i) {
   return JSON.stringify({ name: `Resource ${round}-${i}`, metadata: { note: 'n'.repeat(90) } });
 }

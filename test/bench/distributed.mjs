@@ -1,18 +1,19 @@
 import { startKafka, startNetwork, startPostgres, startRedis } from '@rms/testkit';
 import pg from 'pg';
 
-/** Receivers of the benchmarks listen on loopback; limits are counted but not met. */
+/** Receivers of the benchmarks listen on loopback. Limits are counted but never reached. */
 export const openSettings = {
   WEBHOOK_ALLOW_HTTP: 'true',
   WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   RATE_LIMIT_REQUESTS: '1000000000',
+  WORKSPACE_RATE_LIMIT_REQUESTS: '1000000000',
   MONTHLY_QUOTA: '1000000000000',
   LOG_LEVEL: 'info',
 };
 
 /**
- * Every service in its own process, on stores of its own, with the process id of each.
- * @param postgresSettings beside PostgreSQL's defaults
+ * Starts every service in a separate process, on new stores, and reports the process id of each.
+ * @param postgresSettings override PostgreSQL's defaults
  */
 export async function startDistributed(env = {}, postgresSettings = {}) {
   const stores = [];
@@ -52,11 +53,11 @@ export async function startDistributed(env = {}, postgresSettings = {}) {
       redis: redis.pid,
       kafka: kafka.pids[0],
     },
-    /** To be called after a warm-up: a database that has run for a minute has statistics, and plans by them. */
+    /** Updates the planner statistics after a warm-up, as in a database that has run for a minute. */
     async analyze(url = network.env.DATABASE_URL) {
       await query(url, 'vacuum analyze');
     },
-    /** A new, empty database beside ours. */
+    /** Creates an empty database next to the services' one. */
     async createDatabase() {
       await query(postgres.url, 'create database baseline');
       const url = new URL(postgres.url);

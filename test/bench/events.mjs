@@ -2,13 +2,13 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createKafkaBus } from '@rms/bus';
 import { newId } from '@rms/ids';
+import { createLogger } from '@rms/logging';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
-import { createLogger } from '@rms/service';
 
 const partitions = 6;
 
-/** Puts events on the bus as the relay of resources does: each batch to one partition. */
+/** Publishes events like the relay of resources: each batch to a single partition. */
 export async function openPublisher({ KAFKA_BROKERS, KAFKA_PREFIX }) {
   const log = createLogger({ name: 'bench', level: 'silent' });
   const bus = createKafkaBus({ brokers: KAFKA_BROKERS.split(','), clientId: 'bench', log });
@@ -17,7 +17,7 @@ export async function openPublisher({ KAFKA_BROKERS, KAFKA_PREFIX }) {
   return {
     publish: (partition, events) =>
       bus.publish({ topic, partition, records: events.map(toRecord) }, AbortSignal.timeout(30_000)),
-    /** Many events, as fast as six relay workers with batches of 100 do it. */
+    /** Publishes many events in parallel, like six relay workers with batches of 100. */
     async publishAll(events) {
       const lanes = Array.from({ length: partitions }, (_, lane) => events.filter((_, i) => i % partitions === lane));
       await Promise.all(
@@ -30,7 +30,7 @@ export async function openPublisher({ KAFKA_BROKERS, KAFKA_PREFIX }) {
   };
 }
 
-/** An event of a workspace, of about 380 bytes. */
+/** Creates an event of about 380 bytes. */
 export function newEvent(workspaceId, type = 'resource.created') {
   const id = newId('evt');
   const resourceId = newId('res');

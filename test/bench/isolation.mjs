@@ -1,28 +1,29 @@
 import pg from 'pg';
 import { startDistributed } from './distributed.mjs';
-import { newEvent, openPublisher } from './events.mjs';
+import { openPublisher } from './events.mjs';
+import { latencies, pace } from './pace.mjs';
 import { median, quantile } from './processes.mjs';
 import { startBenchReceiver } from './start-receiver.mjs';
 import { createWebhook } from './webhook.mjs';
 
 const perSecond = 50;
-const troublePerSecond = 80;
+const failingPerSecond = 80;
 const deadWebhooks = 100;
 const rounds = 7;
 
 /**
- * How long a healthy endpoint waits, from the event that goes to the bus to its arrival, beside others of the same
- * workspace that hang, drip or are dead with a large backlog. Before each such run goes its calm run, with the same events:
- * the other endpoint answers at once, or has no backlog; a backlog that is not yet due tells what its size costs. Each
- * figure is the median of several rounds: a disk that stalls makes the p99 of the one in which it does so.
+ * Measures the latency of a healthy endpoint, from publishing the event to its arrival, while other endpoints of the
+ * same workspace hang, drip or are dead with a large backlog. A control run with the same events precedes each such
+ * run: the other endpoint responds immediately, or has no backlog. A backlog that is not yet due shows the cost of its
+ * size. Each figure is the median of several rounds, because one disk stall determines the p99 of its round.
  */
 export async function run({ quick }) {
   const seconds = quick ? 5 : 12;
   const backlog = quick ? 50_000 : 1_000_000;
-  // Without the disk, whose stalls of tens of milliseconds are longer than what is measured.
+  // fsync is off: disk stalls of tens of milliseconds would exceed the measured times.
   const shape = await startDistributed({}, { fsync: 'off' });
   const receiver = await startBenchReceiver();
-  // A process of its own, so that what it does for a thousand hanging calls does not delay the healthy endpoint itself.
+  // A separate process, so that handling a thousand hanging calls does not delay the healthy endpoint.
   const troubled = await startBenchReceiver();
   const publisher = await openPublisher(shape.env);
   const db = new pg.Client({ connectionString: shape.env.DATABASE_URL });
@@ -37,54 +38,37 @@ export async function run({ quick }) {
     await createWebhook(shape.liveUrl, headers, troubled.url, '/drip', 'resource.deleted');
     await createWebhook(shape.liveUrl, headers, troubled.url, '/baseline', 'resource.status_changed');
 
-    /** Events at a pace; answers with when each was sent. */
-    const pace = async (type, rate, total) => {
-      const sent = new Map();
-      const startedAtMs = performance.now();
-      const running = [];
-      for (let i = 0; i < total; i++) {
-        const dueInMs = startedAtMs + (i * 1_000) / rate - performance.now();
-        if (dueInMs > 0) await new Promise((resolve) => setTimeout(resolve, dueInMs));
-        const event = newEvent(workspaceId, type);
-        sent.set(event.resourceId, performance.timeOrigin + performance.now());
-        running.push(publisher.publish(i % 6, [event]));
-      }
-      await Promise.all(running);
-      return sent;
-    };
-    const healthy = async (forSeconds = seconds) => {
-      const before = receiver.arrivals.size;
-      const sent = await pace('resource.created', perSecond, Math.round(perSecond * forSeconds));
-      await receiver.until(before + sent.size);
-      return [...sent].map(([id, atMs]) => receiver.arrivals.get(id) - atMs);
-    };
-    const beside = async (type) => {
-      // Under way for a while already, so that all that can be stuck is.
-      const trouble = pace(type, troublePerSecond, troublePerSecond * (seconds + 5));
+    const healthy = (forSeconds = seconds) =>
+      latencies(publisher, receiver, workspaceId, { perSecond, seconds: forSeconds });
+    const loadName = async (type) => {
+      // Starts 5 s earlier, so that hanging requests have accumulated before the measurement.
+      const trouble = pace(publisher, workspaceId, { perSecond: failingPerSecond, seconds: seconds + 5, type });
       await new Promise((resolve) => setTimeout(resolve, 5_000));
       const waited = await healthy();
       await trouble;
       return waited;
     };
     const alone = 'nothing';
-    const answering = `one that answers at once, ${troublePerSecond}/s`;
+    const responding = `an endpoint that responds immediately, ${failingPerSecond}/s`;
     const waiting = `${backlog} retries of ${deadWebhooks} dead endpoints, not yet due`;
     const backlogged = `${backlog} due retries of ${deadWebhooks} dead endpoints`;
-    const begun = `them in their first ${seconds} s`;
-    const busy = () => beside('resource.status_changed');
+    const started = `the same retries, first ${seconds} s after they fall due`;
+    const busy = () => loadName('resource.status_changed');
     const waits = new Map();
     const measure = async (name, run) => {
       waits.set(name, [...(waits.get(name) ?? []), await run()]);
-      if (![alone, waiting, backlogged].includes(name)) await dropOthers(db);
+      if (![alone, waiting, started, backlogged].includes(name)) await dropOthers(db);
     };
     for (let i = 0; i < 2; i++) await healthy(); // warm-up
     await shape.analyze();
     for (let round = 0; round < rounds; round++) {
       await measure(alone, healthy);
-      await measure(answering, busy);
-      await measure(`one that hangs, ${troublePerSecond}/s`, () => beside('resource.updated'));
-      await measure(answering, busy);
-      await measure(`one that sends a byte a second, ${troublePerSecond}/s`, () => beside('resource.deleted'));
+      await measure(responding, busy);
+      await measure(`an endpoint that hangs, ${failingPerSecond}/s`, () => loadName('resource.updated'));
+      await measure(responding, busy);
+      await measure(`an endpoint that sends one byte per second, ${failingPerSecond}/s`, () =>
+        loadName('resource.deleted'),
+      );
     }
     const dead = [];
     for (let i = 0; i < deadWebhooks; i++) {
@@ -93,11 +77,16 @@ export async function run({ quick }) {
     const dueAtMs = Date.now() + (quick ? 10_000 : 60_000) + rounds * (seconds + 2) * 1_000;
     await fillBacklog(db, workspaceId, dead, backlog, new Date(dueAtMs));
     for (let round = 0; round < rounds; round++) await measure(waiting, healthy);
-    if (Date.now() > dueAtMs) throw new Error('the backlog fell due before it was measured at rest');
-    // The first one sees the moment at which all fall due, and has a row of its own as well. Until then events go on.
+    if (Date.now() > dueAtMs) throw new Error('the backlog fell due before the control run ended');
+    // Events continue until all retries fall due together, in the first round by their own times.
     await healthy(Math.max(0, dueAtMs - Date.now()) / 1_000 - 1);
+    await measure(started, healthy);
+    for (let round = 1; round < rounds; round++) {
+      await closeCircuits(db, dead);
+      await healthy(2);
+      await measure(started, healthy);
+    }
     for (let round = 0; round < rounds; round++) await measure(backlogged, healthy);
-    waits.set(begun, waits.get(backlogged).slice(0, 1));
     const figures = (name) => {
       const waited = waits.get(name);
       const p99s = waited.map((round) => quantile(round, 0.99));
@@ -112,20 +101,26 @@ export async function run({ quick }) {
     };
     const rows = [];
     const goals = [];
-    const calm = { [alone]: undefined, [answering]: undefined, [waiting]: alone, [backlogged]: alone, [begun]: alone };
+    const calm = {
+      [alone]: undefined,
+      [responding]: undefined,
+      [waiting]: alone,
+      [backlogged]: alone,
+      [started]: alone,
+    };
     for (const name of waits.keys()) {
-      const own = name in calm ? calm[name] : answering;
+      const own = name in calm ? calm[name] : responding;
       if (!own) {
-        rows.push({ beside: name, ...figures(name) });
+        rows.push({ alongside: name, ...figures(name) });
         continue;
       }
       const ratio = figures(name).p99 / figures(own).p99;
-      rows.push({ beside: name, ...figures(name), 'its calm run': own, ratio });
-      if (name === waiting || name === begun) continue;
-      goals.push({ goal: `p99 beside ${name} ≤ 1.2×`, measured: ratio, met: ratio <= 1.2 });
+      rows.push({ alongside: name, ...figures(name), 'control run': own, ratio });
+      if (name === waiting) continue;
+      goals.push({ goal: `p99 alongside ${name} ≤ 1.2×`, measured: ratio, met: ratio <= 1.2 });
     }
     return {
-      about: `${perSecond} events a second to a healthy endpoint, milliseconds from the bus to it`,
+      about: `${perSecond} events per second to a healthy endpoint, milliseconds from the bus to its arrival`,
       rows,
       goals,
     };
@@ -138,7 +133,10 @@ export async function run({ quick }) {
   }
 }
 
-/** What is left of a trouble, so that it is none of the next calm run. The engine may be at the same rows. */
+/**
+ * Deletes remaining deliveries of the troubled endpoints, so that they do not affect the next control run. Retries on a
+ * deadlock with the engine (40P01).
+ */
 async function dropOthers(db) {
   for (;;) {
     try {
@@ -150,7 +148,18 @@ async function dropOthers(db) {
   }
 }
 
-/** Retries of endpoints that refuse connections, all due at one moment. */
+/** Makes all webhooks due together in three seconds, with closed circuits. */
+async function closeCircuits(db, webhookIds) {
+  await db.query(
+    `update webhooks.endpoints
+        set next_due_at = now() + interval '3 seconds', not_before = null, pause_ms = 0, open_since = null,
+            concurrency = null
+      where webhook_id = any($1)`,
+    [webhookIds],
+  );
+}
+
+/** Inserts retries for endpoints that refuse connections, all due at the same time. */
 async function fillBacklog(db, workspaceId, dead, count, dueAt) {
   await db.query(
     `insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
@@ -160,7 +169,7 @@ async function fillBacklog(db, workspaceId, dead, count, dueAt) {
        from (select * from webhooks.events where workspace_id = $1 limit 1) as e, generate_series(1, $2) as i`,
     [workspaceId, count, dead, dueAt],
   );
-  // Filling it is not what is measured.
+  // Keeps the cost of filling the table out of the measurement.
   await db.query('vacuum analyze webhooks.deliveries');
   await db.query('checkpoint');
 }

@@ -7,7 +7,7 @@ import { createWebhook } from './webhook.mjs';
 
 const perSecond = 50;
 
-/** From the moment the create is answered, and from the moment it is sent, to the arrival at the receiver. */
+/** Measures the time from sending a create, and from its response, to the arrival at the receiver. */
 export async function run({ quick }) {
   const count = perSecond * (quick ? 5 : 20);
   const shapes = {
@@ -38,7 +38,7 @@ export async function run({ quick }) {
     }
   }
   return {
-    about: `${perSecond} events a second, milliseconds to the receiver since the create was sent and answered`,
+    about: `${perSecond} events per second, milliseconds from sending the create, and from its response, to the receiver`,
     rows,
     goals,
   };
@@ -55,9 +55,9 @@ async function measureLatency(shape, count) {
     const create = async (i) => {
       const sentAtMs = wallMs();
       const body = JSON.stringify({ name: `Resource ${i}`, metadata: { note: 'n'.repeat(90) } });
-      const answer = await pool.request({ method: 'POST', path: '/v1/resources', headers, body });
-      const { data } = await answer.body.json();
-      sent.set(data.id, { sentAtMs, answeredAtMs: wallMs() });
+      const response = await pool.request({ method: 'POST', path: '/v1/resources', headers, body });
+      const { data } = await response.body.json();
+      sent.set(data.id, { sentAtMs, respondedAtMs: wallMs() });
     };
     const pace = async (total) => {
       const startedAtMs = performance.now();
@@ -80,8 +80,8 @@ async function measureLatency(shape, count) {
     return {
       'sent p50': quantile(since('sentAtMs'), 0.5),
       'sent p99': quantile(since('sentAtMs'), 0.99),
-      'answered p50': quantile(since('answeredAtMs'), 0.5),
-      'answered p99': quantile(since('answeredAtMs'), 0.99),
+      'answered p50': quantile(since('respondedAtMs'), 0.5),
+      'answered p99': quantile(since('respondedAtMs'), 0.99),
     };
   } finally {
     receiver.stop();
@@ -89,7 +89,7 @@ async function measureLatency(shape, count) {
   }
 }
 
-/** A clock that two processes of one machine share, to the microsecond. */
+/** Current time in milliseconds with microsecond resolution, comparable between processes on the same machine. */
 function wallMs() {
   return performance.timeOrigin + performance.now();
 }

@@ -11,7 +11,7 @@ const queries = {
   'status=archived by -name': 'status=archived&sort=-name',
 };
 
-/** A page of 20, and the one after it, in workspaces of 1 k, 100 k and 1 M resources, in alternating rounds. */
+/** Fetches a page of 20 and the next one, in workspaces of 1 k, 100 k and 1 M resources, in alternating rounds. */
 export async function run({ quick }) {
   const sizes = quick ? [1_000, 100_000] : [1_000, 100_000, 1_000_000];
   const rounds = quick ? 100 : 300;
@@ -24,7 +24,7 @@ export async function run({ quick }) {
     const fetchPage = async (path, headers) => {
       const { statusCode, body } = await pool.request({ method: 'GET', path, headers });
       const text = await body.text();
-      if (statusCode !== 200) throw new Error(`${path} was answered ${statusCode}: ${text}`);
+      if (statusCode !== 200) throw new Error(`${path} returned ${statusCode}: ${text}`);
       return JSON.parse(text);
     };
     for (let round = -20; round < rounds; round++) {
@@ -54,7 +54,7 @@ export async function run({ quick }) {
     }));
     const worst = Math.max(...rows.map(({ ratio }) => ratio));
     return {
-      about: 'milliseconds a page (p50 of the first and the second page), one request at a time',
+      about: 'milliseconds per page (p50 of the first and the second page), one request at a time',
       rows,
       goals: [{ goal: `a page costs the same at ${largest} rows within 1.2×`, measured: worst, met: worst <= 1.2 }],
     };
@@ -64,7 +64,10 @@ export async function run({ quick }) {
   }
 }
 
-/** Fills a new workspace by SQL, totals included; half of the rows are active. Answers with the headers for its key. */
+/**
+ * Fills a new workspace by SQL, including its totals; half of the rows are active. Returns request headers with its
+ * key.
+ */
 async function seed(shape, size) {
   const { id } = await shape.rms('workspaces', 'create', '--name', `${size} rows`);
   const { key } = await shape.rms(
@@ -72,7 +75,7 @@ async function seed(shape, size) {
   );
   const client = new pg.Client({ connectionString: shape.env.DATABASE_URL });
   await client.connect();
-  // The time is in the first ten characters of an id, in base 32; digits may fill the rest.
+  // The first ten characters of an id are its time in base 32; digits may fill the rest.
   await client.query(
     `insert into resources.resources
        (workspace_id, environment, id, status, name, metadata, input_type, created_at, updated_at, sequence)
@@ -81,7 +84,7 @@ async function seed(shape, size) {
                                                 ((ms >> (45 - 5 * digit)) & 31)::int + 1, 1), '' order by digit)
                          from generate_series(0, 9) as digit) || lpad(i::text, 16, '0'),
             (array['active', 'inactive', 'active', 'archived'])[i % 4 + 1],
-            'Resource ' || md5(i::text), '{"colour":"red","size":"large"}', 'standard',
+            'Resource ' || md5(i::text), '{"color":"red","size":"large"}', 'standard',
             to_timestamp(ms / 1000.0), to_timestamp((ms + i % 1000) / 1000.0), 1
        from (select i, 1700000000000 + i * 1000 as ms from generate_series(1::bigint, $2) as i) as series`,
     [id, size],

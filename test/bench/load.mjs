@@ -1,8 +1,8 @@
 import { Pool } from 'undici';
 
 /**
- * Sends `count` requests over `connections` connections, each with the next one as soon as it is answered.
- * Fails on any answer whose status is not the expected one, or one of those: a benchmark of errors measures nothing.
+ * Sends `count` requests over `connections` connections; each connection sends its next request after the response.
+ * Throws on a response with an unexpected status, because a benchmark of errors measures nothing.
  */
 export async function load({ url, connections = 32, count, request, expect: expected }) {
   const pool = new Pool(url, { connections, pipelining: 1 });
@@ -15,7 +15,7 @@ export async function load({ url, connections = 32, count, request, expect: expe
       const { statusCode, body } = await pool.request(request(i));
       const text = await body.text();
       latenciesMs.push(performance.now() - startedAtMs);
-      if (![expected].flat().includes(statusCode)) throw new Error(`request ${i} was answered ${statusCode}: ${text}`);
+      if (![expected].flat().includes(statusCode)) throw new Error(`request ${i} returned ${statusCode}: ${text}`);
       bodies.push(text);
     }
   };

@@ -1,10 +1,10 @@
 import { migrations as audit } from '@rms/audit';
 import { createPool } from '@rms/db';
-import { createLogger } from '@rms/service';
+import { createLogger } from '@rms/logging';
 import { startPostgres, testDatabase } from '@rms/testkit';
 import { migrations } from '@rms/webhooks/migrations';
 import pg from 'pg';
-import { readDeliveries } from '../../services/webhooks/dist/log/log-queries.js';
+import { readDeliveries } from '../../services/webhooks/src/log/log-queries.ts';
 import { quantile } from './processes.mjs';
 
 const days = 30;
@@ -13,7 +13,10 @@ const pageSize = 50;
 const scope = { workspaceId: 'ws_bench', environments: ['live'] };
 const webhookId = `wh_${'7'.padStart(26, '0')}`;
 
-/** What is asked of a log: of each page of 50 the first one and the one after it. `i` changes with each round. */
+/**
+ * Filters of the delivery log. For each filter, the benchmark reads the first page of 50 and the next one. `i` is the
+ * number of the round.
+ */
 const filters = {
   'no filter': () => ({}),
   webhook: () => ({ webhookId }),
@@ -28,12 +31,12 @@ const filters = {
   resource: (i, rows) => ({ resourceId: `res_${String((i * 7_919) % Math.ceil(rows / 10)).padStart(26, '0')}` }),
 };
 
-/** Pages of the delivery log, by how many attempts it holds, over 30 daily partitions. */
+/** Measures pages of the delivery log by number of stored attempts, over 30 daily partitions. */
 export async function run({ quick }) {
   const sizes = quick ? [10_000, 1_000_000] : [10_000, 10_000_000];
   const rounds = quick ? 30 : 60;
   const log = createLogger({ name: 'bench', level: 'silent' });
-  // Filling it is not what is measured.
+  // Fast writes: filling the log is not part of the measurement.
   const postgres = await startPostgres({ synchronous_commit: 'off', max_wal_size: '8GB', shared_buffers: '512MB' });
   const open = [];
   try {
@@ -50,7 +53,7 @@ export async function run({ quick }) {
           const startedAtMs = performance.now();
           const { deliveries, next } = await readDeliveries(pool, scope, filter, pageSize);
           if (next) await readDeliveries(pool, scope, { ...filter, before: next }, pageSize);
-          if (deliveries.length === 0) throw new Error(`${name} of ${rows} found nothing`);
+          if (deliveries.length === 0) throw new Error(`filter "${name}" matched no deliveries (${rows} attempts)`);
           if (round >= 0) times.get(name).push((performance.now() - startedAtMs) / (next ? 2 : 1));
         }
       }
@@ -64,7 +67,7 @@ export async function run({ quick }) {
     }));
     const worst = Math.max(...rows.map(({ ratio }) => ratio));
     return {
-      about: `milliseconds a page of ${pageSize} deliveries with their attempts (p50)`,
+      about: `milliseconds per page of ${pageSize} deliveries with their attempts (p50)`,
       rows,
       goals: [
         { goal: `a page costs the same at ${large.rows} attempts within 1.2×`, measured: worst, met: worst <= 1.2 },
@@ -79,7 +82,10 @@ export async function run({ quick }) {
   }
 }
 
-/** A log of so many deliveries with an attempt each, of 20 webhooks, and their events; the last 30 days, evenly. */
+/**
+ * Fills a log with this many deliveries with one attempt each, and their events: 20 webhooks, evenly over the last 30
+ * days.
+ */
 async function fill(url, rows) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -1,15 +1,15 @@
-// A gateway without authentication, limits and revocation: whoever calls is the workspace of OPEN_WORKSPACE_ID. Only for
-// the benchmark of what those cost. Nothing but the admission differs from the real one.
+// A gateway without authentication, limits and revocation: every request acts for the workspace OPEN_WORKSPACE_ID. Used
+// only by the benchmark of the cost of those checks. It differs from the real gateway only in `admit`.
 
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { readSettings } from '@rms/service';
-import { createApp } from '../../services/gateway/dist/app.js';
-import { createBackend } from '../../services/gateway/dist/backend/backend.js';
-import { readGatewayConfig } from '../../services/gateway/dist/config.js';
-import { createGatewayContext } from '../../services/gateway/dist/context.js';
-import { listen } from '../../services/gateway/dist/http/listener.js';
-import { createProbes } from '../../services/gateway/dist/probes.js';
-import { RequestLog } from '../../services/gateway/dist/requests/request-log.js';
+import { readSettings } from '@rms/settings';
+import { listen } from '../../packages/http/src/listener.ts';
+import { createApp } from '../../services/gateway/src/app.ts';
+import { createBackend } from '../../services/gateway/src/backend/backend.ts';
+import { readGatewayConfig } from '../../services/gateway/src/config.ts';
+import { createGatewayContext } from '../../services/gateway/src/context.ts';
+import { createProbes } from '../../services/gateway/src/probes.ts';
+import { RequestLog } from '../../services/gateway/src/requests/request-log.ts';
 
 const settings = readSettings(process.env);
 const config = readGatewayConfig(settings);

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-const ticksPerSecond = 100; // USER_HZ, which /proc always reports in
+const ticksPerSecond = 100; // USER_HZ, the unit of times in /proc
 
-/** The fields of /proc/PID/stat after the name, or undefined if the process is gone. */
+/** Returns the fields of /proc/PID/stat after the name, or undefined if the process has ended. */
 function statOf(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -12,7 +12,7 @@ function statOf(pid) {
   }
 }
 
-/** A process and all its descendants that live now. */
+/** Returns the ids of a process and all its running descendants. */
 export function tree(pid) {
   const children = new Map();
   for (const name of readdirSync('/proc')) {
@@ -26,20 +26,20 @@ export function tree(pid) {
   return found;
 }
 
-/** CPU-seconds that a process, its living descendants and those that it has already waited for have used. */
+/** Returns the CPU-seconds used by a process, its running descendants, and its ended descendants. */
 export function cpuSeconds(pid) {
   let ticks = 0;
   for (const one of tree(pid)) {
     const stat = statOf(one);
     if (!stat) continue;
     ticks += Number(stat[11]) + Number(stat[12]);
-    // Descendants that ended count in their parent.
+    // Ended descendants are counted in their parent.
     ticks += Number(stat[13]) + Number(stat[14]);
   }
   return ticks / ticksPerSecond;
 }
 
-/** Proportional set size of a process and its descendants in MB: shared pages are counted once. */
+/** Returns the proportional set size of a process and its descendants in MB: shared pages count once. */
 export function memoryMb(pid) {
   let kilobytes = 0;
   for (const one of tree(pid)) {
@@ -47,13 +47,33 @@ export function memoryMb(pid) {
       const text = readFileSync(`/proc/${one}/smaps_rollup`, 'utf8');
       kilobytes += Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0);
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   return kilobytes / 1024;
 }
 
-/** Measures what each named process uses while `work` runs: `{ result, seconds, cpu: {name: CPU-seconds} }`. */
+/** Returns the memory of each process of a tree in MB. PostgreSQL processes are named by role, sessions "backend". */
+export function memoryByProcess(pid) {
+  return tree(pid).flatMap((one) => {
+    try {
+      const text = readFileSync(`/proc/${one}/smaps_rollup`, 'utf8');
+      const mb = (field) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0) / 1024;
+      return [{ name: nameOf(one), pid: one, rssMb: mb('Rss'), pssMb: mb('Pss') }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function nameOf(pid) {
+  const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+  const [, title] = /^postgres: (.*)/.exec(command) ?? [];
+  if (title === undefined) return /postgres/.test(command.split(' ')[0]) ? 'postmaster' : 'node';
+  return /\d\(\d+\)/.test(title) ? 'backend' : title.trim();
+}
+
+/** Measures the CPU use of each named process while `work` runs: `{ result, seconds, cpu: {name: CPU-seconds} }`. */
 export async function measure(pids, work) {
   const snapshot = () => Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuSeconds(pid)]));
   const before = snapshot();
@@ -65,17 +85,15 @@ export async function measure(pids, work) {
   return { result, seconds, cpu };
 }
 
-/** The sum of the values of an object. */
 export function sum(values) {
   return Object.values(values).reduce((total, value) => total + value, 0);
 }
 
-/** The median of numbers. */
 export function median(numbers) {
   return quantile(numbers, 0.5);
 }
 
-/** A quantile of numbers, by the nearest rank. */
+/** Returns a quantile of numbers, by the nearest rank. */
 export function quantile(numbers, q) {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];

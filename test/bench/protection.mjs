@@ -11,13 +11,14 @@ import { measure, median, quantile, sum } from './processes.mjs';
 const connections = 32;
 
 /**
- * What authentication, limits and revocation add to a GET by id, beside the same gateway without them; and how fast one
- * gateway refuses, beside an Express that does nothing else. In alternating rounds.
+ * Measures the cost that authentication, limits and revocation add to a GET by id, against the same gateway without
+ * them, and the rate at which one gateway rejects requests, against an Express process that does nothing else. Rounds
+ * alternate.
  */
 export async function run({ quick }) {
   const rounds = quick ? 2 : 5;
   const count = quick ? 2_000 : 6_000;
-  // So that a 401 stays one.
+  // Disables the limit on failed authentications, so that every wrong key gets a 401.
   const shape = await startDistributed({ AUTH_FAILURE_LIMIT: '0' });
   const baseline = await startBaseline(await shape.createDatabase());
   const limited = await startGateway(shape, 'limited', { AUTH_FAILURE_LIMIT: '1' });
@@ -56,7 +57,7 @@ export async function run({ quick }) {
         pids: { gateway: limited.pid, ...stores },
         path: '/v1/resources',
         key: () => generateApiKey('live'),
-        // Once a minute one is let through; so is one of the key that is over its rate.
+        // Once a minute, a wrong key gets 401. Likewise, the key over its rate gets 200 once a minute.
         status: [429, 401],
       },
       'Express 401': { ...bare, path: '/refused/401', status: 401 },
@@ -86,11 +87,12 @@ async function makeResource(url, key) {
   return (await response.json()).data.id;
 }
 
-/** Uses up what the refused contenders may still do. */
+/** Exhausts the limits of the contenders that measure 429 responses. */
 async function spend(contenders) {
   for (const name of ['429 over its rate', '429 address refused']) {
     const { url, path, key } = contenders[name];
-    for (let i = 0; i < 3; i++) await fetch(url + path, { headers: headersOf(key) }).then((answer) => answer.text());
+    for (let i = 0; i < 3; i++)
+      await fetch(url + path, { headers: headersOf(key) }).then((response) => response.text());
   }
 }
 
@@ -126,29 +128,29 @@ function report(samples) {
   }));
   const ratio = (one, other, field) =>
     median(samples[one].map((sample, i) => sample[field] / samples[other][i][field]));
-  const told = (goal, measured) => ({ goal, measured, met: true });
+  const informational = (goal, measured) => ({ goal, measured, met: true });
   return {
-    about: `${connections} connections, CPU-seconds per 1,000 requests by process; a new key for each request is made by the client`,
+    about: `${connections} connections, CPU-seconds per 1,000 requests by process; the client generates the keys for "unknown keys"`,
     rows,
     goals: [
-      told('GET with protection, CPU, ratio to without', ratio('GET protected', 'GET open', 'total')),
-      told('GET with protection, p50, ratio to without', ratio('GET protected', 'GET open', 'p50')),
+      informational('GET with protection, CPU, ratio to without', ratio('GET protected', 'GET open', 'total')),
+      informational('GET with protection, p50, ratio to without', ratio('GET protected', 'GET open', 'p50')),
       ...['401 unknown keys', '401 one wrong key', '401 no key'].map((name) =>
-        told(`${name}, requests/s, ratio to bare Express`, ratio(name, 'Express 401', 'perSecond')),
+        informational(`${name}, requests/s, ratio to bare Express`, ratio(name, 'Express 401', 'perSecond')),
       ),
       ...['429 over its rate', '429 address refused'].map((name) =>
-        told(`${name}, requests/s, ratio to bare Express`, ratio(name, 'Express 429', 'perSecond')),
+        informational(`${name}, requests/s, ratio to bare Express`, ratio(name, 'Express 429', 'perSecond')),
       ),
     ],
   };
 }
 
-/** A further gateway in a process of its own, beside the one of the shape. */
+/** Starts another gateway in a separate process, next to the one of the shape. */
 async function startGateway(shape, kind, env) {
   const main =
     kind === 'open'
       ? join(import.meta.dirname, 'open-gateway.mjs')
-      : join(import.meta.dirname, '..', '..', 'services', 'gateway', 'dist', 'main.js');
+      : join(import.meta.dirname, '..', '..', 'services', 'gateway', 'src', 'main.ts');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const child = fork(main, {
@@ -157,11 +159,11 @@ async function startGateway(shape, kind, env) {
   });
   while (
     !(await fetch(`${url}/livez`).then(
-      (answer) => answer.ok,
+      (response) => response.ok,
       () => false,
     ))
   ) {
-    if (child.exitCode !== null) throw new Error(`the ${kind} gateway ended`);
+    if (child.exitCode !== null) throw new Error(`the ${kind} gateway exited with code ${child.exitCode}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return {

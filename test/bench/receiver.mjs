@@ -1,5 +1,5 @@
-// A webhook receiver in a process of its own: answers 200 at once, and reports arrivals to its parent in batches, but for
-// those at paths that hang, drip, or belong to a baseline.
+// A webhook receiver in a separate process. It responds with 200 immediately and reports arrivals to its parent in
+// batches. Exceptions: /hang never responds, /drip responds slowly, and /baseline is not reported.
 import { createServer } from 'node:http';
 
 let arrivals = [];
@@ -16,7 +16,7 @@ const server = createServer((request, response) => {
   });
 });
 
-/** A byte a second. */
+/** Sends one byte per second. */
 function drip(response) {
   response.writeHead(200, { 'content-length': '1000' });
   const timer = setInterval(() => response.write('.'), 1_000);

@@ -4,9 +4,12 @@ import { load } from './load.mjs';
 import { measure, median, sum } from './processes.mjs';
 
 const connections = 32;
-const metadata = { colour: 'red', size: 'large', owner: 'team-a' };
+const metadata = { color: 'red', size: 'large', owner: 'team-a' };
 
-/** POST and GET by id through all layers, against one Express process on the same PostgreSQL, in alternating rounds. */
+/**
+ * Measures POST and GET by id through all services against one Express process on the same PostgreSQL, in alternating
+ * rounds.
+ */
 export async function run({ quick }) {
   const rounds = quick ? 2 : 4;
   const count = quick ? 2_000 : 6_000;

@@ -1,6 +1,5 @@
-// npm run bench -- [name …] [--json] [--quick]: each benchmark prints its table; --json prints one JSON document instead.
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+// npm run bench -- [name …] [--json] [--quick]: runs benchmarks. Each prints a table; --json prints one JSON document
+// instead.
 import { parseArgs } from 'node:util';
 
 const benchmarks = [
@@ -10,11 +9,14 @@ const benchmarks = [
   'deliveries',
   'engine',
   'isolation',
+  'fan-out',
   'backlog',
+  'schedule',
   'log',
   'latency',
   'tracing',
   'start',
+  'memory',
 ];
 
 const { values, positionals } = parseArgs({
@@ -23,15 +25,9 @@ const { values, positionals } = parseArgs({
 });
 const unknown = positionals.filter((name) => !benchmarks.includes(name));
 if (unknown.length > 0) {
-  console.error(`no benchmark is named ${unknown.join(', ')}; there are ${benchmarks.join(', ')}`);
+  console.error(`Unknown benchmark: ${unknown.join(', ')}. Known: ${benchmarks.join(', ')}.`);
   process.exit(2);
 }
-
-const root = join(import.meta.dirname, '..', '..');
-execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'], {
-  cwd: root,
-  stdio: ['ignore', process.stderr.fd, process.stderr.fd],
-});
 
 const results = {};
 for (const name of positionals.length > 0 ? positionals : benchmarks) {
@@ -44,7 +40,7 @@ for (const name of positionals.length > 0 ? positionals : benchmarks) {
 if (values.json) console.log(JSON.stringify(results, null, 2));
 process.exit(0);
 
-/** A result is `{ about, rows: [{…}], goals: [{ goal, measured, met }] }`. */
+/** Prints a result: `{ about, rows: [{…}], goals: [{ goal, measured, met }] }`. */
 function print(name, { about, rows, goals }) {
   console.log(`\n${name}: ${about}`);
   const columns = [...new Set(rows.flatMap(Object.keys))];

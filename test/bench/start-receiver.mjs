@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** Starts receiver.mjs. `arrivals` maps a resource id to when its first event arrived. */
+/** Starts receiver.mjs. `arrivals` maps a resource id to the arrival time of its first event. */
 export async function startBenchReceiver() {
   const child = fork(join(import.meta.dirname, 'receiver.mjs'));
   const [{ port }] = await once(child, 'message');
@@ -14,27 +14,40 @@ export async function startBenchReceiver() {
       count++;
       if (!arrivals.has(id)) arrivals.set(id, atMs);
     }
-    if (waiting && arrivals.size >= waiting.size) waiting.resolve();
+    if (waiting?.isDone()) waiting.resolve();
   });
+  /** Resolves once `isDone`; rejects after two minutes. */
+  const wait = (isDone, what) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${what()} arrived`)), 120_000);
+      waiting = {
+        isDone,
+        resolve: () => {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      if (isDone()) waiting.resolve();
+    });
   return {
     url: `http://127.0.0.1:${port}`,
     arrivals,
-    /** Requests beyond the first of each resource. */
+    /** Number of requests. */
+    received: () => count,
+    /** Number of requests beyond the first per resource. */
     repeated: () => count - arrivals.size,
-    /** Resolves once events of so many resources have arrived. */
-    until(size) {
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error(`${arrivals.size} of ${size} events arrived`)), 120_000);
-        waiting = {
-          size,
-          resolve: () => {
-            clearTimeout(timer);
-            resolve();
-          },
-        };
-        if (arrivals.size >= size) waiting.resolve();
-      });
-    },
+    /** Resolves once events of `size` resources have arrived; rejects after two minutes. */
+    until: (size) =>
+      wait(
+        () => arrivals.size >= size,
+        () => `${arrivals.size} of ${size} events`,
+      ),
+    /** Resolves once there were `total` requests; rejects after two minutes. */
+    untilReceived: (total) =>
+      wait(
+        () => count >= total,
+        () => `${count} of ${total} requests`,
+      ),
     stop: () => child.kill(),
   };
 }

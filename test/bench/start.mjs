@@ -1,7 +1,10 @@
 import { startStandalone } from '@rms/testkit';
 import { median, memoryMb } from './processes.mjs';
 
-/** npm start with everything installed, built and initialised: time to ready, and memory of node and postgres. */
+/**
+ * Measures npm start with everything installed, built and initialized: time to ready, and memory of Node and
+ * PostgreSQL.
+ */
 export async function run({ quick }) {
   const shape = await startStandalone({ env: {} });
   const rows = [];
@@ -19,7 +22,7 @@ export async function run({ quick }) {
   const ready = median(rows.map((row) => row['ready s']));
   const memory = median(rows.map((row) => row['memory MB']));
   return {
-    about: 'npm start, warm; memory is the proportional set size of node and postgres',
+    about: 'npm start, warm; memory is the proportional set size of Node and PostgreSQL',
     rows,
     goals: [
       { goal: 'ready within 4 s', measured: ready, met: ready <= 4 },

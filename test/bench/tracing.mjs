@@ -9,9 +9,9 @@ const connections = 32;
 const services = ['gateway', 'auth', 'resources', 'webhooks'];
 
 /**
- * What the record of requests and tracing cost: the same services on the same stores with a collector in a process of its
- * own, in alternating rounds. Of the stores PostgreSQL counts, to which only the shape that is measured has anything to
- * say; the collector does not.
+ * Measures the cost of the request log and of tracing: the same services on the same stores, with the collector in a
+ * separate process, in alternating rounds. Of the stores, only PostgreSQL counts, because only the measured services
+ * use it; the collector does not count.
  */
 export async function run({ quick }) {
   const rounds = quick ? 2 : 5;
@@ -33,7 +33,7 @@ export async function run({ quick }) {
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
     };
     const settings = {
-      'no record of requests': { REQUEST_LOG: 'none' },
+      'no request log': { REQUEST_LOG: 'none' },
       'not traced': {},
       'traced, 1 %': { ...exported, OTEL_TRACES_SAMPLER_ARG: '0.01' },
       'traced, 100 %': { ...exported, OTEL_TRACES_SAMPLER_ARG: '1' },
@@ -84,11 +84,11 @@ export async function run({ quick }) {
   }
 }
 
-/** A round of creations, each with one delivery, until all have arrived; and one of reads. */
+/** Runs a round of creates until the delivery of each has arrived, then a round of reads. */
 async function measureRound({ url, headers, pids }, receiver, count) {
   const before = receiver.arrivals.size;
   const post = await measure(pids, async () => {
-    const made = await load({
+    const created = await load({
       url,
       connections,
       count,
@@ -101,7 +101,7 @@ async function measureRound({ url, headers, pids }, receiver, count) {
       }),
     });
     await receiver.until(before + count);
-    return made;
+    return created;
   });
   const ids = post.result.bodies.map((body) => JSON.parse(body).data.id);
   const get = await measure(pids, () =>
@@ -143,7 +143,7 @@ function report(samples, spans) {
     goals.push({ goal: `${text}, ratio ≤ ${limit}`, measured, met: measured <= limit });
   for (const verb of ['post', 'get']) {
     const what = verb === 'post' ? 'POST and its delivery' : 'GET';
-    goal(`${what}: the record of requests`, ratio(verb, 'not traced', 'no record of requests'), 1.1);
+    goal(`${what}: request log`, ratio(verb, 'not traced', 'no request log'), 1.1);
     goal(`${what}: tracing at 1 %`, ratio(verb, 'traced, 1 %', 'not traced'), 1.15);
     goal(`${what}: tracing at 100 %`, ratio(verb, 'traced, 100 %', 'not traced'), 2);
   }

@@ -1,6 +1,6 @@
 import { request } from 'undici';
 
-/** Subscribes a path of a receiver to events; answers with the webhook's id. */
+/** Subscribes a path of a receiver to events; returns the webhook's id. */
 export async function createWebhook(baseUrl, headers, url, path = '/hook', type = 'resource.created') {
   const { statusCode, body } = await request(`${baseUrl}/v1/webhooks`, {
     method: 'POST',
@@ -8,6 +8,6 @@ export async function createWebhook(baseUrl, headers, url, path = '/hook', type 
     body: JSON.stringify({ url: url + path, events: [type] }),
   });
   const text = await body.text();
-  if (statusCode !== 201) throw new Error(`the webhook was answered ${statusCode}: ${text}`);
+  if (statusCode !== 201) throw new Error(`creating the webhook returned ${statusCode}: ${text}`);
   return JSON.parse(text).data.id;
 }

@@ -1,18 +1,18 @@
 import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { Environment, openWorld, type Person, Role, signIn, startMs, type World } from './support.ts';
+import { Environment, openWorld, Role, signIn, startMs, type TestUser, type World } from './support.ts';
 
 const script = '<img src=x onerror=alert(1)><script>alert(2)</script>';
 
 describeWith('chromium', 'The dashboard in a browser', () => {
   let world: World;
-  let owner: Person;
+  let owner: TestUser;
   beforeAll(async () => {
     world = await openWorld();
-    owner = await world.person('owner', Role.OWNER);
+    owner = await world.newUser('owner', Role.OWNER);
   }, startMs);
   afterAll(() => world?.stop());
-  afterEach(() => expect(world.troubles.splice(0)).toEqual([]));
+  afterEach(() => expect(world.consoleErrors.splice(0)).toEqual([]));
 
   const callApi = (key: string, path = '/v1/resources', init: RequestInit = {}) =>
     fetch(world.standalone.liveUrl + path, {
@@ -23,14 +23,14 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     page.goto(`/w/${world.workspaceId}/${environment}${path}`);
   const copied = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()');
 
-  test('a wrong password is refused with the id of the request; the right one leads to where one wanted to go', async () => {
+  test('a wrong password is rejected with a request id; the right one leads to the requested page', async () => {
     const page = await world.open();
     await goTo(page, '/deliveries?status=failed');
     await page.waitForURL(/\/sign-in/);
     await signIn(page, { ...owner, password: 'wrong wrong wrong' });
     await page
       .getByRole('alert')
-      .getByText(/Request id req_/)
+      .getByText(/Request ID req_/)
       .waitFor();
     await signIn(page, owner);
     await page.getByRole('heading', { name: 'Delivery logs' }).waitFor();
@@ -42,7 +42,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await page.waitForURL(/\/sign-in/);
   });
 
-  test('the whole life of a key', async () => {
+  test('a key is created, used, rolled and revoked', async () => {
     const page = await world.open(owner);
     await goTo(page, '/settings/keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
@@ -53,26 +53,26 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await dialog.getByRole('button', { name: 'Copy key' }).click();
     const first = await copied(page);
     expect(first).toMatch(/^sk_live_/);
-    await dialog.getByRole('button', { name: 'I have kept it' }).click();
+    await dialog.getByRole('button', { name: 'I have saved it' }).click();
     expect(await page.content()).not.toContain(first);
     expect((await callApi(first)).status).toBe(200);
 
     await page.getByRole('link', { name: `ci ${script}` }).click();
-    // Who uses it: known some seconds after the use.
+    // Clients of the key are recorded some seconds after their requests.
     const clients = page.getByRole('table', { name: 'Clients of this key' });
     await waitUntil(
       async () => {
         await page.reload();
-        await page.getByRole('heading', { name: 'Who uses it' }).waitFor();
+        await page.getByRole('heading', { name: 'Clients' }).waitFor();
         return (await clients.count()) > 0;
       },
-      { what: 'the use of the key to be known', timeoutMs: 30_000 },
+      { what: 'a client of the key' },
     );
     await page.getByRole('button', { name: 'Roll' }).click();
     await dialog.getByRole('button', { name: 'Roll key' }).click();
     await dialog.getByRole('button', { name: 'Copy key' }).click();
     const second = await copied(page);
-    await dialog.getByRole('button', { name: 'I have kept it' }).click();
+    await dialog.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByText('This key was rolled').waitFor();
     expect([(await callApi(first)).status, (await callApi(second)).status]).toEqual([200, 200]);
 
@@ -82,7 +82,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await dialog.getByLabel(/to confirm/).fill(`ci ${script}`);
     await revoke.click();
     await page.locator('.badge', { hasText: 'Revoked' }).waitFor();
-    // Refused from the moment on that the page says so.
+    // Rejected from the moment the page shows the revocation.
     expect([(await callApi(first)).status, (await callApi(second)).status]).toEqual([401, 200]);
   });
 
@@ -96,7 +96,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     });
     afterAll(() => receiver.close());
 
-    test('is made, seen failing, mended, and all that failed is redelivered', async () => {
+    test('is created, shown as failing, repaired, and its failed deliveries are redelivered', async () => {
       const page = await world.open(owner);
       const key = await world.key(Environment.LIVE);
       await goTo(page, '/webhooks/new');
@@ -104,17 +104,23 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       await page.getByRole('button', { name: 'Create webhook' }).click();
       await page.locator('[aria-invalid=true]').waitFor();
       await page.getByLabel('Endpoint URL').fill(receiver.url);
+      await page.getByLabel('Maximum concurrent attempts').fill('8');
       await page.getByRole('button', { name: 'Create webhook' }).click();
       await page.getByRole('button', { name: 'Copy secret' }).click();
       expect(await copied(page)).toMatch(/^whsec_/);
       await page.getByRole('tab', { name: 'Python' }).click();
       await page.getByText('hmac.compare_digest').waitFor();
-      await page.getByRole('button', { name: 'I have kept it' }).click();
+      await page.getByRole('button', { name: 'I have saved it' }).click();
       await page.waitForURL(/webhooks\/wh_/);
+      await page.getByText('8 concurrent attempts', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Edit', exact: true }).click();
+      await page.getByLabel('Maximum attempts per second').fill('99.5');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByText('8 concurrent attempts, 99.5 per second').waitFor();
       await page.getByLabel('Retries').fill('0');
-      await page.getByText('One attempt, and no retry.').waitFor();
+      await page.getByText('One attempt, no retry.').waitFor();
       await page.getByRole('button', { name: 'Save policy' }).click();
-      await page.getByText('The retry policy is changed.').waitFor();
+      await page.getByText('Retry policy saved.').waitFor();
       await page.getByRole('button', { name: 'Send test event' }).click();
       await page.getByRole('region', { name: 'Test event' }).getByText('HTTP 500').waitFor();
 
@@ -122,31 +128,31 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       const requestId = created.headers.get('X-Request-ID') ?? '';
       await goTo(page, '/deliveries?status=failed&live=1');
       await page.getByRole('link', { name: 'resource.created' }).click();
-      // Whatever endpoints answer stays a text.
-      await page.getByRole('group', { name: 'Response as it came' }).getByText(script).waitFor();
+      // Response bodies of endpoints are shown as text only.
+      await page.getByRole('group', { name: 'Response' }).getByText(script).waitFor();
       await page.getByRole('button', { name: 'Copy as curl' }).click();
       expect(await copied(page)).toContain(`curl -i '${receiver.url}'`);
-      await page.getByRole('button', { name: 'Copy id' }).first().click();
+      await page.getByRole('button', { name: 'Copy ID' }).first().click();
       expect(await copied(page)).toMatch(/^dlv_\w+$/);
       await page.getByRole('link', { name: requestId }).click();
-      await page.getByText(/answered 201 after/).waitFor();
+      await page.getByText(/responded 201 after/).waitFor();
       await page.getByText(/attempt 1 to wh_\w+: 500 in/).waitFor();
 
       receiver.respondWith(200);
       await goTo(page, '/deliveries');
       await page.getByRole('button', { name: 'Redeliver all failed' }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByRole('button', { name: 'Count them' }).click();
-      await dialog.getByText('1 delivery will be sent again').waitFor();
+      await dialog.getByRole('button', { name: 'Count deliveries' }).click();
+      await dialog.getByText('1 delivery will be redelivered').waitFor();
       await dialog.getByRole('button', { name: 'Redeliver 1' }).click();
-      await dialog.getByText('1 of 1 sent again.').waitFor();
+      await dialog.getByText('1 of 1 redelivered.').waitFor();
       await dialog.getByRole('button', { name: 'Close' }).last().click();
       await page.getByLabel('Live tail').check();
       await page.getByRole('cell', { name: 'Delivered' }).first().waitFor();
     });
   });
 
-  test('a resource is made, changed, archived and deleted by its name', async () => {
+  test('a resource is created, changed, archived and deleted', async () => {
     const page = await world.open(owner);
     await goTo(page, '/resources', 'sandbox');
     await page.getByText('Sandbox: test data').waitFor();
@@ -160,7 +166,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await dialog.getByRole('button', { name: 'Create resource' }).click();
     await page.getByRole('heading', { name: 'Grüße' }).waitFor();
     await goTo(page, '/resources', 'sandbox');
-    await page.getByLabel('Name begins with').fill('Gr');
+    await page.getByLabel('Name prefix').fill('Gr');
     await page.keyboard.press('Enter');
     await page.waitForURL(/name=Gr/);
     await page.getByRole('link', { name: 'Grüße' }).click();
@@ -176,8 +182,8 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await page.getByText('No resources yet').waitFor();
   });
 
-  test('a viewer is shown no way to change anything, and is refused on the server', async () => {
-    const viewer = await world.person('viewer', Role.VIEWER);
+  test('a viewer sees no buttons for changes, and the server rejects changes', async () => {
+    const viewer = await world.newUser('viewer', Role.VIEWER);
     const page = await world.open(viewer);
     await goTo(page, '/resources');
     await page.getByRole('heading', { name: 'Resources' }).waitFor();
@@ -185,7 +191,10 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
     await goTo(page, '/settings/keys');
-    await page.getByRole('alert').getByText('The role in this workspace does not allow this.').waitFor();
+    await page
+      .getByRole('alert')
+      .getByText('The role developer is required; yours in this workspace is viewer.')
+      .waitFor();
     const path = `/api/workspaces/${world.workspaceId}/live/resources`;
     const status = await page.evaluate<number>(`(async () => {
       const { csrf_token } = await (await fetch('/api/account')).json();
@@ -197,9 +206,9 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     expect(status).toBe(403);
   });
 
-  test('somebody of another workspace finds nothing here', async () => {
+  test('a workspace the user is not a member of is not found', async () => {
     const page = await world.open(owner);
     await page.goto('/w/ws_00000000000000000000000000/live/webhooks');
-    await page.getByText('There is nothing at this address').waitFor();
+    await page.getByText('Page not found').waitFor();
   });
 });

@@ -5,14 +5,14 @@ import {
   isTooWide,
   keepPicture,
   openWorld,
-  type Person,
   Role,
   startMs,
+  type TestUser,
   violations,
   type World,
 } from './support.ts';
 
-/** Below a workspace and environment; `{…}` is what was made before. */
+/** Paths below a workspace and environment; `{…}` stands for an id created in beforeAll. */
 const pages = {
   overview: '',
   resources: '/resources',
@@ -32,25 +32,25 @@ const pages = {
 
 describeWith('chromium', 'Every page', () => {
   let world: World;
-  let owner: Person;
+  let owner: TestUser;
   let receiver: Receiver;
-  let made: Record<string, string>;
+  let created: Record<string, string>;
   let page: Page;
 
   beforeAll(async () => {
     world = await openWorld();
-    owner = await world.person('owner', Role.OWNER);
+    owner = await world.newUser('owner', Role.OWNER);
     receiver = await startReceiver();
     const key = await world.key(Environment.LIVE);
     const send = async (path: string, body: object) => {
-      const answer = await fetch(world.standalone.liveUrl + path, {
+      const response = await fetch(world.standalone.liveUrl + path, {
         method: 'POST',
         headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify(body),
       });
-      expect(answer.status).toBe(201);
-      const { data } = (await answer.json()) as { data: { id: string } };
-      return { id: data.id, request: answer.headers.get('X-Request-ID') ?? '' };
+      expect(response.status).toBe(201);
+      const { data } = (await response.json()) as { data: { id: string } };
+      return { id: data.id, request: response.headers.get('X-Request-ID') ?? '' };
     };
     const webhook = await send('/v1/webhooks', { url: receiver.url, events: ['*'] });
     const resource = await send('/v1/resources', { name: 'First', metadata: { team: 'blue' } });
@@ -59,75 +59,70 @@ describeWith('chromium', 'Every page', () => {
     await page.goto(`/w/${world.workspaceId}/live/deliveries`);
     const link = page.getByRole('link', { name: 'resource.created' });
     const delivery = (await link.getAttribute('href'))?.split('/').at(-1) ?? '';
-    made = { webhook: webhook.id, resource: resource.id, request: resource.request, delivery };
+    created = { webhook: webhook.id, resource: resource.id, request: resource.request, delivery };
   }, startMs);
   afterAll(async () => {
     await receiver?.close();
     await world?.stop();
   });
-  afterEach(() => expect(world?.troubles.splice(0)).toEqual([]));
+  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
   const open = async (path: string) => {
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.waitForLoadState('networkidle');
-    // It is the page itself, and not what is shown in its place when something is wrong.
+    // An alert would mean that the page shows an error instead of its content.
     expect(await page.getByRole('alert').allTextContents()).toEqual([]);
   };
-  const placeOf = (path: string, environment = 'live') =>
-    `/w/${world.workspaceId}/${environment}${path.replace(/\{(\w+)\}/, (_, name: string) => made[name] ?? '')}`;
+  const pathOf = (path: string, environment = 'live') =>
+    `/w/${world.workspaceId}/${environment}${path.replace(/\{(\w+)\}/, (_, name: string) => created[name] ?? '')}`;
 
   describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     beforeEach(() => page.emulateMedia({ colorScheme }));
 
-    test.each(Object.entries(pages))('%s: axe finds nothing', async (name, path) => {
+    test.each(Object.entries(pages))('%s: axe finds no violations', async (name, path) => {
       await page.setViewportSize({ width: 1280, height: 860 });
-      await open(placeOf(path));
+      await open(pathOf(path));
       expect(await violations(page)).toEqual([]);
       await keepPicture(page, `${name}-${colorScheme}`);
     });
 
-    test("empty states, the sandbox, one's account: axe finds nothing", async () => {
+    test('empty states, the sandbox, the account: axe finds no violations', async () => {
       await page.setViewportSize({ width: 1280, height: 860 });
-      for (const path of [
-        placeOf('/webhooks', 'sandbox'),
-        placeOf('/deliveries', 'sandbox'),
-        '/account',
-        '/none/such',
-      ]) {
+      for (const path of [pathOf('/webhooks', 'sandbox'), pathOf('/deliveries', 'sandbox'), '/account', '/none/such']) {
         await open(path);
         expect([path, await violations(page)]).toEqual([path, []]);
       }
     });
 
-    test('dialogs and what is shown before signing in: axe finds nothing', async () => {
-      await open(placeOf('/settings/keys'));
+    test('dialogs and pages before sign-in: axe finds no violations', async () => {
+      await open(pathOf('/settings/keys'));
       await page.getByRole('button', { name: 'Create key' }).first().click();
       expect(await violations(page)).toEqual([]);
-      const stranger = await world.open();
-      await stranger.emulateMedia({ colorScheme });
+      const outsider = await world.open();
+      await outsider.emulateMedia({ colorScheme });
       for (const path of ['/sign-in', '/forgot-password', '/password-reset#x', '/invitation#x']) {
-        await stranger.goto(path);
-        await stranger.getByRole('heading', { level: 1 }).waitFor();
-        expect([path, await violations(stranger)]).toEqual([path, []]);
+        await outsider.goto(path);
+        await outsider.getByRole('heading', { level: 1 }).waitFor();
+        expect([path, await violations(outsider)]).toEqual([path, []]);
       }
-      await keepPicture(stranger, `invitation-${colorScheme}`);
+      await keepPicture(outsider, `invitation-${colorScheme}`);
     });
   });
 
-  test.each(Object.entries(pages))('%s fits on 360 pixels', async (name, path) => {
+  test.each(Object.entries(pages))('%s fits 360 pixels', async (name, path) => {
     await page.setViewportSize({ width: 360, height: 740 });
-    await open(placeOf(path));
+    await open(pathOf(path));
     expect(await isTooWide(page)).toBe(false);
     expect(await violations(page)).toEqual([]);
     await keepPicture(page, `${name}-360`);
   });
 
-  test('the keyboard gets everywhere: past the menu, into a dialog, and out of it to where it was', async () => {
+  test('the keyboard can skip the menu, open a dialog, and return to the button that opened it', async () => {
     await page.setViewportSize({ width: 1280, height: 860 });
-    await open(placeOf('/settings/keys'));
+    await open(pathOf('/settings/keys'));
     await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the page');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Create key');
@@ -139,9 +134,9 @@ describeWith('chromium', 'Every page', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Create key');
   });
 
-  test('on a narrow screen the menu opens, leads on and closes', async () => {
+  test('on a narrow screen the menu opens, navigates and closes', async () => {
     await page.setViewportSize({ width: 360, height: 740 });
-    await open(placeOf(''));
+    await open(pathOf(''));
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('link', { name: 'Webhooks' }).first().click();
     await page.getByRole('heading', { name: 'Webhooks' }).waitFor();

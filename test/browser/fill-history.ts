@@ -6,16 +6,16 @@ import { addLatency, noLatencies } from '@rms/usage';
 
 const hourMs = 3_600_000;
 const monthlyQuota = 1_000_000;
-/** The same history each time. */
+/** Deterministic pseudo-random values, so that the history is always the same. */
 const wave = (i: number, step: number) => 0.5 + 0.5 * Math.sin(i * step);
 
-/** Reports a month of use in hours, and its last hour in minutes, as gateways and webhooks do. */
+/** Reports a month of usage by hour, and its last hour by minute, as the gateways and webhooks do. */
 export async function reportHistory(
   target: string,
   tenant: { readonly workspaceId: string; readonly environment: Environment },
   webhookIds: readonly string[],
 ): Promise<void> {
-  const usage = createClient(UsageService, { target, timeoutMs: 20_000, context: { actor: 'operator:test' } });
+  const usage = createClient(UsageService, { target, timeoutMs: 60_000, context: { actor: 'operator:test' } });
   const nowMs = Date.now();
   const requests: object[] = [];
   const deliveries: object[] = [];

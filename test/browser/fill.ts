@@ -11,16 +11,16 @@ import { type Receiver, startReceiver } from '@rms/testkit';
 import { reportHistory } from './fill-history.ts';
 
 export interface Filled {
-  /** Ids for addresses of pages. */
+  /** Ids for page URLs. */
   readonly webhook: string;
   readonly failing: string;
   readonly retried: string;
   readonly resource: string;
-  /** The X-Request-ID of a request whose event has been delivered. */
+  /** X-Request-ID of a request whose event has been delivered. */
   readonly request: string;
-  /** A key that was rolled. */
+  /** A rolled key. */
   readonly key: string;
-  /** Ends the endpoints. */
+  /** Stops the endpoints. */
   stop(): Promise<void>;
 }
 
@@ -37,25 +37,25 @@ const teams = ['payments', 'search', 'catalogue', 'logistics', 'support'];
 const nouns = ['Invoice', 'Shipment', 'Product', 'Customer', 'Contract', 'Refund', 'Parcel', 'Supplier', 'Campaign'];
 
 /**
- * Fills a workspace as one looks that is in use: resources, webhooks that do well, fail and have gone, a few hundred
- * deliveries, keys and people of every kind, and a month of counts.
+ * Fills a workspace with realistic data: resources, webhooks that succeed, fail or return 410, a few hundred
+ * deliveries, keys and invitations of every kind, and a month of usage.
  */
 export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions): Promise<Filled> {
   const addresses = JSON.parse(readFileSync(join(dataDir, 'services.json'), 'utf8')) as Record<string, string>;
-  const options = (target = '') => ({ target, timeoutMs: 10_000, context: { actor: 'operator:test' } });
+  const options = (target = '') => ({ target, timeoutMs: 60_000, context: { actor: 'operator:test' } });
   const webhooks = createClient(WebhooksService, options(addresses.webhooks));
   const keys = createClient(KeysService, options(addresses.auth));
   const invitations = createClient(InvitationsService, options(addresses.auth));
   const tenant = { workspaceId, environment: Environment.LIVE };
   const send = async (method: string, path: string, body?: object, query = '') => {
-    const answer = await fetch(`${liveUrl}/v1/${path}${query}`, {
+    const response = await fetch(`${liveUrl}/v1/${path}${query}`, {
       method,
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'User-Agent': 'acme-backend/4.2' },
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
-    const request = answer.headers.get('X-Request-ID') ?? '';
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    const { data } = (answer.status === 204 ? { data: {} } : await answer.json()) as { data: { id: string } };
+    const request = response.headers.get('X-Request-ID') ?? '';
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    const { data } = (response.status === 204 ? { data: {} } : await response.json()) as { data: { id: string } };
     return { id: data.id, request };
   };
 
@@ -72,11 +72,11 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
   await webhooks.updateWebhook({ ...tenant, id: failing.id, retryPolicy: delays(1) });
   await webhooks.updateWebhook({ ...tenant, id: retried.id, retryPolicy: delays(5, 300, 1800, 7200, 43_200) });
 
-  const made: { id: string; request: string }[] = [];
+  const created: { id: string; request: string }[] = [];
   for (let i = 0; i < 90; i += 1) {
     const team = teams[i % teams.length] as string;
     const name = `${nouns[(i * 7) % nouns.length]} ${2_040 + i * 13}`;
-    made.push(
+    created.push(
       await send('POST', 'resources', {
         name,
         metadata: {
@@ -88,8 +88,8 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
       }),
     );
   }
-  const first = made[0] as { id: string; request: string };
-  for (const [i, { id }] of made.entries()) {
+  const first = created[0] as { id: string; request: string };
+  for (const [i, { id }] of created.entries()) {
     if (i % 2 === 0) await send('PATCH', `resources/${id}`, { metadata: { reviewed_by: `clerk-${i % 7}` } });
     if (i % 9 === 4) await send('PATCH', `resources/${id}`, { status: 'archived' });
     if (i % 15 === 7) await send('DELETE', `resources/${id}`);
@@ -98,7 +98,7 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
   await send('PATCH', `resources/${first.id}`, { name: 'Invoice 2040 (corrected)' });
 
   const makeKey = (name: string, more: object = {}) =>
-    keys.createKey({ ...tenant, scope: Scope.WRITE, name, ...more }).then(({ key: made }) => made?.id ?? '');
+    keys.createKey({ ...tenant, scope: Scope.WRITE, name, ...more }).then(({ key: created }) => created?.id ?? '');
   await makeKey('acme-backend', { allowedIps: ['203.0.113.0/24', '2001:db8::/48'] });
   await makeKey('nightly import', { expireTime: timestampFromMs(Date.now() + 5 * dayMs) });
   await makeKey('status page', { scope: Scope.READ, rateLimitRequests: 60n });
@@ -108,8 +108,8 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
   await invitations.createInvitation({ workspaceId, email: 'mina.okafor@example.com', role: Role.DEVELOPER });
   await reportHistory(addresses.alerts ?? '', tenant, [orders.id, failing.id, retried.id]);
 
-  // The last event has been tried at the endpoint that is gone, and what fails has failed for good.
-  await receivers.gone.waitFor(() => true, 'the attempt at the endpoint that is gone', 30_000);
+  // Wait until the disabled endpoint has received its last event and failing deliveries have failed permanently.
+  await receivers.gone.waitFor(() => true, 'the attempt at the endpoint that returns 410', 30_000);
   for (const client of [webhooks, keys, invitations]) client.close();
   return {
     webhook: orders.id,
@@ -124,7 +124,7 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
   };
 }
 
-/** Endpoints that answer as real ones do: well, by turns, late, never again. */
+/** Starts endpoints that behave like real ones: reliable, intermittently failing, occasionally unavailable, gone. */
 async function endpoints() {
   const [good, failing, slow, gone] = await Promise.all([
     startReceiver(),

@@ -1,20 +1,20 @@
 import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { Environment, keepPicture, openWorld, type Person, Role, violations, type World } from './support.ts';
+import { Environment, keepPicture, openWorld, Role, type TestUser, violations, type World } from './support.ts';
 
-/** The whole service and a browser start meanwhile, beside another suite that does so. */
+/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
 const startMs = 180_000;
-/** Health is written every five seconds, and the page asks as often. */
+/** Health is written every five seconds, and the page polls at the same interval. */
 const seenMs = 30_000;
 
 describeWith('chromium', 'Health and events in a browser', () => {
   let world: World;
-  let owner: Person;
+  let owner: TestUser;
   let page: Page;
   let receiver: Receiver;
   beforeAll(async () => {
     world = await openWorld();
-    owner = await world.person('owner', Role.OWNER);
+    owner = await world.newUser('owner', Role.OWNER);
     page = await world.open(owner);
     receiver = await startReceiver();
   }, startMs);
@@ -22,21 +22,21 @@ describeWith('chromium', 'Health and events in a browser', () => {
     await receiver?.close();
     await world?.stop();
   });
-  afterEach(() => expect(world?.troubles.splice(0)).toEqual([]));
+  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
   const goTo = (path: string, environment = 'live') => page.goto(`/w/${world.workspaceId}/${environment}${path}`);
   const send = async (base: string, key: string, path: string, body: object) => {
-    const answer = await fetch(base + path, {
+    const response = await fetch(base + path, {
       method: 'POST',
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     });
-    expect(answer.status).toBe(201);
-    return ((await answer.json()) as { data: { id: string } }).data.id;
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { data: { id: string } }).data.id;
   };
 
   test(
-    'an endpoint that fails again and again is left alone, and the page says so until it has recovered',
+    'the circuit of a failing endpoint opens, and the page shows this until the endpoint recovers',
     async () => {
       const key = await world.key(Environment.LIVE);
       const { liveUrl } = world.standalone;
@@ -45,10 +45,10 @@ describeWith('chromium', 'Health and events in a browser', () => {
       for (let i = 0; i < 12; i += 1) await send(liveUrl, key, '/v1/resources', { name: `r${i}` });
       await goTo('/webhooks');
       await page.getByText('Circuit open').waitFor({ timeout: seenMs });
-      await page.getByText(/^0 % · p95/).waitFor({ timeout: seenMs });
+      await page.getByText(/^0\.0 % .*· p95/).waitFor({ timeout: seenMs });
       await goTo(`/webhooks/${id}`);
       const health = page.getByRole('region', { name: 'Health' });
-      await health.getByText(/The circuit is open since/).waitFor({ timeout: seenMs });
+      await health.getByText(/The circuit has been open since/).waitFor({ timeout: seenMs });
       await health
         .getByText(/^5xx: \d+$/)
         .first()
@@ -58,31 +58,31 @@ describeWith('chromium', 'Health and events in a browser', () => {
 
       receiver.respondWith(200);
       await send(liveUrl, key, '/v1/resources', { name: 'another' });
-      // By itself, once an attempt has arrived.
+      // The circuit closes automatically once an attempt succeeds.
       await health.getByText(/^The circuit is closed/).waitFor({ timeout: seenMs });
-      expect(await health.getByText(/No delivery has arrived since/).count()).toBe(0);
+      expect(await health.getByText(/No delivery has succeeded since/).count()).toBe(0);
     },
     4 * seenMs,
   );
 
-  test('a resource shows its events and payloads without any webhook, page by page, also once it is deleted', async () => {
+  test('a resource page shows events and payloads without any webhook, paginated, even after deletion', async () => {
     const key = await world.key(Environment.SANDBOX);
     const { sandboxUrl } = world.standalone;
     const id = await send(sandboxUrl, key, '/v1/resources', { name: 'first' });
     const change = async (method: string, body?: object) => {
-      const answer = await fetch(`${sandboxUrl}/v1/resources/${id}`, {
+      const response = await fetch(`${sandboxUrl}/v1/resources/${id}`, {
         method,
         headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
         ...(body ? { body: JSON.stringify(body) } : {}),
       });
-      expect(answer.ok).toBe(true);
+      expect(response.ok).toBe(true);
     };
     for (let i = 1; i <= 20; i += 1) await change('PATCH', { name: `name ${i}` });
     await change('DELETE');
     await goTo(`/resources/${id}`, 'sandbox');
     const events = page.getByRole('table', { name: 'Events of this resource' });
     const deleted = events.getByRole('row').filter({ hasText: 'resource.deleted' });
-    await deleted.getByText('none wanted it').waitFor();
+    await deleted.getByText('no matching webhooks').waitFor();
     await deleted.locator('summary').click();
     await deleted
       .getByRole('group', { name: /^Payload of/ })

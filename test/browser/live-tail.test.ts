@@ -1,18 +1,18 @@
-import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
+import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { Environment, openWorld, type Person, Role, violations, type World } from './support.ts';
+import { Environment, openWorld, Role, type TestUser, violations, type World } from './support.ts';
 
-/** The whole service and a browser start meanwhile, beside another suite that does so. */
+/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
 const startMs = 180_000;
 
 describeWith('chromium', 'The live tail in a browser', () => {
   let world: World;
-  let owner: Person;
+  let owner: TestUser;
   let receiver: Receiver;
   let key: string;
   beforeAll(async () => {
     world = await openWorld();
-    owner = await world.person('owner', Role.OWNER);
+    owner = await world.newUser('owner', Role.OWNER);
     receiver = await startReceiver();
     key = await world.key(Environment.LIVE);
     await send('/v1/webhooks', { url: receiver.url, events: ['*'] });
@@ -21,23 +21,25 @@ describeWith('chromium', 'The live tail in a browser', () => {
     await receiver?.close();
     await world?.stop();
   });
-  afterEach(() => expect(world?.troubles.splice(0)).toEqual([]));
+  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
+  /** Returns the ID of the request. */
   const send = async (path: string, body: object) => {
-    const answer = await fetch(world.standalone.liveUrl + path, {
+    const response = await fetch(world.standalone.liveUrl + path, {
       method: 'POST',
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     });
-    expect(answer.status).toBe(201);
+    expect(response.status).toBe(201);
+    return response.headers.get('X-Request-ID') ?? '';
   };
   const watch = async (page: Page, filter = '') => {
     await page.goto(`/w/${world.workspaceId}/live/deliveries?live=1${filter}`);
-    await page.getByText('New ones show as they come').waitFor();
+    await page.getByText('New deliveries appear immediately').waitFor();
   };
   const rowsOf = (page: Page) => page.getByRole('table', { name: 'Deliveries' }).getByRole('row');
 
-  test('shows what happens as it comes, to all who look, each by its filters, without asking again', async () => {
+  test('shows deliveries as they happen to several viewers, each with its own filter, over one stream', async () => {
     const [all, failed] = [await world.open(owner), await world.open(owner)];
     const streams: string[] = [];
     all.on('request', (request) => {
@@ -52,16 +54,17 @@ describeWith('chromium', 'The live tail in a browser', () => {
     receiver.respondWith(200);
     await send('/v1/resources', { name: 'second' });
     await rowsOf(all).getByText('Delivered').waitFor();
-    // The one that failed is the one that the filter wants.
+    // Only the failed delivery matches the filter.
     expect(await rowsOf(failed).count()).toBe(2);
     expect(await rowsOf(all).count()).toBe(3);
     expect(streams).toHaveLength(1);
     expect(await violations(all)).toEqual([]);
   });
 
-  test('is closed while nobody looks, and goes on with what happened meanwhile', async () => {
+  test('closes while the page is hidden, then shows the deliveries made meanwhile', async () => {
     const page = await world.open(owner);
     await watch(page);
+    await rowsOf(page).getByRole('link').first().waitFor();
     const before = await rowsOf(page).count();
     const turn = (state: 'hidden' | 'visible') =>
       page.evaluate(`(() => {
@@ -69,20 +72,55 @@ describeWith('chromium', 'The live tail in a browser', () => {
         document.dispatchEvent(new Event('visibilitychange'));
       })()`);
     await turn('hidden');
-    await page.getByText('Asking every 2 s').waitFor();
+    await page.getByText('Polling every 2 s').waitFor();
     await send('/v1/resources', { name: 'meanwhile' });
     await turn('visible');
-    await page.getByText('New ones show as they come').waitFor();
+    await page.getByText('New deliveries appear immediately').waitFor();
     await rowsOf(page).nth(before).waitFor();
     expect(await rowsOf(page).count()).toBe(before + 1);
-    // And with what comes from then on.
+    // Events that occur later also arrive.
     await send('/v1/resources', { name: 'after' });
     await rowsOf(page)
       .nth(before + 1)
       .waitFor();
-  }, 60_000);
+  });
 
-  test('ends with the session, and leads to where one signs in', async () => {
+  test('the page of a delivery polls until the delivery has ended, and again after a redelivery', async () => {
+    const page = await world.open(owner);
+    await page.clock.install();
+    let polls = 0;
+    page.on('request', (request) => {
+      if (/\/deliveries\/dlv_\w+$/.test(request.url())) polls += 1;
+    });
+    /** Returns the number of polls in a minute of the page's clock. */
+    const pollsInMinute = async () => {
+      const before = polls;
+      await page.clock.runFor(60_000);
+      // Requests are reported in order, so the polls are reported before this one.
+      await page.evaluate("fetch('/api/account')");
+      return polls - before;
+    };
+    /** Waits for a poll. None begins while the request before it has no response. */
+    const pollsAgain = () => waitUntil(async () => (await pollsInMinute()) > 0, { what: 'a poll of the delivery' });
+    const badge = (text: string) => page.locator('.badge', { hasText: new RegExp(`^${text}$`) }).first();
+    receiver.respondWith(500);
+    await watch(page, `&request=${await send('/v1/resources', { name: 'failing' })}`);
+    await rowsOf(page).getByRole('link').click();
+    await badge('Retrying').waitFor();
+    await pollsAgain();
+
+    receiver.respondWith(200);
+    await page.getByRole('button', { name: 'Redeliver' }).click();
+    await badge('Delivered').waitFor();
+    expect(await pollsInMinute()).toBe(0);
+
+    receiver.respondWith(500);
+    await page.getByRole('button', { name: 'Redeliver' }).click();
+    await badge('Retrying').waitFor();
+    await pollsAgain();
+  });
+
+  test('ends with the session and redirects to the sign-in page', async () => {
     const page = await world.open(owner);
     await watch(page);
     const other = await page.context().newPage();
@@ -90,5 +128,5 @@ describeWith('chromium', 'The live tail in a browser', () => {
     await other.getByRole('link', { name: 'Sign out' }).click();
     await other.waitForURL(/\/sign-in/);
     await page.waitForURL(/\/sign-in/, { timeout: 30_000 });
-  }, 60_000);
+  });
 });

@@ -1,35 +1,35 @@
 import { describeWith } from '@rms/testkit';
 import type { Page, Route } from 'playwright-core';
-import { Environment, openWorld, type Person, Role, type World } from './support.ts';
+import { Environment, openWorld, Role, type TestUser, type World } from './support.ts';
 
-/** The whole service and a browser start meanwhile, beside another suite that does so. */
+/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
 const startMs = 180_000;
 
-describeWith('chromium', 'What is shown before the server has answered', () => {
+describeWith('chromium', 'Optimistic updates', () => {
   let world: World;
-  let owner: Person;
+  let owner: TestUser;
   let page: Page;
-  let made: { webhook: string; resource: string };
+  let created: { webhook: string; resource: string };
   beforeAll(async () => {
     world = await openWorld();
-    owner = await world.person('owner', Role.OWNER);
+    owner = await world.newUser('owner', Role.OWNER);
     const key = await world.key(Environment.LIVE);
     const send = async (path: string, body: object) => {
-      const answer = await fetch(world.standalone.liveUrl + path, {
+      const response = await fetch(world.standalone.liveUrl + path, {
         method: 'POST',
         headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify(body),
       });
-      return ((await answer.json()) as { data: { id: string } }).data.id;
+      return ((await response.json()) as { data: { id: string } }).data.id;
     };
-    made = {
+    created = {
       webhook: await send('/v1/webhooks', { url: 'http://127.0.0.1:47999/none', events: ['resource.deleted'] }),
       resource: await send('/v1/resources', { name: 'First' }),
     };
     page = await world.open(owner);
   }, startMs);
   afterAll(() => world?.stop());
-  afterEach(() => expect(world?.troubles.splice(0)).toEqual([]));
+  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
   const goTo = (path: string) => page.goto(`/w/${world.workspaceId}/live${path}`);
   const badge = (text: string) => page.locator('.badge', { hasText: new RegExp(`^${text}$`) }).first();
@@ -42,7 +42,7 @@ describeWith('chromium', 'What is shown before the server has answered', () => {
     }),
   };
 
-  /** Holds the next change of that address back until it is told how to go on. */
+  /** Holds back the next change to this address until `go` or `refuse` is called. */
   const holdBack = async (address: RegExp) => {
     let arrived: (route: Route) => void;
     const held = new Promise<Route>((resolve) => {
@@ -61,37 +61,37 @@ describeWith('chromium', 'What is shown before the server has answered', () => {
       },
     };
   };
-  /** The message with its reason, which stays until it is closed. */
+  /** Waits for the error message with its request id, which stays until it is closed, and closes it. */
   const closeMessage = async (text: string) => {
     await page.getByText(text).waitFor();
     await page.getByRole('alert').getByText('req_refused').waitFor();
-    await page.getByRole('button', { name: 'Close the message' }).click();
+    await page.getByRole('button', { name: 'Close message' }).click();
     await page.getByText(text).waitFor({ state: 'detached' });
   };
 
   test.each<readonly [string, () => string, RegExp, readonly [string, string, string], string]>([
     [
-      'a webhook that is disabled',
-      () => `/webhooks/${made.webhook}`,
+      'disabling a webhook',
+      () => `/webhooks/${created.webhook}`,
       /\/webhooks\/wh_[^/]+$/,
       ['Disable', 'Disabled', 'Active'],
-      'The webhook is as it was.',
+      'The webhook was not changed.',
     ],
     [
-      'a resource that is archived',
-      () => `/resources/${made.resource}`,
+      'archiving a resource',
+      () => `/resources/${created.resource}`,
       /\/resources\/res_[^/]+$/,
       ['Archive', 'Archived', 'Active'],
-      'The resource is as it was.',
+      'The resource was not changed.',
     ],
     [
-      'a rule that is turned off',
+      'turning off an alert rule',
       () => '/settings/alerts',
       /\/alerts\/rules\/quota$/,
-      ['Turn off: Monthly quota', 'Off', 'On'],
-      'The rule is as it was.',
+      ['Disable rule: Monthly quota', 'Disabled', 'Enabled'],
+      'The rule was not changed.',
     ],
-  ])('%s: at once, back when it is refused, and for good when it is done', async (_, path, address, texts, message) => {
+  ])('%s: shown immediately, reverted on an error, and kept on success', async (_, path, address, texts, message) => {
     const [action, after, before] = texts;
     await goTo(path());
     const button = page.getByRole('button', { name: action, exact: true });
@@ -114,10 +114,10 @@ describeWith('chromium', 'What is shown before the server has answered', () => {
     await isChanged();
   });
 
-  test('a session that is ended', async () => {
+  test('ending a session: shown immediately, reverted on an error, and kept on success', async () => {
     const other = await world.open(owner);
     await page.goto('/account');
-    const end = page.getByRole('button', { name: /^End the session/ });
+    const end = page.getByRole('button', { name: /^End session/ });
     await end.first().waitFor();
     expect(await end.count()).toBe(1);
     const refused = await holdBack(/\/account\/sessions\/[^/]+$/);
@@ -125,9 +125,9 @@ describeWith('chromium', 'What is shown before the server has answered', () => {
     await end.waitFor({ state: 'detached' });
     await refused.refuse();
     await end.waitFor();
-    await closeMessage('The session has not ended.');
+    await closeMessage('The session was not ended.');
     await end.click();
-    await page.getByText('The session has ended.').waitFor();
+    await page.getByText('Session ended.').waitFor();
     await other.goto('/account');
     await other.waitForURL(/\/sign-in/);
   });

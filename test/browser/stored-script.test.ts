@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { htmlOf } from './mails.ts';
-import { callFrom, openWorld, type Person, signIn, startMs, type World } from './support.ts';
+import { htmlOf } from './emails.ts';
+import { callFrom, openWorld, signIn, startMs, type TestUser, type World } from './support.ts';
 
-/** What would run, if anything took it for more than a text; each ends in a call of `alert`. */
+/** Scripts that would run if a page treated them as anything but text; each of them calls `alert`. */
 const payloads = [
   '<script>alert(1)</script>',
   '<img src=x onerror=alert(2)>',
@@ -19,16 +19,16 @@ const payloads = [
   '\u202egnp.exe\u2066<b onclick=alert(10)>\u2069',
 ] as const;
 const all = payloads.join(' ');
-/** A user agent goes into a header, which holds Latin-1 only. */
+/** The payloads for a User-Agent header, which can only contain Latin-1. */
 const inHeader = all.replaceAll(/[^\x20-\x7e]/g, '');
 
-describeWith('chromium', 'What others have written', () => {
+describeWith('chromium', 'User-provided content', () => {
   let world: World;
   let receiver: Receiver;
-  let owner: Person;
+  let owner: TestUser;
   let page: Page;
   let workspaceId: string;
-  const made = { resource: '', webhook: '', key: '', delivery: '', request: '' };
+  const created = { resource: '', webhook: '', key: '', delivery: '', request: '' };
 
   beforeAll(async () => {
     world = await openWorld();
@@ -67,7 +67,7 @@ describeWith('chromium', 'What others have written', () => {
     await receiver?.close();
     await world?.stop();
   });
-  afterEach(() => expect(world?.troubles.splice(0)).toEqual([]));
+  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
   const api = (path: string) => `/api/workspaces/${workspaceId}/live${path}`;
   const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
@@ -76,7 +76,7 @@ describeWith('chromium', 'What others have written', () => {
     return document;
   };
 
-  /** One of everything, with a payload wherever a text may be. */
+  /** Creates an object of every kind, with a payload in every text field. */
   async function fill(): Promise<void> {
     for (const name of payloads) {
       const key = { scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
@@ -84,8 +84,8 @@ describeWith('chromium', 'What others have written', () => {
         ...key,
         name,
       });
-      made.key = one.id;
-      // Its user agent is among the clients of the key.
+      created.key = one.id;
+      // Its user agent is listed among the clients of the key.
       await fetch(`${world.standalone.liveUrl}/v1/resources`, {
         headers: { Authorization: `Bearer ${value}`, 'User-Agent': inHeader },
       });
@@ -93,15 +93,15 @@ describeWith('chromium', 'What others have written', () => {
     const url = `${receiver.url}/<script>alert(1)</script>?next=javascript:alert(6)&x="><img src=x onerror=alert(2)>`;
     const hook = { url, events: ['*'], idempotency_key: 'stored-script' };
     const { webhook } = await ask<{ webhook: { id: string } }>('POST', api('/webhooks'), hook);
-    made.webhook = webhook.id;
+    created.webhook = webhook.id;
     const retry_policy = { max_retries: 0, initial_delay_seconds: 60, max_delay_seconds: 60, delays_seconds: null };
     await ask('PATCH', api(`/webhooks/${webhook.id}`), { retry_policy });
     for (const [i, name] of payloads.entries()) {
       const metadata = { [payloads[1]]: all, [`key ${i}`]: name };
       const body = { name, type: null, metadata, idempotency_key: `stored-script-${i}` };
-      made.resource = (await ask<{ id: string }>('POST', api('/resources'), body)).id;
+      created.resource = (await ask<{ id: string }>('POST', api('/resources'), body)).id;
     }
-    await receiver.waitFor(({ json }) => json.data.object.id === made.resource, 'the last delivery');
+    await receiver.waitFor(({ json }) => json.data.object.id === created.resource, 'the last delivery');
     await ask('PATCH', '/api/account', { name: payloads.slice(0, 3).join(' ') });
     await ask('PATCH', api('/alerts/rules/quota'), { recipients: ["z'&{y}`|@example.com"] });
     await ask('POST', api('/invitations'), { email: "guest'&{y}`|@example.com", role: 'viewer' });
@@ -114,13 +114,13 @@ describeWith('chromium', 'What others have written', () => {
         );
         return data.length === payloads.length && data.every(({ status }) => status === 'failed') ? data : undefined;
       },
-      { what: 'the deliveries to have failed', timeoutMs: 60_000 },
+      { what: 'the failed deliveries' },
     );
-    made.delivery = list[0]?.id ?? '';
-    made.request = list[0]?.request_id ?? '';
+    created.delivery = list[0]?.id ?? '';
+    created.request = list[0]?.request_id ?? '';
   }
 
-  /** Opens a page, and has looked that nothing of others has become a part of it. */
+  /** Opens a page and checks that no user-provided content has become markup. */
   async function open(path: string): Promise<string> {
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -138,7 +138,7 @@ describeWith('chromium', 'What others have written', () => {
         .map((one) => one.outerHTML)`,
     );
     expect(found).toEqual([]);
-    // As people see it: what is in fields as well.
+    // The text as users see it, including the content of fields.
     return on.evaluate<string>(
       `document.body.innerText + [...document.querySelectorAll('input, textarea, option')].map((one) => one.value + one.text).join(' ')`,
     );
@@ -146,21 +146,21 @@ describeWith('chromium', 'What others have written', () => {
 
   const at = (path: string) => `/w/${workspaceId}/live${path}`;
 
-  test('is a text on every page that shows it', async () => {
+  test('is shown as text on every page', async () => {
     const shown: [path: string, texts: readonly string[]][] = [
       [at(''), [payloads[0]]],
       [at('/resources'), payloads],
-      [at(`/resources/${made.resource}`), [payloads[9], payloads[1]]],
+      [at(`/resources/${created.resource}`), [payloads[9], payloads[1]]],
       [at('/webhooks'), ['alert(1)']],
-      [at(`/webhooks/${made.webhook}`), ['alert(1)']],
+      [at(`/webhooks/${created.webhook}`), ['alert(1)']],
       [at('/deliveries'), ['alert(1)']],
       [
-        at(`/deliveries/${made.delivery}`),
+        at(`/deliveries/${created.delivery}`),
         [...payloads.slice(0, 9), 'javascript:alert(11)', '<body onload=alert(12)>'],
       ],
-      [at(`/requests?id=${made.request}`), ['500']],
+      [at(`/requests?id=${created.request}`), ['500']],
       [at('/settings/keys'), payloads],
-      [at(`/settings/keys/${made.key}`), [payloads[9]]],
+      [at(`/settings/keys/${created.key}`), [payloads[9]]],
       [at('/settings/alerts'), ["z'&{y}`|@example.com"]],
       [at('/settings/team'), [owner.email, "guest'&{y}`|@example.com", payloads[0]]],
       [at('/settings/limits'), []],
@@ -173,20 +173,20 @@ describeWith('chromium', 'What others have written', () => {
     }
   });
 
-  test('is a text in dialogs, and in what is copied', async () => {
-    await open(at(`/resources/${made.resource}`));
+  test('is shown as text in dialogs and test results', async () => {
+    await open(at(`/resources/${created.resource}`));
     await page.getByRole('button', { name: 'Delete' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(payloads[9]).first().waitFor();
     expect(await expectNothingBuilt(page)).toContain(payloads[9]);
     await page.keyboard.press('Escape');
-    await open(at(`/webhooks/${made.webhook}`));
+    await open(at(`/webhooks/${created.webhook}`));
     await page.getByRole('button', { name: 'Send test event' }).click();
     await page.getByRole('region', { name: 'Test event' }).getByText('HTTP 500').waitFor();
     expect(await expectNothingBuilt(page)).toContain(payloads[0]);
   });
 
-  test('is a text in addresses, and leads nowhere from there', async () => {
+  test('is shown as text when it is part of the URL, and causes no redirect', async () => {
     const given = encodeURIComponent(all);
     for (const path of [
       at(`/deliveries?request=${given}&resource=${given}&webhook=${given}&type=${given}&cursor=${given}`),
@@ -197,13 +197,13 @@ describeWith('chromium', 'What others have written', () => {
       await open(path);
     }
     for (const payload of payloads) {
-      // A path with a dot in it names a file, of which there is none.
+      // A path with a dot names a static file, which does not exist.
       const inPath = encodeURIComponent(payload).replaceAll('.', '');
       for (const path of [at(`/webhooks/${inPath}`), `/w/${inPath}/${inPath}`]) await open(path);
     }
   });
 
-  test('is a text for who is not signed in; nobody is led elsewhere by signing in', async () => {
+  test('is shown as text before sign-in, and sign-in never redirects to another site', async () => {
     const elsewhere = [
       '//evil.example.com',
       '/\\evil.example.com',
@@ -212,39 +212,45 @@ describeWith('chromium', 'What others have written', () => {
       '//',
     ];
     for (const next of [...elsewhere, payloads[5], payloads[6]]) {
-      const stranger = await world.open();
-      await stranger.goto(`/sign-in?${new URLSearchParams({ next, failed: all, step: all })}`);
-      await stranger.getByLabel('Password').waitFor();
-      expect(await expectNothingBuilt(stranger)).toContain(payloads[0]);
-      await signIn(stranger, owner);
-      await stranger.getByRole('heading', { level: 1 }).waitFor();
-      await stranger.waitForURL((url) => url.pathname !== '/sign-in');
-      expect(new URL(stranger.url()).origin).toBe(world.standalone.dashboardUrl);
-      await stranger.close();
+      const outsider = await world.open();
+      await outsider.goto(`/sign-in?${new URLSearchParams({ next, failed: all, step: all })}`);
+      await outsider.getByLabel('Password').waitFor();
+      expect(await expectNothingBuilt(outsider)).toContain(payloads[0]);
+      await signIn(outsider, owner);
+      await outsider.getByRole('heading', { level: 1 }).waitFor();
+      await outsider.waitForURL((url) => url.pathname !== '/sign-in');
+      expect(new URL(outsider.url()).origin).toBe(world.standalone.dashboardUrl);
+      await outsider.close();
     }
-    const stranger = await world.open();
-    for (const path of ['/password-reset#', '/invitation#', '/email-change#', '/unsubscribe?token=']) {
-      await stranger.goto(path + encodeURIComponent(all));
-      await stranger.getByRole('heading', { level: 1 }).waitFor();
-      await expectNothingBuilt(stranger);
+    const outsider = await world.open();
+    for (const path of [
+      '/password-reset#',
+      '/invitation#',
+      '/email-change#',
+      '/alert-recipient#',
+      '/unsubscribe?token=',
+    ]) {
+      await outsider.goto(path + encodeURIComponent(all));
+      await outsider.getByRole('heading', { level: 1 }).waitFor();
+      await expectNothingBuilt(outsider);
     }
   });
 
-  test('is a text in mails, where no policy of ours holds', async () => {
-    const folder = join(world.standalone.dataDir, 'mail');
-    const wanted = ['Invitation to', 'Test: Monthly quota', 'Webhook deliveries fail'];
-    const mails = await waitUntil(
+  test('is text in emails, where no content security policy applies', async () => {
+    const folder = join(world.standalone.dataDir, 'emails');
+    const wanted = ['Invitation to', 'Test: Monthly quota', 'Consecutive delivery attempts failed'];
+    const emails = await waitUntil(
       () => {
         const found = readdirSync(folder)
           .filter((name) => name.endsWith('.eml'))
           .map((name) => htmlOf(readFileSync(join(folder, name), 'utf8')));
         return wanted.every((title) => found.some((html) => html.includes(title))) ? found : undefined;
       },
-      { what: 'the mails', timeoutMs: 90_000 },
+      { what: 'the emails' },
     );
     const reader = await world.open();
     await reader.goto('about:blank');
-    for (const html of mails) {
+    for (const html of emails) {
       await reader.setContent(html, { waitUntil: 'load' });
       const text = await expectNothingBuilt(reader);
       expect(text).toContain(payloads[0]);

@@ -10,22 +10,22 @@ import { createClient } from '@rms/rpc';
 import { chromiumPath, type Standalone, startStandalone, waitUntil } from '@rms/testkit';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 
-/** The whole service, and browsers on its dashboard. */
+/** The whole service, with browsers on its dashboard. */
 export interface World {
   readonly standalone: Standalone;
   readonly workspaceId: string;
-  /** Makes somebody with that role in the workspace. */
-  person(name: string, role: Role): Promise<Person>;
-  /** A key that the API takes. */
+  /** Creates a user with this role in the workspace. */
+  newUser(name: string, role: Role): Promise<TestUser>;
+  /** Creates an API key with the scope admin. */
   key(environment: Environment): Promise<string>;
-  /** A page of a browser of its own; signed in, if a person is named. Fails if it asks for anything from elsewhere. */
-  open(person?: Person, width?: number): Promise<Page>;
-  /** What went wrong in pages: errors in their scripts, refused by the policy, requests that left the dashboard. */
-  readonly troubles: string[];
+  /** Opens a page in a new browser context, signed in if a user is given. */
+  open(newUser?: TestUser, width?: number): Promise<Page>;
+  /** Problems in pages: script errors, violations of the content security policy, requests that leave the dashboard. */
+  readonly consoleErrors: string[];
   stop(): Promise<void>;
 }
 
-export interface Person {
+export interface TestUser {
   readonly email: string;
   readonly password: string;
 }
@@ -39,11 +39,11 @@ const flags = [
   '--disable-component-update',
   '--disable-sync',
 ];
-/** The whole service and a browser start meanwhile, beside another suite that does so. */
+/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
 export const startMs = 180_000;
-/** A machine that does much else takes long over what is there at once on another. */
-const timeoutMs = 30_000;
-/** A mail may take a minute by itself there. */
+/** On a busy machine, actions that are usually instant can take long. */
+const timeoutMs = 90_000;
+/** On a busy machine, an email alone can take a minute. */
 const testMs = 240_000;
 (import.meta as ImportMeta & { jest: typeof jest }).jest.setTimeout(testMs);
 const pictures = join(import.meta.dirname, '..', '..', 'test-results', 'browser');
@@ -61,16 +61,16 @@ export async function openWorld(env: Readonly<Record<string, string>> = {}): Pro
   const users = createClient(UsersService, options);
   const workspaces = createClient(WorkspacesService, options);
   const keys = createClient(KeysService, options);
-  const { workspaces: all } = await workspaces.listWorkspaces({});
+  const { workspaces: all } = await workspaces.listWorkspaces({ pageSize: 1 });
   const workspaceId = all[0]?.id ?? '';
   const browser = await chromium.launch({ executablePath: chromiumPath() ?? '', args: flags });
   const contexts: BrowserContext[] = [];
-  const troubles: string[] = [];
+  const consoleErrors: string[] = [];
   return {
     standalone,
     workspaceId,
-    troubles,
-    async person(name, role) {
+    consoleErrors,
+    async newUser(name, role) {
       const email = `${name.toLowerCase().replaceAll(' ', '.')}@example.com`;
       const { password } = await users.createUser({ email, name, workspaceId, role });
       return { email, password };
@@ -79,14 +79,14 @@ export async function openWorld(env: Readonly<Record<string, string>> = {}): Pro
       const { keyValue } = await keys.createKey({ workspaceId, environment, scope: Scope.ADMIN, name: 'for the test' });
       return keyValue;
     },
-    async open(person, width = 1280) {
+    async open(newUser, width = 1280) {
       const context = await newContext(browser, standalone.dashboardUrl, width);
       contexts.push(context);
       const page = await context.newPage();
-      watch(page, standalone.dashboardUrl, troubles);
+      watch(page, standalone.dashboardUrl, consoleErrors);
       await page.goto('/');
-      if (person) {
-        await signIn(page, person);
+      if (newUser) {
+        await signIn(page, newUser);
         await page.waitForURL(/\/w\/ws_/);
       }
       return page;
@@ -106,27 +106,28 @@ async function newContext(browser: Browser, baseURL: string, width: number): Pro
   return context;
 }
 
-function watch(page: Page, dashboardUrl: string, troubles: string[]): void {
-  page.on('pageerror', ({ message }) => void troubles.push(`script: ${message}`));
-  page.on('dialog', (dialog) => void troubles.push(`a script of somebody else's ran: ${dialog.message()}`));
+function watch(page: Page, dashboardUrl: string, consoleErrors: string[]): void {
+  page.on('pageerror', ({ message }) => void consoleErrors.push(`script: ${message}`));
+  page.on('dialog', (dialog) => void consoleErrors.push(`an injected script ran: ${dialog.message()}`));
   page.on('console', (message) => {
     const text = message.text();
-    // A refusal that a test is after shows as a failed load.
-    if (message.type() === 'error' && !text.startsWith('Failed to load resource')) troubles.push(`console: ${text}`);
+    // Error responses that a test provokes show up as a failed load.
+    if (message.type() === 'error' && !text.startsWith('Failed to load resource'))
+      consoleErrors.push(`console: ${text}`);
   });
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(dashboardUrl) && !url.startsWith('data:')) troubles.push(`asked ${url}`);
+    if (!url.startsWith(dashboardUrl) && !url.startsWith('data:')) consoleErrors.push(`requested ${url}`);
   });
 }
 
-export async function signIn(page: Page, { email, password }: Person): Promise<void> {
-  await page.getByLabel('E-mail').fill(email);
+export async function signIn(page: Page, { email, password }: TestUser): Promise<void> {
+  await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Opens the page again until it shows that: for what is under way when it was opened first. */
+/** Reloads the page until it shows the locator, for data that is still being written. */
 export async function reloadUntil(page: Page, wanted: Locator, what: string): Promise<void> {
   await waitUntil(
     async () => {
@@ -136,11 +137,11 @@ export async function reloadUntil(page: Page, wanted: Locator, what: string): Pr
       await page.waitForLoadState('networkidle');
       return (await wanted.count()) > 0;
     },
-    { what, timeoutMs: 60_000 },
+    { what },
   );
 }
 
-/** Asks the back end as a page of ours does that is signed in. */
+/** Calls the back end as a page of a signed-in user does. */
 export function callFrom<T>(
   page: Page,
   method: string,
@@ -151,15 +152,15 @@ export function callFrom<T>(
     async ({ method, path, body }) => {
       const account = (await (await fetch('/api/account')).json()) as { csrf_token: string };
       const headers = { 'X-CSRF-Token': account.csrf_token, ...(body ? { 'Content-Type': 'application/json' } : {}) };
-      const answer = await fetch(path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
-      const text = await answer.text();
-      return { status: answer.status, document: text === '' ? undefined : JSON.parse(text) };
+      const response = await fetch(path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+      const text = await response.text();
+      return { status: response.status, document: text === '' ? undefined : JSON.parse(text) };
     },
     { method, path, body },
   );
 }
 
-/** What axe finds wrong with the page as it is. */
+/** Returns the violations that axe finds on the page. */
 export async function violations(page: Page): Promise<string[]> {
   return page.evaluate(
     `(() => {
@@ -171,13 +172,13 @@ export async function violations(page: Page): Promise<string[]> {
   );
 }
 
-/** Keeps a picture of the whole page, for people to look at. */
+/** Saves a full-page screenshot for manual review. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   mkdirSync(pictures, { recursive: true });
   await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
 }
 
-/** Whether something sticks out at the side. */
+/** Whether content overflows horizontally. */
 export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 }

@@ -13,8 +13,9 @@ import { upgradeSuite } from './suites/upgrade.ts';
 import { walkSuite } from './suites/walk.ts';
 import { type StagedRelease, setStage } from './support/set-stage.ts';
 import { stopTraffic } from './support/traffic.ts';
+import { warningsOfPods } from './support/warnings-of-pods.ts';
 
-/** The parts follow one another on one release: an installation takes longer than most of them. */
+/** All suites run in order on one release, because an installation takes longer than most of them. */
 describe('On Kubernetes', () => {
   let staged: StagedRelease | undefined;
   let target: Target | undefined;
@@ -22,18 +23,24 @@ describe('On Kubernetes', () => {
   beforeAll(async () => {
     staged = await setStage();
     const { shape } = staged;
-    // The controller has to hear of the Ingress first.
+    // The ingress controller must pick up the Ingress first.
     await waitUntil(
       async () => {
         const { statusCode, body } = await request(`${shape.liveUrl}/readyz`, { dispatcher: shape.dispatcher });
         await body.dump();
         return statusCode === 200;
       },
-      { what: 'the ingress to lead to the gateway', timeoutMs: 60_000, everyMs: 250 },
+      { what: 'the ingress to route to the gateway', timeoutMs: 60_000, everyMs: 250 },
     );
     target = { shape, contract: await readContract(shape.liveUrl, shape.dispatcher) };
   }, 600_000);
   afterEach(stopTraffic, 60_000);
+  afterEach(async () => {
+    const { runningTest } = globalThis as { runningTest?: { errors: unknown[] } };
+    if (staged && (runningTest?.errors.length ?? 0) > 0) {
+      throw new Error(`Warnings in the logs of the pods:\n${await warningsOfPods(staged.stage.release.kubernetes)}`);
+    }
+  }, 60_000);
   afterAll(() => staged?.remove(), 300_000);
 
   const stage = () => {

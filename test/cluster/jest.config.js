@@ -2,7 +2,7 @@ import root from '../../jest.config.js';
 
 const [project] = root.projects;
 
-/** Apart from the other suites: it needs a cluster. Run by `npm run test:cluster`. @type {import('jest').Config} */
+/** Separate from the other suites: needs a cluster. Run by `npm run test:cluster`. @type {import('jest').Config} */
 export default {
   ...root,
   rootDir: root.projects[0].rootDir,

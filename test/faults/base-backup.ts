@@ -5,20 +5,20 @@ import { join } from 'node:path';
 import { type PostgresServer, startPostgresAt, waitUntil } from '@rms/testkit';
 import pg from 'pg';
 
-/** A PostgreSQL whose write-ahead log is kept, as that of production is. */
+/** A PostgreSQL server that archives its write-ahead log, as in production. */
 export interface ArchivedPostgres {
   readonly server: PostgresServer;
-  /** Copies its files while it works: the base of every restore. */
+  /** Copies the data files while the server runs. Every restore starts from this copy. */
   takeBaseBackup(): Promise<void>;
-  /** Waits until all that has been committed so far is in the archive. */
+  /** Waits until everything committed so far is in the archive. */
   archiveAll(): Promise<void>;
-  /** A new server on a copy of the backup, brought to the end of the archive, or to a moment. */
+  /** Starts a new server on a copy of the backup, recovered to the end of the archive or to `toTime`. */
   restore(toTime?: Date): Promise<PostgresServer>;
-  /** Stops what runs and removes all files. */
+  /** Stops all servers and removes all files. */
   remove(): Promise<void>;
 }
 
-/** Settings that the copies have to be started with as well. */
+/** Settings that the copies need as well. */
 const walSettings = { wal_level: 'replica', hot_standby: 'off' };
 
 export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
@@ -43,7 +43,7 @@ export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
     return path;
   }
 
-  async function asked<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  async function withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
     try {
@@ -56,42 +56,42 @@ export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
   return {
     server,
     takeBaseBackup: () =>
-      // The session that begins a backup has to be the one that ends it.
-      asked(async (client) => {
+      // pg_backup_start and pg_backup_stop must run in the same session.
+      withClient(async (client) => {
         await client.query("select pg_backup_start('test', true)");
         const excluded = ['--exclude=./postmaster.pid', '--exclude=./pg_wal/*'];
         const { status, stderr } = spawnSync('tar', ['-C', data, ...excluded, '-cf', backup, '.']);
-        // 1: a file was written to meanwhile, which the log makes good.
+        // Status 1: a file changed while it was read. The write-ahead log repairs it.
         if (status !== 0 && status !== 1) throw new Error(`tar: ${String(stderr)}`);
         const { rows } = await client.query('select labelfile from pg_backup_stop()');
         backupLabel = rows[0].labelfile;
       }),
     archiveAll: () =>
-      asked(async (client) => {
+      withClient(async (client) => {
         const { rows } = await client.query('select pg_walfile_name(pg_switch_wal()) as last');
         await waitUntil(
           async () => {
             const archived = await client.query('select last_archived_wal as wal from pg_stat_archiver');
             return archived.rows[0].wal >= rows[0].last;
           },
-          { what: `the archive to hold ${rows[0].last}` },
+          { what: `the archive to contain ${rows[0].last}` },
         );
       }),
     async restore(toTime) {
-      const place = makeFolder(`restored-${restored.length + 1}`);
-      const copy = join(place, 'postgres');
+      const dataDir = makeFolder(`restored-${restored.length + 1}`);
+      const copy = join(dataDir, 'postgres');
       mkdirSync(copy, { mode: 0o700 });
       execFileSync('tar', ['-C', copy, '-xpf', backup]);
       writeFileSync(join(copy, 'backup_label'), backupLabel);
       writeFileSync(join(copy, 'recovery.signal'), '');
       for (const name of ['.', 'backup_label', 'recovery.signal']) chownSync(join(copy, name), uid, gid);
-      // "Z" is none of the zones that this setting takes.
+      // This setting does not accept "Z" as a time zone.
       const target = toTime && {
         recovery_target_time: toTime.toISOString().replace('Z', '+00'),
         recovery_target_action: 'promote',
       };
       const settings = { ...walSettings, restore_command: `cp ${archive}/%f %p`, ...target };
-      const copied = await startPostgresAt(place, settings);
+      const copied = await startPostgresAt(dataDir, settings);
       restored.push(copied);
       return copied;
     },

@@ -16,7 +16,7 @@ import { startWriteRun, totalOf, waitForAllEvents } from './write-run.ts';
 
 const writes = 300;
 
-describeWith(['redis', 'kafka'], 'One of three brokers killed while writes go on', () => {
+describeWith(['redis', 'kafka'], 'One of three brokers killed during writes', () => {
   let kafka: Kafka;
   let network: Network;
   let receiver: Receiver;
@@ -26,21 +26,21 @@ describeWith(['redis', 'kafka'], 'One of three brokers killed while writes go on
     const env = { ...openSettings, KAFKA_BROKERS: kafka.brokers, EVENT_REPLICATION: '3' };
     network = await startNetwork({ env });
     receiver = await startReceiver({ path: '' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await receiver?.close();
     await network?.stop();
     await kafka?.stop();
-  }, 60_000);
+  });
 
-  test('every answered create is delivered, with the broker down and after its return', async () => {
+  test('every acknowledged create is delivered, with the broker down and after its return', async () => {
     const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
     const client = await account.client('live', 'admin');
     const { webhook } = await subscribe(client, receiver, ['resource.created']);
     await retryFast(account, webhook.id, 50);
 
     const first = startWriteRun(client, writes, 'down');
-    await waitUntil(() => first.answered() >= writes / 3, { what: 'a third of the writes', timeoutMs: 60_000 });
+    await waitUntil(() => first.responded() >= writes / 3, { what: 'a third of the writes' });
     await kafka.kill(1);
     await waitForAllEvents(receiver, await first.done);
 
@@ -48,5 +48,5 @@ describeWith(['redis', 'kafka'], 'One of three brokers killed while writes go on
     await kafka.restart(1);
     await waitForAllEvents(receiver, await second.done);
     expect(await totalOf(client)).toBe(2 * writes);
-  }, 180_000);
+  });
 });

@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { type ReceivedRequest, type Receiver, waitUntil } from '@rms/testkit';
 
-/** Answers of a receiver that can be held back. */
+/** Controls whether a receiver responds. */
 export interface Gate {
-  /** From now on requests get no answer. */
+  /** Holds all further requests without a response. */
   close(): void;
-  /** Waits until so many requests wait for an answer. */
+  /** Waits until at least this many requests are held. */
   waitForHeld(count: number): Promise<void>;
-  /** From now on requests are answered; those that wait go on waiting. */
+  /** Responds to new requests; held requests stay held. */
   openForNew(): void;
-  /** Answers those that wait, each with what is given for it, and from now on at once. */
+  /** Responds to held requests with `statusOf`, and to new requests immediately. */
   open(statusOf?: (request: ReceivedRequest, index: number) => number): void;
 }
 
@@ -28,7 +28,7 @@ export function gateOf(receiver: Receiver): Gate {
       closed = false;
     },
     waitForHeld: async (count) => {
-      await waitUntil(() => held.length >= count, { what: `${count} requests to wait`, timeoutMs: 45_000 });
+      await waitUntil(() => held.length >= count, { what: `${count} held requests` });
     },
     open(statusOf = () => 200) {
       closed = false;

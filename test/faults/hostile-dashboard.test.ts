@@ -5,14 +5,14 @@ import { isolationSuite } from './dashboard/isolation-suite.ts';
 import { rolesSuite } from './dashboard/roles-suite.ts';
 import { openWorld, type World } from './dashboard/world.ts';
 
-describeWith(['redis', 'kafka'], 'The dashboard, called by those who mean it harm', () => {
+describeWith(['redis', 'kafka'], 'The dashboard under attack', () => {
   let world: World;
   beforeAll(async () => {
     world = await openWorld();
-  }, 180_000);
+  });
   afterAll(() => world?.stop(), 60_000);
 
-  describe('What is of others', () => isolationSuite(() => world));
+  describe('Isolation', () => isolationSuite(() => world));
   describe('Roles', () => rolesSuite(() => world));
   describe('Forged requests', () => forgerySuite(() => world));
   describe('Guessing', () => guessingSuite(() => world));

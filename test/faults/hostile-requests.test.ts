@@ -4,9 +4,14 @@ import { createMutator, type HostileRequest } from './request-mutator.ts';
 
 const requests = 10_000;
 const workers = 8;
-const settings = { RATE_LIMIT_REQUESTS: '0', MONTHLY_QUOTA: '0', AUTH_FAILURE_LIMIT: '0' };
+const settings = {
+  RATE_LIMIT_REQUESTS: '0',
+  WORKSPACE_RATE_LIMIT_REQUESTS: '0',
+  MONTHLY_QUOTA: '0',
+  AUTH_FAILURE_LIMIT: '0',
+};
 
-/** Sends on a connection of its own, and reads until the other side closes. */
+/** Sends a request on a new connection and reads until the other side closes it. */
 function exchange(url: string, { bytes, whole }: HostileRequest): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -17,42 +22,42 @@ function exchange(url: string, { bytes, whole }: HostileRequest): Promise<string
     });
     socket.on('error', () => {});
     socket.on('close', () => resolve(text));
-    // Who is not whole might wait for an answer for ever: there, nothing more is to come.
+    // An incomplete request might wait forever for a response, so the connection is half-closed after it.
     if (whole) socket.write(bytes);
     else socket.end(bytes);
   });
 }
 
-/** What is wrong with an answer; undefined: nothing. */
+/** Returns the problem with a response, or undefined. */
 function problemOf(text: string, { whole, noBody }: HostileRequest): string | undefined {
-  if (text === '') return whole ? 'has no answer' : undefined;
+  if (text === '') return whole ? 'has no response' : undefined;
   const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) [^\r]*\r\n/g)].map(([, status]) => Number(status));
-  const answers = statuses.filter((status) => status >= 200);
-  if (answers.length === 0 && whole) return 'has no answer';
-  if (answers.some((status) => status >= 500)) return 'is answered with 5xx';
-  if ((text.match(/^X-Request-ID: \S{8,128}\r$/gm) ?? []).length !== answers.length) return 'lacks X-Request-ID';
+  const responses = statuses.filter((status) => status >= 200);
+  if (responses.length === 0 && whole) return 'has no response';
+  if (responses.some((status) => status >= 500)) return 'returned 5xx';
+  if ((text.match(/^X-Request-ID: \S{8,128}\r$/gm) ?? []).length !== responses.length) return 'lacks X-Request-ID';
   const [head = '', body = ''] = text.slice(text.search(/HTTP\/1\.1 [2-5]/)).split('\r\n\r\n');
-  if (noBody || answers.length !== 1 || (answers[0] as number) < 400) return undefined;
-  if (!/^Content-Type: application\/json/m.test(head)) return 'is refused in another form than JSON';
+  if (noBody || responses.length !== 1 || (responses[0] as number) < 400) return undefined;
+  if (!/^Content-Type: application\/json/m.test(head)) return 'returned an error that is not JSON';
   const { error } = JSON.parse(Buffer.from(body, 'latin1').toString()) as { error: { status: number } };
-  return error.status === answers[0] ? undefined : 'says two statuses';
+  return error.status === responses[0] ? undefined : 'has two different statuses';
 }
 
-describe('Requests that nobody should send', () => {
+describe('Hostile requests', () => {
   let service: Standalone;
   let key: string;
   beforeAll(async () => {
     service = await startStandalone({ env: settings });
-    const made = await service.rms<{ key: string }>(
+    const created = await service.rms<{ key: string }>(
       ...['keys', 'create', '--environment', 'live', '--scope', 'admin', '--name', 'hostile'],
     );
-    key = made.key;
-  }, 120_000);
+    key = created.key;
+  });
   afterAll(async () => {
     await service?.stop();
-  }, 60_000);
+  });
 
-  test(`${requests} of them: none is answered with 5xx, and every answer has an X-Request-ID`, async () => {
+  test(`${requests} requests: none gets a 5xx, and every response has an X-Request-ID`, async () => {
     const seed = Number(process.env.HOSTILE_SEED ?? Math.floor(Math.random() * 2 ** 32));
     const next = createMutator(seed, key);
     const statuses = new Map<string, number>();
@@ -72,7 +77,7 @@ describe('Requests that nobody should send', () => {
       }
     };
     await Promise.all(Array.from({ length: workers }, work));
-    // The mutations reach past the first check, and some are what they were.
+    // The mutations reach beyond the first check, and some requests stay valid.
     for (const status of ['200', '201', '400', '401', '404', '405', '413', '414', '415', '431']) {
       expect([seed, status, (statuses.get(status) ?? 0) > 0]).toEqual([seed, status, true]);
     }

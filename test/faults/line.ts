@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A line to a Redis that can be cut while both ends stay up: what is sent then arrives nowhere, and nobody is told. */
+/** A TCP proxy to Redis that can drop all traffic while both ends stay up and keep their connections. */
 export interface Line {
   readonly url: string;
   cut(): void;
-  /** Connections that were cut break; new ones pass. */
-  mend(): void;
+  /** Breaks the connections that were cut; new connections work. */
+  repair(): void;
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export async function startLine(redisUrl: string): Promise<Line> {
     cut() {
       isCut = true;
     },
-    mend() {
+    repair() {
       isCut = false;
       breakAll();
     },

@@ -1,26 +1,26 @@
 import { Client } from 'undici';
 
-/** One answered request. Times in milliseconds of performance.now(). */
+/** One completed request. Times in milliseconds of performance.now(). */
 export interface Sent {
   readonly gateway: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  /** 0: the connection broke. */
+  /** 0 if the connection broke. */
   readonly status: number;
-  /** The error code of the answer; empty for a success. */
+  /** Error code of the response; empty on success. */
   readonly code: string;
 }
 
 export interface Load {
-  /** Everything that was answered so far. */
+  /** All completed requests so far. */
   readonly sent: readonly Sent[];
-  /** Those whose first byte left after a moment. */
+  /** Requests that started after this time. */
   since(atMs: number): Sent[];
-  /** Ends it once the requests under way are answered. */
+  /** Stops after the responses to the requests in flight. */
   stop(): Promise<void>;
 }
 
-/** Clients that list resources with one key, each on a keep-alive connection of its own, one request after the other. */
+/** Starts clients that list resources with one key, each on its own keep-alive connection, one request at a time. */
 export function startLoad(options: { gateways: readonly string[]; key: string; connectionsPerGateway: number }): Load {
   const { gateways, key, connectionsPerGateway } = options;
   const headers = { authorization: `Bearer ${key}` };
@@ -29,12 +29,12 @@ export function startLoad(options: { gateways: readonly string[]; key: string; c
 
   const send = async (client: Client, gateway: string) => {
     const startedAtMs = performance.now();
-    const answer = await client
+    const response = await client
       .request({ method: 'GET', path: '/v1/resources?per_page=1', headers })
       .then(async ({ statusCode, body }) => ({ status: statusCode, text: await body.text() }))
       .catch(() => ({ status: 0, text: '' }));
-    const code = answer.status >= 400 ? codeOf(answer.text) : '';
-    sent.push({ gateway, startedAtMs, endedAtMs: performance.now(), status: answer.status, code });
+    const code = response.status >= 400 ? codeOf(response.text) : '';
+    sent.push({ gateway, startedAtMs, endedAtMs: performance.now(), status: response.status, code });
   };
   const running = gateways.flatMap((gateway) =>
     Array.from({ length: connectionsPerGateway }, async () => {

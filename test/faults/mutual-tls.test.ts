@@ -5,12 +5,16 @@ import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, createRpcSecurity } from '@rms/rpc';
-import { readSettings } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
 import { expectStatus } from '../api/support/api-client.ts';
@@ -20,63 +24,70 @@ import { newAccount } from '../api/support/shape.ts';
 import { subscribe } from '../api/support/subscriber.ts';
 import { signInAt } from './dashboard/browser.ts';
 
-/** Calls through the gateway, and attempts of webhooks, have been reported. */
+/** Whether usage contains both requests of the gateway and attempts of webhooks. */
 const countsBoth = (point: { requests: number; attempts: number }) => point.requests > 0 && point.attempts > 0;
 const silent = { info() {}, warn() {}, error() {} };
 
-describeWith(['redis', 'kafka'], 'Services that know one another by certificates', () => {
+describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
   let network: Network;
   let receiver: Receiver;
-  let mails: string;
+  let emails: string;
   beforeAll(async () => {
-    mails = mkdtempSync(join(tmpdir(), 'rms-mails-'));
-    const env = { ...openSettings, MAIL_DIR: mails };
+    emails = mkdtempSync(join(tmpdir(), 'rms-emails-'));
+    const env = { ...openSettings, EMAIL_DIR: emails };
     network = await startNetwork({ env, mutualTls: true, dashboard: true });
     receiver = await startReceiver({ path: '' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await receiver?.close();
     await network?.stop();
-    rmSync(mails, { recursive: true, force: true });
-  }, 60_000);
+    rmSync(emails, { recursive: true, force: true });
+  });
 
   const as = (name: string) => createRpcSecurity(readSettings(network.identity(name)), silent);
 
-  test('serve the API, deliver events, and obey the rms command', async () => {
+  test('serve the API, deliver events and accept the rms command', async () => {
     const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
     const client = await account.client('live', 'admin');
     const subscriber = await subscribe(client, receiver);
-    const made = await client.post<One<Resource>>('/v1/resources', { name: 'Over TLS' });
-    const { id } = expectStatus(made, 201).body.data;
+    const created = await client.post<One<Resource>>('/v1/resources', { name: 'Over TLS' });
+    const { id } = expectStatus(created, 201).body.data;
     await subscriber.waitForEventsOf(id, 1);
     const { data } = expectStatus(await client.get<FeedPage>('/v1/events'), 200).body;
     expect(data.map((event) => event.data?.object.id)).toEqual([id]);
   });
 
-  test('refuse what a caller has no business with: the certificate of the gateway makes no keys', async () => {
+  test('reject calls that the gateway may not make, such as creating keys without an API key', async () => {
     const { AUTH_ADDRESS: auth = '', WEBHOOKS_ADDRESS: webhooks = '' } = network.env;
-    const gateway = { timeoutMs: 5_000, security: as('gateway') };
+    const gateway = { timeoutMs: 60_000, security: as('gateway') };
     const keys = createClient(KeysService, { target: auth, ...gateway });
     const workspaces = createClient(WorkspacesService, { target: auth, ...gateway });
     const deliveries = createClient(DeliveriesService, { target: webhooks, ...gateway });
     const events = createClient(EventsService, { target: webhooks, ...gateway });
     for (const call of [
-      keys.createKey({ name: 'mine' }),
-      keys.listKeys({}),
-      workspaces.listWorkspaces({}),
-      deliveries.listDeliveries({ pageSize: 1 }),
-      deliveries.getReplay({ id: 'rpl_x' }),
-      events.watchEvents({ workspaceId: 'ws_x' })[Symbol.asyncIterator]().next(),
+      () => keys.createKey({ name: 'mine' }),
+      () => keys.listKeys({}),
+      () => workspaces.listWorkspaces({}),
+      () => deliveries.listDeliveries({ pageSize: 1 }),
+      () => deliveries.getReplay({ id: 'rpl_x' }),
+      () => events.watchEvents({ workspaceId: 'ws_x' })[Symbol.asyncIterator]().next(),
     ]) {
-      await expect(call).rejects.toMatchObject({
-        message: expect.stringContaining('may not call'),
+      await expect(call()).rejects.toMatchObject({
+        message: expect.stringMatching(/may not call|only for an API key/),
       });
     }
+    const principal = { workspaceId: 'ws_x', environment: Environment.LIVE, keyId: 'key_x', scope: Scope.ADMIN };
+    const { workspaceId, environment } = principal;
+    const forged = keys.createKey(
+      { workspaceId, environment, scope: Scope.READ, name: 'x' },
+      { context: { principal } },
+    );
+    await expect(forged).rejects.toMatchObject({ code: 'not_found' });
     expect((await keys.batchVerifyKeys({})).results).toEqual([]);
     for (const client of [keys, workspaces, deliveries, events]) client.close();
   });
 
-  test('serve the dashboard: what a person does there goes through every service, and mails come of it', async () => {
+  test('serve the dashboard: actions of a user reach every service, and emails are sent', async () => {
     const email = 'owner@example.com';
     const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
     const { password } = await account.rms<{ password: string }>(
@@ -106,52 +117,86 @@ describeWith(['redis', 'kafka'], 'Services that know one another by certificates
     };
     await ask('PATCH', `/webhooks/${id}`, { retry_policy });
     await ask('POST', '/invitations', { email: 'guest@example.com', role: 'viewer' });
-    const made = { name: 'Clicked', type: null, metadata: {}, idempotency_key: 'over-mutual-tls' };
-    await ask('POST', '/resources', made);
+    const created = { name: 'Clicked', type: null, metadata: {}, idempotency_key: 'over-mutual-tls' };
+    await ask('POST', '/resources', created);
     expectStatus(await (await account.client('live', 'read')).get('/v1/resources'), 200);
     for (const path of ['/keys', '/webhooks', '/deliveries', '/resources', '/members', '/invitations', '/audit']) {
       await ask('GET', path);
     }
     for (const path of ['/limits', '/alerts/rules', '/alerts/incidents', '/requests?id=none']) await ask('GET', path);
-    // The gateway and webhooks report what they have counted; alerts asks auth who the owners are, and for its mails.
+    // The gateway and webhooks report their counts. alerts fetches the owners and the email requests from auth.
     await waitUntil(async () => (await ask('GET', '/usage')).points.some(countsBoth), {
       what: 'the counts',
-      timeoutMs: 30_000,
     });
     const recipients = () =>
-      readdirSync(mails).map((name) => /^To: (.*)$/m.exec(readFileSync(join(mails, name), 'utf8'))?.[1]);
+      readdirSync(emails).map((name) => /^To: (.*)$/m.exec(readFileSync(join(emails, name), 'utf8'))?.[1]);
     await waitUntil(() => ['guest@example.com', email].every((to) => recipients().some((one) => one?.trim() === to)), {
-      what: 'the mails of the invitation and of the alert',
-      timeoutMs: 60_000,
+      what: 'the emails of the invitation and of the alert',
     });
     const { data } = await ask('GET', '/alerts/incidents');
     expect(data).toMatchObject([{ kind: 'delivery_failures_in_a_row', subject_id: id }]);
     expect((await network.rms<{ done: boolean }>('secrets', 'rotate')).done).toBe(true);
   });
 
-  test('refuse what alerts and the dashboard have no business with', async () => {
+  test('reject calls that alerts, auth and the gateway may not make', async () => {
     const { AUTH_ADDRESS: auth = '', WEBHOOKS_ADDRESS: webhooks = '', ALERTS_ADDRESS: alerts = '' } = network.env;
-    const alertsItself = { timeoutMs: 5_000, security: as('alerts') };
+    const alertsItself = { timeoutMs: 60_000, security: as('alerts') };
     const keys = createClient(KeysService, { target: auth, ...alertsItself });
     const signIn = createClient(SignInService, { target: auth, ...alertsItself });
     const hooks = createClient(WebhooksService, { target: webhooks, ...alertsItself });
-    const rules = createClient(AlertsService, { target: alerts, timeoutMs: 5_000, security: as('gateway') });
-    const usage = createClient(UsageService, { target: alerts, timeoutMs: 5_000, security: as('auth') });
+    const rules = createClient(AlertsService, { target: alerts, timeoutMs: 60_000, security: as('gateway') });
+    const usage = createClient(UsageService, { target: alerts, timeoutMs: 60_000, security: as('auth') });
     for (const call of [
-      keys.createKey({ name: 'mine' }),
-      keys.revokeKey({ id: 'key_x' }),
-      signIn.verifyPassword({ email: 'x', password: 'x' }),
-      hooks.listWebhooks({ pageSize: 1 }),
-      rules.listRules({ workspaceId: 'ws_x' }),
-      usage.reportUsage({ reporterId: 'x' }),
+      () => keys.createKey({ name: 'mine' }),
+      () => keys.revokeKey({ id: 'key_x' }),
+      () => signIn.verifyPassword({ email: 'x', password: 'x' }),
+      () => hooks.listWebhooks({ pageSize: 1 }),
+      () => rules.listRules({ workspaceId: 'ws_x' }),
+      () => usage.reportUsage({ reporterId: 'x' }),
     ]) {
-      await expect(call).rejects.toMatchObject({ message: expect.stringContaining('may not call') });
+      await expect(call()).rejects.toMatchObject({ message: expect.stringContaining('may not call') });
     }
     expect((await keys.listKeys({ workspaceId: 'ws_x' })).keys).toEqual([]);
     for (const client of [keys, signIn, hooks, rules, usage]) client.close();
   });
 
-  test('refuse who has no certificate', async () => {
+  test('reject calls of the dashboard as an operator, without the user that a call requires, and for several users', async () => {
+    const { AUTH_ADDRESS: auth = '', WEBHOOKS_ADDRESS: webhooks = '', RESOURCES_ADDRESS: resources = '' } = network.env;
+    const dashboard = { timeoutMs: 60_000, security: as('dashboard') };
+    const users = createClient(UsersService, { target: auth, ...dashboard });
+    const keys = createClient(KeysService, { target: auth, ...dashboard });
+    const secrets = createClient(SecretsService, { target: webhooks, ...dashboard });
+    const deliveries = createClient(DeliveriesService, { target: webhooks, ...dashboard });
+    const rows = createClient(ResourcesService, { target: resources, ...dashboard });
+    const user = { actor: 'user:usr_1' };
+    for (const call of [
+      () => users.resetUser({ id: 'usr_1' }),
+      () => users.createUser({ email: 'x@example.com' }, { context: user }),
+      () => secrets.reencryptSecrets({}),
+      () => keys.createKey({ workspaceId: 'ws_x', name: 'x' }),
+      () => keys.createKey({ workspaceId: 'ws_x', name: 'x' }, { context: { actor: 'operator:x' } }),
+      () => users.deleteUser({ id: 'usr_1' }),
+      () => deliveries.listDeliveries({ pageSize: 1 }),
+      () => rows.batchGetResources({ requests: [{ id: 'res_1' }] }),
+      () => rows.batchGetResources({ requests: [{ context: {}, id: 'res_1' }] }, { context: user }),
+      () =>
+        rows.batchGetResources({ requests: [{ context: { actor: 'user:usr_2' }, id: 'res_1' }] }, { context: user }),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ message: expect.stringMatching(/may (not )?call/) });
+    }
+    for (const client of [users, keys, secrets, deliveries, rows]) client.close();
+  });
+
+  test('reject a gateway that names an actor', async () => {
+    const target = network.env.WEBHOOKS_ADDRESS ?? '';
+    const hooks = createClient(WebhooksService, { target, timeoutMs: 60_000, security: as('gateway') });
+    await expect(hooks.deleteWebhook({ id: 'whk_x' }, { context: { actor: 'operator:x' } })).rejects.toMatchObject({
+      message: expect.stringContaining('only for an API key'),
+    });
+    hooks.close();
+  });
+
+  test('reject callers without a certificate', async () => {
     const keys = createClient(KeysService, { target: network.env.AUTH_ADDRESS ?? '', timeoutMs: 2_000 });
     await expect(keys.listKeys({})).rejects.toMatchObject({ code: 'service_unavailable' });
     keys.close();

@@ -1,33 +1,33 @@
 import { generateApiKey } from '@rms/api-key';
 import { describeWith, type Network, type RedisServer, startNetwork, startRedis, waitUntil } from '@rms/testkit';
 import type { NewKey } from '../api/support/api-types.ts';
-import { askRedis } from './ask-redis.ts';
+import { queryRedis } from './query-redis.ts';
 
 const requests = 200;
 
-describeWith(['kafka', 'redis-server'], 'What a request costs in Redis', () => {
+describeWith(['kafka', 'redis-server'], 'Redis round trips per request', () => {
   let redis: RedisServer;
   let network: Network;
 
   beforeAll(async () => {
     redis = await startRedis();
     network = await startNetwork({ env: { AUTH_FAILURE_LIMIT: '1000000' }, redisUrl: redis.url });
-  }, 120_000);
+  });
   afterAll(async () => {
     await network?.stop();
     await redis?.stop();
-  }, 60_000);
+  });
 
   const newKey = () =>
     network.rms<NewKey>(...['keys', 'create', '--environment', 'live', '--scope', 'read', '--name', 'used']);
   const get = async (key: string) => {
-    const answer = await fetch(`${network.liveUrl}/v1/resources`, { headers: { authorization: `Bearer ${key}` } });
-    await answer.arrayBuffer();
-    return answer.status;
+    const response = await fetch(`${network.liveUrl}/v1/resources`, { headers: { authorization: `Bearer ${key}` } });
+    await response.arrayBuffer();
+    return response.status;
   };
-  /** Scripts that Redis has run so far; each is one round trip of a request. */
+  /** Returns the number of scripts that Redis has run so far. Each script is a round trip. */
   const scriptsRun = async () => {
-    const stats = await askRedis(redis.url, 'INFO commandstats');
+    const stats = await queryRedis(redis.url, 'INFO commandstats');
     const calls = [...stats.matchAll(/cmdstat_(?:eval|evalsha|fcall)\w*:calls=(\d+)/g)];
     return calls.reduce((sum, [, number]) => sum + Number(number), 0);
   };
@@ -38,9 +38,9 @@ describeWith(['kafka', 'redis-server'], 'What a request costs in Redis', () => {
     return (await scriptsRun()) - before;
   };
 
-  test('a valid key costs one script, a wrong one and a revoked one at most one', async () => {
+  test('a valid key costs one script; an invalid or revoked key at most one', async () => {
     const { key, id } = await newKey();
-    await waitUntil(async () => (await get(key)) === 200, { what: 'the first answer' });
+    await waitUntil(async () => (await get(key)) === 200, { what: 'the first response' });
     expect(await costOf(200, () => key)).toBe(requests);
 
     const wrong = Array.from({ length: requests }, () => generateApiKey('live'));

@@ -1,9 +1,9 @@
 /** A request as bytes. */
 export interface HostileRequest {
   readonly bytes: Buffer;
-  /** It says truly where it ends, and so gets an answer. */
+  /** Whether it is a complete HTTP request, which must get a response. */
   readonly whole: boolean;
-  /** Its answer comes without a body. */
+  /** Whether its response has no body. */
   readonly noBody: boolean;
 }
 
@@ -106,7 +106,10 @@ const pathsOfApi = [
   '/v1/events',
 ];
 
-/** Makes requests that start from valid ones and go wrong in many ways; the same seed makes the same ones. */
+/**
+ * Returns a generator of requests that start out valid and are mutated in many ways; the same seed gives the same
+ * requests.
+ */
 export function createMutator(seed: number, key: string): () => HostileRequest {
   const random = randomOf(seed);
   const below = (most: number) => Math.floor(random() * most);
@@ -128,11 +131,11 @@ export function createMutator(seed: number, key: string): () => HostileRequest {
     if (chance(0.01)) return `{"name":"${'x'.repeat(300_000)}"}`;
     if (chance(0.02)) return `{"name":"x","metadata":{${times(2_000, () => `"k${below(1e9)}":"v"`).join(',')}}}`;
     if (chance(0.15)) return pick(['{"name":"fine"}', '{"url":"https://example.com/","events":["*"]}']);
-    // JSON with __proto__ as a key of its own, which an object literal cannot have.
+    // Built as text, because an object literal cannot have an own __proto__ key.
     const fields = times(5, () => `${JSON.stringify(pick(names))}:${JSON.stringify(value(3))}`);
     return `{${fields.join(',')}}`;
   };
-  const spoilt = (bytes: Buffer) => {
+  const damaged = (bytes: Buffer) => {
     const copy = Buffer.from(bytes);
     for (let i = 1 + below(6); i > 0 && copy.length > 0; i -= 1) copy[below(copy.length)] = below(256);
     return copy;
@@ -157,15 +160,15 @@ export function createMutator(seed: number, key: string): () => HostileRequest {
     const method = chance(0.6) ? pick(['GET', 'POST', 'PATCH', 'DELETE']) : pick(methods);
     const plain = chance(0.3);
     const withBody = chance(method === 'GET' ? 0.1 : 0.9);
-    const made = Buffer.from(withBody ? text() : '');
-    const body = chance(0.1) ? spoilt(made) : made;
+    const created = Buffer.from(withBody ? text() : '');
+    const body = chance(0.1) ? damaged(created) : created;
     const chunked = withBody && chance(0.15);
     const extra = plain ? [] : times(3, headerLine);
     const lines = [
       `${method} ${target} HTTP/1.1`,
       'Host: localhost',
       ...(chance(0.95)
-        ? [`Authorization: Bearer ${chance(0.97) ? key : spoilt(Buffer.from(key)).toString('base64')}`]
+        ? [`Authorization: Bearer ${chance(0.97) ? key : damaged(Buffer.from(key)).toString('base64')}`]
         : []),
       ...(withBody
         ? [`Content-Type: ${chance(0.95) ? 'application/json' : pick(['text/plain', 'application/json;charset=x'])}`]
@@ -182,11 +185,11 @@ export function createMutator(seed: number, key: string): () => HostileRequest {
       : body;
     const bytes = Buffer.concat([head, chunked && body.length === 0 ? Buffer.from('0\r\n\r\n') : framed]);
     if (chance(0.9)) return { bytes, whole: true, noBody: method === 'HEAD' };
-    // Off the well-trodden path of HTTP: bytes changed, cut, doubled.
+    // Invalid HTTP: changed, truncated or doubled bytes.
     const wire = pick([
-      () => spoilt(bytes),
+      () => damaged(bytes),
       () => bytes.subarray(0, below(bytes.length)),
-      () => Buffer.concat([spoilt(head), framed]),
+      () => Buffer.concat([damaged(head), framed]),
       () => Buffer.concat([bytes, bytes]),
       () => Buffer.from(times(400, () => below(256))),
     ])();
@@ -194,7 +197,7 @@ export function createMutator(seed: number, key: string): () => HostileRequest {
   };
 }
 
-/** Mulberry32: small, seeded, good enough to pick with. */
+/** Mulberry32: a small seeded generator, random enough for picking mutations. */
 function randomOf(seed: number): Random {
   let state = seed >>> 0;
   return () => {

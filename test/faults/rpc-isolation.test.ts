@@ -7,7 +7,7 @@ import pg from 'pg';
 import { untilAtRest } from './rpc/at-rest.ts';
 import type { Attempt, Caller, Entry } from './rpc/entry.ts';
 import { mixedBatches } from './rpc/mixed-batches.ts';
-import { answersTo, makeOwned, type Owned } from './rpc/owned.ts';
+import { makeOwned, type Owned, responsesTo } from './rpc/owned.ts';
 import { allRows, rowsOf } from './rpc/rows.ts';
 import { connectAll, type Rpc } from './rpc/rpc.ts';
 import { tables } from './rpc/tables.ts';
@@ -20,7 +20,7 @@ const methods = tables.flatMap(([service, entries]) =>
 );
 const bogus = 99 as Environment;
 
-describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to somebody else', () => {
+describeWith(['redis', 'kafka'], 'gRPC methods called with data of another workspace', () => {
   let network: Network;
   let receiver: Receiver;
   let db: pg.Client;
@@ -36,30 +36,30 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
     rpc = connectAll(network);
     db = new pg.Client({ connectionString: network.env.DATABASE_URL });
     await db.connect();
-    const made = async (name: string) => (await rpc.workspaces.createWorkspace({ name })).workspace?.id ?? '';
-    other = await made('Other');
-    owned = await makeOwned(rpc, await made('Owner'), receiver);
+    const created = async (name: string) => (await rpc.workspaces.createWorkspace({ name })).workspace?.id ?? '';
+    other = await created('Other');
+    owned = await makeOwned(rpc, await created('Owner'), receiver);
     await untilAtRest(db);
-  }, 120_000);
+  });
   afterAll(async () => {
     rpc?.close();
     await db?.end();
     await network?.stop();
     await receiver?.close();
-  }, 60_000);
+  });
 
-  const callsOfOwner = () => receiver.requests.filter(({ json }) => owned.marks.includes(json.id)).length;
+  const callsOfOwner = () => receiver.requests.filter(({ json }) => owned.markers.includes(json.id)).length;
   const stateOfOwner = async () => ({
     rows: await rowsOf(db, owned.owner.workspaceId, 'live'),
-    answers: await answersTo(rpc, owned.owner),
+    responses: await responsesTo(rpc, owned.owner),
     calls: callsOfOwner(),
   });
-  const strangersTo = ({ owner: { workspaceId } }: Owned, entry: Entry): [string, Caller][] => {
+  const outsidersTo = ({ owner: { workspaceId } }: Owned, entry: Entry): [string, Caller][] => {
     const ofOther: [string, Caller][] = [
       ['another workspace', { workspaceId: other, environment: Environment.LIVE }],
       ['the sandbox of another workspace', { workspaceId: other, environment: Environment.SANDBOX }],
     ];
-    // Who names the workspace only is the owner, whatever the environment.
+    // A method keyed by workspace acts for the owner in either environment.
     if (entry.keyedBy === 'workspace') return ofOther;
     return [['the sandbox of the workspace', { workspaceId, environment: Environment.SANDBOX }], ...ofOther];
   };
@@ -75,7 +75,7 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
     expect(methods.length).toBe(known.length);
   });
 
-  test.each(methods)('%s gives and takes nothing that is of somebody else', async (_, entry) => {
+  test.each(methods)('%s neither returns nor changes data of others', async (_, entry) => {
     const before = await stateOfOwner();
     if (entry.keyedBy === 'installation') {
       for (const attempt of entry.attempts?.(rpc, owned) ?? []) {
@@ -83,7 +83,7 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
         if (!entry.reveals) revealsNothing(outcome);
       }
     } else {
-      for (const [who, caller] of strangersTo(owned, entry)) {
+      for (const [who, caller] of outsidersTo(owned, entry)) {
         for (const attempt of entry.attempts(rpc, caller, owned)) revealsNothing(await expectOutcome(who, attempt));
       }
     }
@@ -91,7 +91,7 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
   });
 
   test.each(methods.filter(([, entry]) => entry.keyedBy !== 'installation'))(
-    '%s is never about all workspaces or environments',
+    '%s never applies to all workspaces or environments',
     async (_, entry) => {
       if (entry.keyedBy === 'installation') return;
       const before = await allRows(db);
@@ -99,9 +99,9 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
       const outcomesOf = (caller: Caller) =>
         Promise.all(entry.attempts(rpc, caller, owned).map(([call]) => outcomeOf(call)));
 
-      const nobodys = await outcomesOf({ workspaceId: '', environment: Environment.LIVE });
-      nobodys.forEach(revealsNothing);
-      expect(nobodys.every(isNothing) || entry.emptyWorkspace !== undefined).toBe(true);
+      const unattributed = await outcomesOf({ workspaceId: '', environment: Environment.LIVE });
+      unattributed.forEach(revealsNothing);
+      expect(unattributed.every(isNothing) || entry.emptyWorkspace !== undefined).toBe(true);
       if (entry.keyedBy === 'tenant') {
         for (const named of [other, workspaceId]) {
           const outcomes = await outcomesOf({ workspaceId: named, environment: bogus });
@@ -117,7 +117,7 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
     },
   );
 
-  test('of a batch with items of several callers, each item reaches what is of its own caller', async () => {
+  test('in a batch with items of several callers, each item reaches only data of its caller', async () => {
     const before = await stateOfOwner();
     const [live, sandbox] = [Environment.LIVE, Environment.SANDBOX];
     const account = await rpc.workspaces.createWorkspace({ name: 'Mixed' });
@@ -135,13 +135,13 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
       updated: own,
       names: ['of 0', 'of 1', 'of 2'],
       deleted: own,
-      // A workspace revokes its keys of both environments.
+      // Revoking keys is keyed by workspace, so it covers both environments.
       revoked: ['0 > 1', '1 > 0', ...own],
     });
     expect(await stateOfOwner()).toEqual(before);
   });
 
-  /** Makes the call and holds its outcome to what is expected; answers with the outcome. */
+  /** Makes a call, expects this outcome, and returns the actual one. */
   async function expectOutcome(who: string, [call, expected]: Attempt): Promise<unknown> {
     const outcome = await outcomeOf(call);
     if (typeof expected === 'string') expect([who, outcome]).toMatchObject([who, { refused: expected }]);
@@ -151,7 +151,7 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with what belongs to someb
 
   function revealsNothing(outcome: unknown): void {
     const text = toText(outcome);
-    expect(owned.marks.filter((mark) => text.includes(mark))).toEqual([]);
+    expect(owned.markers.filter((marker) => text.includes(marker))).toEqual([]);
   }
 });
 
@@ -159,7 +159,7 @@ function nameOf(service: DescService, method: DescMethod): string {
   return `${service.name}.${method.name}`;
 }
 
-/** What a call answers, or { refused: its code }. */
+/** Returns the response of a call, or { refused: its error code }. */
 async function outcomeOf(call: () => Promise<unknown>): Promise<unknown> {
   try {
     return await call();
@@ -168,7 +168,7 @@ async function outcomeOf(call: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Refused as a whole, or item by item. */
+/** Whether the whole call, or every item of a batch, was rejected. */
 function isRefusal(outcome: unknown): boolean {
   const { refused, results } = outcome as {
     refused?: string;
@@ -178,7 +178,7 @@ function isRefusal(outcome: unknown): boolean {
   return refused !== undefined;
 }
 
-/** Refused, or an answer in which there is nothing. */
+/** Whether the call was rejected or its response is empty. */
 function isNothing(outcome: unknown): boolean {
   if (isRefusal(outcome)) return true;
   return Object.entries(outcome as object).every(
@@ -187,7 +187,7 @@ function isNothing(outcome: unknown): boolean {
   );
 }
 
-/** As JSON, without the statuses of items: their messages name the ids that were asked for. */
+/** Converts to JSON without the statuses of items, because their messages contain the requested ids. */
 function toText(value: unknown): string {
   return JSON.stringify(value, (_, inner) => {
     if (typeof inner === 'bigint') return inner.toString();
@@ -196,7 +196,7 @@ function toText(value: unknown): string {
   });
 }
 
-/** Every service that there is a proto of. */
+/** Returns every service that has a proto. */
 async function servicesOfProtos(): Promise<DescService[]> {
   const gen = join(import.meta.dirname, '..', '..', 'packages', 'proto', 'gen');
   const files = readdirSync(join(gen, 'rms'), { recursive: true, encoding: 'utf8' }).filter((file) =>

@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that come again with the same seed (mulberry32). FAULT_SEED gives another run. */
+/** Returns a generator of numbers from 0 to 1 (mulberry32), repeatable by seed. Set FAULT_SEED for a different run. */
 export function seededRandom(seed = Number(process.env.FAULT_SEED ?? 1)): () => number {
   let state = seed;
   return () => {

@@ -1,6 +1,6 @@
 import { type ConsumedRecord, createKafkaBus } from '@rms/bus';
+import { createLogger } from '@rms/logging';
 import { loopbackOnly } from '@rms/rpc';
-import { createLogger } from '@rms/service';
 import {
   describeWith,
   freePort,
@@ -25,7 +25,7 @@ import { type Watched, watchWorkspace, whole } from './watched.ts';
 import { startWriteRun } from './write-run.ts';
 
 const writes = 300;
-/** Room for the cluster, its databases and their log, and little more. */
+/** Just enough for the cluster, its databases and their write-ahead log. */
 const diskMegabytes = 256;
 const smallLog = { min_wal_size: '32MB', max_wal_size: '64MB' };
 
@@ -53,7 +53,7 @@ describeWith(
       receiver = await startReceiver({ path: '' });
       db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
       db.on('error', () => {});
-    }, 120_000);
+    });
     afterAll(async () => {
       await db?.end();
       await receiver?.close();
@@ -61,13 +61,13 @@ describeWith(
       await kafka?.stop();
       await postgres?.stop();
       disk?.remove();
-    }, 60_000);
+    });
 
-    /** What a gateway says of itself and of those behind it. */
+    /** Readiness of a gateway and of the services behind it. */
     const readiness = async () => {
-      const answer = await fetch(`${network.liveUrl}/readyz`);
-      const { dependencies } = (await answer.json()) as { dependencies: Record<string, 'up' | 'down'> };
-      return { status: answer.status, ...dependencies };
+      const response = await fetch(`${network.liveUrl}/readyz`);
+      const { dependencies } = (await response.json()) as { dependencies: Record<string, 'up' | 'down'> };
+      return { status: response.status, ...dependencies };
     };
     const waitForReadiness = async (expected: object) => {
       const what = `readiness to be ${JSON.stringify(expected)}`;
@@ -75,15 +75,15 @@ describeWith(
         expect(await readiness()).toMatchObject(expected);
         return true;
       };
-      await waitUntil(fits, { what, timeoutMs: 60_000, everyMs: 100 });
+      await waitUntil(fits, { what, everyMs: 100 });
     };
     const allReady = { status: 200, auth: 'up', resources: 'up', webhooks: 'up' };
     const isUp = (address: string | undefined) => isServing(address ?? '', loopbackOnly);
 
-    /** One create, without another try. */
+    /** Sends one create, without retries. */
     const create = ({ client }: Watched, name: string) => client.post<One<Resource>>('/v1/resources', { name });
 
-    test('a record that cannot be parsed is on the dead-letter topic with its reason, is counted, and stops nothing', async () => {
+    test('an unreadable record goes to the dead-letter topic with its reason, is counted, and blocks nothing', async () => {
       const watched = await watchWorkspace(network, receiver, db);
       const prefix = network.env.KAFKA_PREFIX;
       const log = createLogger({ name: 'test', level: 'silent' });
@@ -116,29 +116,29 @@ describeWith(
       end.abort();
       await reading;
       await bus.stop();
-    }, 120_000);
+    });
 
-    test('the broker: writes go on meanwhile, webhooks says that it is not ready, and nothing is lost or repeated', async () => {
+    test('Kafka restarted: writes continue, webhooks reports not ready, without loss or repeats', async () => {
       const watched = await watchWorkspace(network, receiver, db);
       const run = startWriteRun(watched.client, writes, 'broker');
-      await waitUntil(() => run.answered() >= writes / 3, { what: 'a third of the writes', timeoutMs: 60_000 });
+      await waitUntil(() => run.responded() >= writes / 3, { what: 'a third of the writes' });
       await kafka.kill(0);
       const ids = await run.done;
       await waitForReadiness({ ...allReady, webhooks: 'down' });
       await kafka.restart(0);
       await waitForReadiness(allReady);
       expect(await watched.tally(ids)).toMatchObject({ ...whole(writes), repeats: 0 });
-    }, 120_000);
+    });
 
-    test('PostgreSQL: 503 meanwhile, nobody says ready, then all do by themselves, and nothing is lost or repeated', async () => {
+    test('PostgreSQL restarted: 503 and not ready, then automatic recovery, without loss or repeats', async () => {
       const watched = await watchWorkspace(network, receiver, db);
       const gate = gateOf(receiver);
       const run = startWriteRun(watched.client, writes, 'postgres');
-      await waitUntil(() => run.answered() >= writes / 3, { what: 'a third of the writes', timeoutMs: 60_000 });
+      await waitUntil(() => run.responded() >= writes / 3, { what: 'a third of the writes' });
       gate.close();
       await gate.waitForHeld(1);
       await postgres.kill();
-      // What these attempts came to is told while nobody can write it down.
+      // These attempts end while the database cannot record them.
       gate.open();
       const refused = await create(watched, 'meanwhile');
       expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': expect.any(String) } });
@@ -147,36 +147,36 @@ describeWith(
       await postgres.restart();
       await waitForReadiness(allReady);
       expect(await watched.tally(await run.done)).toMatchObject({ ...whole(writes), repeats: 0 });
-    }, 120_000);
+    });
 
-    test('a full disk: 503 and never a wrong 2xx, readiness tells, and when there is room all recover, without loss or repeats', async () => {
+    test('a full disk: 503, never a wrong 2xx, not ready, then automatic recovery without loss or repeats', async () => {
       const watched = await watchWorkspace(network, receiver, db);
       const run = startWriteRun(watched.client, writes, 'disk');
-      await waitUntil(() => run.answered() >= writes / 3, { what: 'a third of the writes', timeoutMs: 60_000 });
+      await waitUntil(() => run.responded() >= writes / 3, { what: 'a third of the writes' });
       disk.fill();
-      // Tables have some room left within their pages.
+      // Tables still have some free space within their pages.
       const probes: string[] = [];
       await waitUntil(
         async () => {
-          const answer = await create(watched, `probe ${probes.length}`);
-          if (answer.status === 201) probes.push(answer.body.data.id);
-          else expect(answer.status).toBe(503);
-          return answer.status === 503;
+          const response = await create(watched, `probe ${probes.length}`);
+          if (response.status === 201) probes.push(response.body.data.id);
+          else expect(response.status).toBe(503);
+          return response.status === 503;
         },
-        { what: 'a create to be refused', timeoutMs: 60_000, everyMs: 0 },
+        { what: 'a rejected create', everyMs: 0 },
       );
       await waitForReadiness({ resources: 'down' });
-      // The next files of its own log: it panics, and does not come up without room.
+      // PostgreSQL panics when it cannot write the next log file, and does not restart without free space.
       await waitUntil(async () => (await db.query('select pg_switch_wal()').catch(() => 'gone')) === 'gone', {
-        what: 'PostgreSQL to find no room for its log',
+        what: 'PostgreSQL to fail for lack of disk space',
       });
       await waitForReadiness({ status: 503, auth: 'down', resources: 'down', webhooks: 'down' });
       disk.free();
-      // As an init system does.
+      // Restarts PostgreSQL as an init system would.
       if (!postgres.isRunning()) await postgres.restart();
       await waitForReadiness(allReady);
       const ids = [...(await run.done), ...probes];
       expect(await watched.tally(ids)).toMatchObject({ ...whole(ids.length), repeats: 0 });
-    }, 120_000);
+    });
   },
 );

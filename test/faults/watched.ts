@@ -6,31 +6,34 @@ import { readContract } from '../api/support/openapi-contract.ts';
 import { type Account, newAccount } from '../api/support/shape.ts';
 import { subscribe } from '../api/support/subscriber.ts';
 
-/** What became of the events of a run, once nothing is under way any more. */
+/** Result of a run, once no delivery is in progress. */
 export interface Tally {
   /** Resources whose event has not arrived. */
   readonly lost: readonly string[];
-  /** Arrivals beyond the first of each event, all together, and of the event that arrived most. */
+  /** Number of arrivals beyond the first per event: of all events, and of the event with the most arrivals. */
   readonly repeats: number;
-  readonly mostRepeats: number;
+  readonly maxRepeats: number;
   /** Deliveries in the log, by status. */
   readonly logged: Readonly<Record<string, number>>;
-  /** Whether the feed counts every event once, from 1, without a gap. */
-  readonly feed: { readonly events: number; readonly places: number; readonly last: number };
+  /**
+   * Feed of the workspace: number of events, of distinct positions, and the last position. All equal if there are no
+   * gaps.
+   */
+  readonly feed: { readonly events: number; readonly positions: number; readonly last: number };
 }
 
-/** A workspace with one webhook for created resources, at a receiver that counts. */
+/** A workspace with one webhook for created resources, at a receiver that counts arrivals. */
 export interface Watched {
   readonly account: Account;
   readonly client: ApiClient;
   readonly workspaceId: string;
-  /** Waits until the events of so many resources have arrived. */
+  /** Waits until events of this many resources have arrived. */
   waitForArrivals(count: number): Promise<void>;
-  /** Waits until the event of each of these resources has arrived and nothing is under way; then counts. */
+  /** Waits until the event of each resource has arrived and no delivery is in progress; then counts. */
   tally(ids: readonly string[], timeoutMs?: number): Promise<Tally>;
 }
 
-/** Attempts of one webhook that an instance of webhooks has under way at most: what it repeats when it is killed. */
+/** Maximum concurrent attempts per webhook, and so the maximum number of repeats after a kill. */
 export const inFlightLimit = 32;
 
 export async function watchWorkspace(network: Network, receiver: Receiver, db: pg.Pool): Promise<Watched> {
@@ -38,7 +41,7 @@ export async function watchWorkspace(network: Network, receiver: Receiver, db: p
   const client = await account.client('live', 'admin');
   const { path } = await subscribe(client, receiver, ['resource.created']);
   const { workspaceId } = account;
-  /** How often the event of each resource has arrived, by its id. */
+  /** Number of arrivals per resource id. */
   const arrivals = () => {
     const counts = new Map<string, number>();
     for (const request of receiver.requests) {
@@ -49,22 +52,22 @@ export async function watchWorkspace(network: Network, receiver: Receiver, db: p
     return counts;
   };
   const numbers = async (sql: string) => (await db.query(sql, [workspaceId])).rows;
-  const underWay = async () => (await numbers('select from webhooks.deliveries where workspace_id = $1')).length;
+  const countPending = async () => (await numbers('select from webhooks.deliveries where workspace_id = $1')).length;
 
   return {
     account,
     client,
     workspaceId,
     async waitForArrivals(count) {
-      await waitUntil(() => arrivals().size >= count, { what: `${count} arrivals`, timeoutMs: 60_000 });
+      await waitUntil(() => arrivals().size >= count, { what: `${count} arrivals` });
     },
-    async tally(ids, timeoutMs = 60_000) {
+    async tally(ids, timeoutMs = 120_000) {
       const lost = () => {
         const counts = arrivals();
         return ids.filter((id) => !counts.has(id));
       };
-      // What is missing is told by the count, not by a time that is up.
-      await waitUntil(async () => lost().length === 0 && (await underWay()) === 0, {
+      // On a timeout, the returned counts show the missing events.
+      await waitUntil(async () => lost().length === 0 && (await countPending()) === 0, {
         what: 'all events',
         timeoutMs,
         everyMs: 100,
@@ -74,13 +77,13 @@ export async function watchWorkspace(network: Network, receiver: Receiver, db: p
         'select status, count(*)::int from webhooks.delivery_log where workspace_id = $1 group by status',
       );
       const [feed] = await numbers(
-        `select count(*)::int as events, count(distinct position)::int as places, coalesce(max(position), 0)::int as last
+        `select count(*)::int as events, count(distinct position)::int as positions, coalesce(max(position), 0)::int as last
            from webhooks.events where workspace_id = $1`,
       );
       return {
         lost: lost(),
         repeats: counts.reduce((sum, count) => sum + count - 1, 0),
-        mostRepeats: Math.max(0, ...counts) - 1,
+        maxRepeats: Math.max(0, ...counts) - 1,
         logged: Object.fromEntries(logged.map(({ status, count }) => [status, count])),
         feed,
       };
@@ -88,7 +91,9 @@ export async function watchWorkspace(network: Network, receiver: Receiver, db: p
   };
 }
 
-/** What holds whatever was killed: nothing lost, everything delivered in the end, a feed without gaps and doubles. */
+/**
+ * Returns the expected tally after any kill: nothing lost, everything delivered, a feed without gaps or duplicates.
+ */
 export function whole(count: number) {
-  return { lost: [], logged: { delivered: count }, feed: { events: count, places: count, last: count } };
+  return { lost: [], logged: { delivered: count }, feed: { events: count, positions: count, last: count } };
 }

@@ -7,10 +7,12 @@ import { seededRandom } from './seeded.ts';
 import { inFlightLimit, watchWorkspace, whole } from './watched.ts';
 import { startWriteRun } from './write-run.ts';
 
-/** Each stage has so many creates of its own, so that there is something under way in it. */
+/** Creates per stage: enough that each stage has work in progress. */
 const writes = 150;
+/** An instance's part of the concurrency limit of a webhook while two instances run and a killed one still counts. */
+const ofOneInstance = Math.ceil(inFlightLimit / 3);
 
-describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed again and again', () => {
+describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed repeatedly', () => {
   const random = seededRandom();
   let network: Network;
   let second: Program;
@@ -24,14 +26,14 @@ describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed agai
     receiver = await startReceiver({ path: '' });
     gate = gateOf(receiver);
     db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await db?.end();
     await receiver?.close();
     await network?.stop();
-  }, 60_000);
+  });
 
-  test('two instances, during fan-out, sending and recording: nothing is lost, and only what was in flight comes again', async () => {
+  test('two instances, during fan-out, sending and recording: no event is lost, and only attempts in flight are repeated', async () => {
     const watched = await watchWorkspace(network, receiver, db);
     const victim = () => (random() < 0.5 ? network.services.webhooks : second);
     const killed: Program[] = [];
@@ -53,8 +55,8 @@ describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed agai
     await watched.waitForArrivals(writes);
     gate.close();
     const duringSending = run('sending');
-    // More than one instance has under way: both have some.
-    await gate.waitForHeld(inFlightLimit + 1 + Math.floor(random() * 10));
+    // More requests than one instance can have in flight while a killed one still counts, so both instances have some.
+    await gate.waitForHeld(ofOneInstance + 1 + Math.floor(random() * 8));
     const next = await kill();
     gate.open();
     await next.restart();
@@ -62,7 +64,7 @@ describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed agai
     await watched.waitForArrivals(2 * writes);
     gate.close();
     const duringRecording = run('recording');
-    await gate.waitForHeld(inFlightLimit + 1);
+    await gate.waitForHeld(ofOneInstance + 1);
     const log = await holdTable(db, 'webhooks.delivery_log', 'all_attempts');
     gate.open();
     await log.waitForWriters(2);
@@ -74,12 +76,12 @@ describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed agai
     const created = (await Promise.all(ids)).flat();
     const tally = await watched.tally(created);
     expect(tally).toMatchObject(whole(3 * writes));
-    expect(tally.mostRepeats).toBeLessThanOrEqual(killed.length);
+    expect(tally.maxRepeats).toBeLessThanOrEqual(killed.length);
     expect(tally.repeats).toBeGreaterThan(0);
     expect(tally.repeats).toBeLessThanOrEqual(killed.length * inFlightLimit);
-  }, 150_000);
+  });
 
-  test('the only instance, at random moments: nothing is lost, and only what was in flight comes again', async () => {
+  test('the only instance, at random moments: no event is lost, and only attempts in flight are repeated', async () => {
     expect(await second.terminate()).toBe(0);
     const watched = await watchWorkspace(network, receiver, db);
     const run = startWriteRun(watched.client, writes, 'alone');
@@ -92,7 +94,7 @@ describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed agai
     }
     const tally = await watched.tally(await run.done);
     expect(tally).toMatchObject(whole(writes));
-    expect(tally.mostRepeats).toBeLessThanOrEqual(kills);
+    expect(tally.maxRepeats).toBeLessThanOrEqual(kills);
     expect(tally.repeats).toBeLessThanOrEqual(kills * inFlightLimit);
-  }, 150_000);
+  });
 });

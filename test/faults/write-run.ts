@@ -3,17 +3,17 @@ import type { ApiClient } from '../api/support/api-client.ts';
 import type { Envelope, One, Page, Resource } from '../api/support/api-types.ts';
 
 export interface WriteRun {
-  /** How many creates have been answered 201 so far. */
-  answered(): number;
-  /** The ids of all resources, once every create has been answered 201. */
+  /** Number of creates that have returned 201 so far. */
+  responded(): number;
+  /** Ids of all resources; resolves once every create has returned 201. */
   done: Promise<string[]>;
-  /** Begins no further create. */
+  /** Starts no further create. */
   stop(): void;
 }
 
 /**
- * Creates resources from some writers. A write that is refused or breaks off is sent again with its Idempotency-Key,
- * as a careful client does, until it is answered 201.
+ * Creates resources from several writers. A create that fails or gets a 5xx is repeated with its Idempotency-Key, as
+ * careful clients do, until it returns 201.
  */
 export function startWriteRun(client: ApiClient, count: number, name: string, writers = 8): WriteRun {
   const ids: string[] = [];
@@ -24,21 +24,21 @@ export function startWriteRun(client: ApiClient, count: number, name: string, wr
       const options = { idempotencyKey: `${name}-${i}` };
       await waitUntil(
         async () => {
-          const answer = await client
+          const response = await client
             .post<One<Resource>>('/v1/resources', { name: `${name} ${i}` }, options)
             .catch(() => undefined);
-          if (answer === undefined || answer.status >= 500) return false;
-          if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${answer.text}`);
-          ids.push(answer.body.data.id);
+          if (response === undefined || response.status >= 500) return false;
+          if (response.status !== 201) throw new Error(`create returned ${response.status}: ${response.text}`);
+          ids.push(response.body.data.id);
           return true;
         },
-        { what: `create ${i} of ${name} to be answered`, timeoutMs: 60_000 },
+        { what: `a 201 for create ${i} of ${name}` },
       );
     }
   };
   const done = Promise.all(Array.from({ length: writers }, writer)).then(() => ids);
   return {
-    answered: () => ids.length,
+    responded: () => ids.length,
     done,
     stop() {
       end = 0;
@@ -46,7 +46,7 @@ export function startWriteRun(client: ApiClient, count: number, name: string, wr
   };
 }
 
-/** Waits until the event of every id has arrived; fails with how many are missing. */
+/** Waits until the event of every id has arrived; throws with the number of missing events. */
 export async function waitForAllEvents(receiver: Receiver, ids: readonly string[]): Promise<void> {
   const missing = () => {
     const arrived = new Set(
@@ -55,14 +55,14 @@ export async function waitForAllEvents(receiver: Receiver, ids: readonly string[
     return ids.filter((id) => !arrived.has(id));
   };
   try {
-    await waitUntil(() => missing().length === 0, { what: 'all events', timeoutMs: 60_000 });
+    await waitUntil(() => missing().length === 0, { what: 'all events' });
   } catch {
     const lost = missing();
-    throw new Error(`${lost.length} of ${ids.length} answered creates had no delivery, e.g. ${lost.slice(0, 3)}`);
+    throw new Error(`${lost.length} of ${ids.length} acknowledged creates had no delivery, e.g. ${lost.slice(0, 3)}`);
   }
 }
 
-/** The exact number of resources of the client's workspace and environment. */
+/** Returns the exact number of resources in the client's workspace and environment. */
 export async function totalOf(client: ApiClient): Promise<number> {
   return (await client.get<Page<Resource>>('/v1/resources?per_page=1')).body.meta.total;
 }

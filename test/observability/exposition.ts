@@ -1,13 +1,13 @@
-/** A metric as a scrape shows it (Prometheus text format). */
+/** A metric as seen in a scrape (Prometheus text format). */
 export interface ShownMetric {
   readonly name: string;
   readonly type: string;
   readonly help: string;
-  /** Of all its series. */
+  /** Labels of all its series. */
   readonly labels: ReadonlySet<string>;
-  /** "rms_x_bucket" and the like of a histogram; else its own name. */
+  /** Names of its samples: "rms_x_bucket" and so on for a histogram, otherwise the name of the metric. */
   readonly sampleNames: ReadonlySet<string>;
-  /** The labels `service` of its series. */
+  /** Values of the label `service` of its series. */
   readonly services: ReadonlySet<string>;
 }
 
@@ -20,7 +20,7 @@ interface Gathered {
   services: Set<string>;
 }
 
-/** The metrics of several scrapes, each once. */
+/** Merges the metrics of several scrapes, by name. */
 export function readExposition(texts: readonly string[]): Map<string, ShownMetric> {
   const metrics = new Map<string, Gathered>();
   for (const line of texts.join('\n').split('\n')) {

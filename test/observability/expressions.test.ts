@@ -1,6 +1,6 @@
 import { groupingsOf, selectorsOf } from './expressions.ts';
 
-test('what a query asks for is found in it', () => {
+test('selectors and groupings of a query are parsed', () => {
   const query =
     'histogram_quantile(0.99, sum by (le, route) (rate(rms_http_request_duration_seconds_bucket{route!~"/livez|/readyz",status="5xx"}[5m]))) > rms_ready and rms:slo_errors:ratio_rate1h{slo="x"} > 1';
   expect(selectorsOf(query)).toEqual([

@@ -6,15 +6,15 @@ const files = fileURLToPath(new URL('../../deploy/helm/rms/files/', import.meta.
 
 /** A query of a rule or a dashboard. */
 export interface Expression {
-  /** For messages. */
+  /** Source of the query, for messages. */
   readonly from: string;
   readonly text: string;
 }
 
-/** What a query asks of one metric. */
+/** A metric that a query reads. */
 export interface Selector {
   readonly name: string;
-  /** By which it chooses series. */
+  /** Labels that the query filters on. */
   readonly labels: readonly string[];
 }
 
@@ -22,14 +22,14 @@ interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[];
 }
 
-/** All queries of the alert and recording rules. */
+/** Returns all queries of the alert and recording rules. */
 export function ruleExpressions(): Expression[] {
   return filesIn('rules').flatMap(({ name, text }) =>
     [...text.matchAll(/^ {8}expr: >-\n((?: {10}.*\n)+)/gm)].map(([, expr = '']) => ({ from: name, text: expr })),
   );
 }
 
-/** All queries of the dashboards. */
+/** Returns all queries of the dashboards. */
 export function dashboardExpressions(): Expression[] {
   return filesIn('dashboards').flatMap(({ name, text }) =>
     (JSON.parse(text) as Dashboard).panels.flatMap(({ title, targets }) =>
@@ -38,7 +38,7 @@ export function dashboardExpressions(): Expression[] {
   );
 }
 
-/** The metrics that a query names; the names of recording rules have colons and are none. */
+/** Returns the metrics in a query. Names of recording rules contain colons and do not count. */
 export function selectorsOf(text: string): Selector[] {
   const named = /(?<![\w:$])((?:rms|nodejs|process)_\w+)(?![\w:(])(?:\{([^}]*)\})?/g;
   return [...text.matchAll(named)].map(([, name = '', matchers = '']) => ({
@@ -47,7 +47,7 @@ export function selectorsOf(text: string): Selector[] {
   }));
 }
 
-/** The labels by which a query groups. */
+/** Returns the labels that a query groups by. */
 export function groupingsOf(text: string): string[] {
   return [...text.matchAll(/\b(?:by|on|without|ignoring) \(([^)]*)\)/g)].flatMap(([, list = '']) =>
     list.split(',').map((label) => label.trim()),

@@ -5,7 +5,7 @@ import type { ShownMetric } from './exposition.ts';
 const file = fileURLToPath(new URL('../../docs/metrics.md', import.meta.url));
 const head = '| metric | type | labels | shown by | |\n|---|---|---|---|---|\n';
 
-/** The table of docs/metrics.md as it should be, for these metrics. */
+/** Returns the table that docs/metrics.md must contain for these metrics. */
 export function tableOf(metrics: Iterable<ShownMetric>): string {
   const rows = [...metrics]
     .filter(({ name }) => name.startsWith('rms_'))
@@ -17,14 +17,14 @@ export function tableOf(metrics: Iterable<ShownMetric>): string {
   return head + rows.join('');
 }
 
-/** The table that the file has. */
+/** Returns the table in docs/metrics.md. */
 export function documentedTable(): string {
   const text = readFileSync(file, 'utf8');
   const start = text.indexOf(head);
   return start < 0 ? '' : (text.slice(start).split('\n\n')[0]?.trimEnd().concat('\n') ?? '');
 }
 
-/** Writes the table into the file. */
+/** Replaces the table in docs/metrics.md. */
 export function writeTable(table: string): void {
   const text = readFileSync(file, 'utf8');
   writeFileSync(

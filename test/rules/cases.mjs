@@ -1,5 +1,5 @@
-// What makes each alert fire, and what does not: series in promtool's notation, one value a minute, and the minute at
-// which to look. `labels` are some of the labels that the alert then has.
+// For each alert, input series that must make it fire (`fires`) and input series that must not (`quiet`), in promtool's
+// notation with one value per minute, and the minute of evaluation. `labels` is a subset of the labels of the alert.
 const pod = 'namespace="n",pod="p"';
 const requests = (status, values) =>
   `rms_http_requests_total{${pod},environment="live",route="/v1/resources",method="GET",status="${status}"} ${values}`;
@@ -10,7 +10,7 @@ const histogram = (name, le, labels, good, all) => [
   `${name}_count{${pod}${labels}} ${all}`,
 ];
 const gauge = (name, labels, value) => `${name}{${pod}${labels}} ${value}x400`;
-const mails = (outcome, values) => `rms_mails_total{${pod},service="alerts",outcome="${outcome}"} ${values}`;
+const emails = (outcome, values) => `rms_emails_total{${pod},service="alerts",outcome="${outcome}"} ${values}`;
 const calls = (status, values) =>
   `rms_dashboard_calls_total{${pod},service="dashboard",route="/api/account",method="get",status="${status}"} ${values}`;
 const built = (service) => `rms_build_info{${pod},service="${service}"} 1x400`;
@@ -23,11 +23,11 @@ export const cases = [
     labels: { severity: 'critical', namespace: 'n' },
     atMinutes: 70,
     fires: [requests('2xx', '0+980x400'), requests('5xx', '0+20x400')],
-    // 0.1 % is the budget itself; clients that went away and errors of clients are not ours.
+    // 0.1 % is exactly the budget. Aborted requests and client errors do not count.
     quiet: [requests('2xx', '0+9990x400'), requests('5xx', '0+10x400'), requests('4xx', '0+900x400')],
   },
   {
-    // For a day 0.4 %: four times the budget.
+    // 0.4 % over a day: four times the budget.
     alert: 'RmsApiErrorBudgetBurn',
     labels: { severity: 'warning' },
     atMinutes: 1500,
@@ -54,7 +54,7 @@ export const cases = [
     labels: { severity },
     atMinutes: severity === 'critical' ? 70 : 1500,
     fires: histogram('rms_delivery_first_attempt_age_seconds', '5', ',endpoint="working"', '0+80x1600', '0+100x1600'),
-    // Endpoints that fail are waited for on purpose.
+    // Failing endpoints do not count: their deliveries are delayed intentionally.
     quiet: [
       ...histogram('rms_delivery_first_attempt_age_seconds', '5', ',endpoint="failing"', '0+10x1600', '0+100x1600'),
       ...histogram('rms_delivery_first_attempt_age_seconds', '5', ',endpoint="working"', '0+100x1600', '0+100x1600'),
@@ -69,7 +69,7 @@ export const cases = [
       `rms_delivery_attempts_total{${pod},environment="live",result="retry",cause="proxy"} 0+20x1600`,
       `rms_delivery_attempts_lost_total{${pod},reason="unrecorded"} 0+20x1600`,
     ],
-    // What endpoints do is their own.
+    // Failures of endpoints do not count.
     quiet: [
       `rms_delivery_attempts_total{${pod},environment="live",result="retry",cause="timeout"} 0+960x1600`,
       `rms_delivery_attempts_lost_total{${pod},reason="unrecorded"} 0x1600`,
@@ -106,7 +106,7 @@ export const cases = [
     alert: 'RmsConsumerLag',
     atMinutes: 30,
     fires: ['0', '1'].map((n) => `rms_consumer_lag_records{${pod},partition="${n}"} 6000+100x60`),
-    // Much, and ever less.
+    // A large lag that shrinks.
     quiet: [`rms_consumer_lag_records{${pod},partition="0"} 90000-1000x60`],
   },
   {
@@ -189,7 +189,7 @@ export const cases = [
     labels: { service, severity: 'warning' },
     atMinutes: 60,
     fires: [built('gateway'), `rms_build_info{${pod},service="${service}"} 1x30 _x100`],
-    // Not every installation has it.
+    // Optional services: not every installation has them.
     quiet: [built('gateway')],
   })),
   {
@@ -221,9 +221,9 @@ export const cases = [
   {
     alert: 'RmsKeyMarksUnconfirmed',
     atMinutes: 10,
-    fires: [gauge('rms_key_marks_confirmed', '', 0)],
-    // One instance that does is enough.
-    quiet: [gauge('rms_key_marks_confirmed', '', 0), 'rms_key_marks_confirmed{namespace="n",pod="other"} 1x60'],
+    fires: [gauge('rms_key_markers_confirmed', '', 0)],
+    // It is enough that one instance confirms the markers.
+    quiet: [gauge('rms_key_markers_confirmed', '', 0), 'rms_key_markers_confirmed{namespace="n",pod="other"} 1x60'],
   },
   {
     alert: 'RmsDatabasePoolExhausted',
@@ -260,17 +260,17 @@ export const cases = [
     quiet: [`rms_housekeeping_success_timestamp_seconds{${pod},service="webhooks"} 0+60x120`],
   },
   {
-    alert: 'RmsMailsNotSent',
+    alert: 'RmsEmailsNotSent',
     atMinutes: 60,
-    fires: [mails('try_again', '0+1x400')],
-    // Some receivers are slow to take theirs.
-    quiet: [mails('try_again', '0+1x400'), mails('sent', '0+1x400')],
+    fires: [emails('try_again', '0+1x400')],
+    // Some mail servers are slow to accept emails.
+    quiet: [emails('try_again', '0+1x400'), emails('sent', '0+1x400')],
   },
   {
-    alert: 'RmsMailsGivenUp',
+    alert: 'RmsEmailsGivenUp',
     atMinutes: 60,
-    fires: [mails('given_up', '0x30 1x100')],
-    quiet: [mails('given_up', '1x400'), mails('sent', '0+1x400')],
+    fires: [emails('given_up', '0x30 1x100')],
+    quiet: [emails('given_up', '1x400'), emails('sent', '0+1x400')],
   },
   {
     alert: 'RmsDashboardErrors',

@@ -22,7 +22,7 @@ describeWith(['redis', 'kafka'], 'traces of separate services', () => {
     network = await startNetwork({ env: { ...openSettings, ...collector.env.grpc } });
     receiver = await startReceiver();
     target = await subscribeTraced({ shape: network, collector, receiver });
-  }, 120_000);
+  });
   afterAll(async () => {
     await network?.stop();
     await receiver?.close();
@@ -32,7 +32,7 @@ describeWith(['redis', 'kafka'], 'traces of separate services', () => {
   traceSuite(() => target);
   requestIdSuite(() => ({ ...target, logs: () => Object.values(network.services).map((service) => service.output()) }));
 
-  test('each service sends its own spans, Redis among them', async () => {
+  test('each service exports its own spans, including those for Redis', async () => {
     const requestId = `trace-${Date.now()}-services`;
     await createFor(target, requestId);
     const { trace } = await traceOf(target, requestId, 'POST');
@@ -46,7 +46,7 @@ describeWith(['redis', 'kafka'], 'traces of separate services', () => {
     ]);
   });
 
-  test('the record on Kafka carries the request id, and the trace of the span that has sent it', async () => {
+  test('the Kafka record contains the request id, and the trace context of the span that sent it', async () => {
     const requestId = `trace-${Date.now()}-record`;
     await createFor(target, requestId);
     const { root, trace } = await traceOf(target, requestId, 'POST');

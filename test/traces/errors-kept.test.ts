@@ -10,7 +10,7 @@ import {
 } from '@rms/testkit';
 import { createFor, openSettings, subscribeTraced, type TracedShape } from './support/traced-request.ts';
 
-describeWith(['redis', 'kafka'], 'with a sampler that takes nothing', () => {
+describeWith(['redis', 'kafka'], 'with a sampler that drops all traces', () => {
   let collector: OtlpCollector;
   let network: Network;
   let receiver: Receiver;
@@ -22,26 +22,26 @@ describeWith(['redis', 'kafka'], 'with a sampler that takes nothing', () => {
     });
     receiver = await startReceiver();
     target = await subscribeTraced({ shape: network, collector, receiver });
-  }, 120_000);
+  });
   afterAll(async () => {
     await network?.stop();
     await receiver?.close();
     await collector?.stop();
   });
 
-  test('an attempt that fails is exported, one that arrives is not, and both carry their trace', async () => {
+  test('a failed attempt is exported, a successful one is not, and both propagate their trace', async () => {
     const [good, bad] = [`kept-${Date.now()}-good`, `kept-${Date.now()}-bad`];
     await createFor(target, good);
     const arrived = await receiver.waitFor(
       ({ headers }) => headers['x-request-id'] === good,
-      'the delivery that arrives',
+      'the successful delivery',
     );
     receiver.respondWith(500);
     await createFor(target, bad);
-    const failed = await receiver.waitFor(({ headers }) => headers['x-request-id'] === bad, 'the delivery that fails');
+    const failed = await receiver.waitFor(({ headers }) => headers['x-request-id'] === bad, 'the failed delivery');
     for (const { headers } of [arrived, failed])
       expect(headers.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
-    const spans = await collector.waitFor('the attempt that fails', (all) => all.length > 0);
+    const spans = await collector.waitFor('the failed attempt', (all) => all.length > 0);
     const [, traceId, spanId] = String(failed.headers.traceparent).split('-');
     expect(spans).toMatchObject([
       { service: 'rms-webhooks', kind: 'CLIENT', name: 'POST', traceId, spanId, statusCode: 2, statusMessage: '' },
@@ -50,14 +50,14 @@ describeWith(['redis', 'kafka'], 'with a sampler that takes nothing', () => {
     receiver.respondWith(200);
   });
 
-  test('a request that fails is exported with what it did in its process', async () => {
+  test('a failed request is exported with the spans of its process', async () => {
     const id = `kept-${Date.now()}-503`;
     network.services.resources.pause();
     try {
       const headers = { 'x-request-id': id };
-      const answer = await target.client.get('/v1/resources', { headers });
-      expect(answer.status).toBeGreaterThanOrEqual(500);
-      await collector.waitFor('the request that fails', (all) =>
+      const response = await target.client.get('/v1/resources', { headers });
+      expect(response.status).toBeGreaterThanOrEqual(500);
+      await collector.waitFor('the failed request', (all) =>
         all.some(({ attributes }) => attributes['rms.request_id'] === id),
       );
     } finally {
@@ -76,7 +76,7 @@ describeWith(['redis', 'kafka'], 'with a sampler that takes nothing', () => {
       attributes: { 'http.response.status_code': 504, 'error.type': '504' },
     });
     await waitUntil(async () => (await target.client.get('/v1/resources')).status === 200, {
-      what: 'resources to answer again',
+      what: 'resources to respond again',
     });
   });
 });

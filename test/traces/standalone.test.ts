@@ -20,7 +20,7 @@ describe('traces of npm start', () => {
     standalone = await startStandalone({ env: { ...openSettings, ...collector.env.http } });
     receiver = await startReceiver();
     target = await subscribeTraced({ shape: standalone, collector, receiver });
-  }, 120_000);
+  });
   afterAll(async () => {
     await standalone?.stop();
     await receiver?.close();

@@ -15,7 +15,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-/** A certificate and its private key, in PEM. */
+/** Certificate and its private key, both PEM. */
 export interface Identity {
   readonly cert: string;
   readonly key: string;
@@ -24,14 +24,14 @@ export interface Identity {
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const keyPem = 'PRIVATE KEY';
 const dayMs = 24 * 60 * 60_000;
-/** Clocks of machines differ. */
+/** Backdates certificates, so that hosts with slow clocks accept them. */
 const startsBeforeMs = 5 * 60_000;
 
-/** Makes a certificate authority that signs for one installation. */
+/** Creates a certificate authority for one installation. */
 export async function makeAuthority(commonName: string, { days, now }: { days: number; now: Date }): Promise<Identity> {
   const keys = await newKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    // The serial tells an authority from the one before, whose name it has.
+    // All authorities of an installation share this name. Their serial numbers and key identifiers differ.
     name: [{ CN: [commonName] }],
     ...validity(days, now),
     keys,
@@ -45,7 +45,7 @@ export async function makeAuthority(commonName: string, { days, now }: { days: n
   return identity(certificate, keys.privateKey);
 }
 
-/** Makes a certificate for a server and client of these DNS names; the first is its common name as well. */
+/** Issues a certificate for a server and client with these DNS names. The first name is also the common name. */
 export async function issue(
   authority: Identity,
   names: readonly string[],

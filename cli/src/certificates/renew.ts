@@ -3,28 +3,31 @@ import { type Authority, authorityDays, endOf, renewAuthority, whyRenew } from '
 import { type Secret, type SecretStore, WrittenMeanwhile } from './secrets.ts';
 
 export interface RenewOptions {
-  /** The Secret of the authority, whose key never leaves it. */
+  /** Name of the authority's Secret. The authority's private key is stored only there. */
   readonly authority: string;
-  /** The Secret of each certificate, and the DNS names that it is for. */
+  /** Name of each certificate's Secret, and the certificate's DNS names. */
   readonly certificates: readonly { readonly secret: string; readonly names: readonly string[] }[];
-  /** Life of a certificate. It is renewed when a third is left. */
+  /** Validity of a certificate. It is renewed when less than a third remains. */
   readonly days: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly now?: Date;
 }
 
-/** What has become of one Secret. */
+/** Result for one Secret. */
 export interface Renewed {
   readonly secret: string;
-  /** Why its certificate was issued anew; undefined: it was not. */
+  /** Reason for issuing a new certificate. Undefined if the certificate was kept. */
   readonly reason: string | undefined;
-  /** When its certificate ends. */
+  /** Expiry of the certificate. */
   readonly validTo: Date;
 }
 
 const attempts = 5;
 
-/** Makes the authority and the certificates that are missing, and renews those that end. Safe to run side by side. */
+/**
+ * Creates the authority and certificates that are missing, and renews those that expire soon. Concurrent runs are safe:
+ * a run that loses a write conflict starts again.
+ */
 export async function renewCertificates(store: SecretStore, options: RenewOptions): Promise<Renewed[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -45,7 +48,7 @@ async function renewOnce(store: SecretStore, options: RenewOptions): Promise<Ren
   const write = async (secret: Secret | undefined, name: string, data: Readonly<Record<string, string>>) => {
     if (!sameData(secret?.data, data)) await store.write({ name, data, version: secret?.version }, labels);
   };
-  // First, so that whatever is signed below can be trusted and renewed later.
+  // The authority is stored before it signs anything, so that every issued certificate can be trusted and renewed.
   await write(stored, options.authority, dataOf(authority));
   const renewed: Renewed[] = [];
   for (const { secret: name, names } of options.certificates) {

@@ -1,28 +1,28 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Identity } from './certificate.ts';
 
-/** The authority of an installation. */
+/** Certificate authority of an installation. */
 export interface Authority {
   readonly current: Identity;
-  /** Signs nothing yet: everyone is to trust it first. */
+  /** Next authority. It signs nothing until every service trusts it. */
   readonly next?: Identity | undefined;
-  /** What everyone trusts, PEM: the current one, the next, and the former as long as it is valid. */
+  /** CA bundle in PEM: the current authority, the next one, and previous ones until they expire. */
   readonly trusted: string;
 }
 
 const dayMs = 24 * 60 * 60_000;
 export const authorityDays = 3_650;
-/** By then every service has read what it is to trust: Kubernetes takes about a minute to bring a changed file. */
+/** Time for every service to load a new CA bundle. Kubernetes updates a mounted Secret within about a minute. */
 const spreadMs = dayMs;
 
 export type MakeAuthority = () => Promise<Identity>;
 
 /**
- * The authority for now, renewed in steps that no connection notices:
+ * Returns the authority to use. It is renewed in steps, so that connections never fail:
  *
- *   none, broken, ended ──► a new one
- *   valid ──less than two lives of a certificate left──► a next one is trusted beside it
- *   next is a day old ──► it signs from now on; the former is trusted until it ends
+ *   missing, broken or expired ──► create a new authority
+ *   valid, less than two certificate lifetimes remain ──► create a next authority and trust both
+ *   next authority is a day old ──► it becomes current; the previous one is trusted until it expires
  */
 export async function renewAuthority(
   before: Authority | undefined,
@@ -46,7 +46,7 @@ export async function renewAuthority(
   return { current, next: following, trusted: trusted(current.cert, following.cert) };
 }
 
-/** Why a certificate is to be issued anew, in one word or two; undefined: it can stay. */
+/** Returns why a certificate must be reissued; undefined if it can be kept. */
 export function whyRenew(
   identity: Identity | undefined,
   authority: Authority,
@@ -56,13 +56,13 @@ export function whyRenew(
   if (!isUsable(identity, now)) return 'not usable';
   const certificate = new X509Certificate(identity.cert);
   const signer = new X509Certificate(authority.current.cert);
-  if (!certificate.verify(signer.publicKey)) return 'of another authority';
+  if (!certificate.verify(signer.publicKey)) return 'signed by another authority';
   const wanted = names.map((name) => `DNS:${name}`).join(', ');
-  if (certificate.subjectAltName !== wanted) return 'other names';
-  return endOf(identity.cert) - now.getTime() < (days * dayMs) / 3 ? 'ends soon' : undefined;
+  if (certificate.subjectAltName !== wanted) return 'different DNS names';
+  return endOf(identity.cert) - now.getTime() < (days * dayMs) / 3 ? 'expires soon' : undefined;
 }
 
-/** The moment at which a certificate ends, ms. */
+/** Returns the expiry of a certificate, in milliseconds since the epoch. */
 export function endOf(cert: string): number {
   return Date.parse(new X509Certificate(cert).validTo);
 }

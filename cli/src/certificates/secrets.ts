@@ -2,25 +2,25 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 
-/** A Secret of Kubernetes, as far as we look at it. */
+/** Kubernetes Secret, with the fields that this command uses. */
 export interface Secret {
   readonly name: string;
-  /** Decoded. */
+  /** Values, decoded from Base64. */
   readonly data: Readonly<Record<string, string>>;
-  /** Of what was read: a write in between makes ours fail. Undefined: the Secret is made. */
+  /** Resource version that was read. A write fails if it has changed since. Undefined to create the Secret. */
   readonly version?: string | undefined;
 }
 
-/** The Secrets of one namespace. All reject with an error that says what the API has said. */
+/** Secrets of one namespace. Every method rejects with the message of the Kubernetes API. */
 export interface SecretStore {
-  /** Undefined if there is none. */
+  /** Returns undefined if the Secret does not exist. */
   read(name: string): Promise<Secret | undefined>;
   write(secret: Secret, labels: Readonly<Record<string, string>>): Promise<void>;
-  /** False if there was none. */
+  /** Returns false if the Secret did not exist. */
   remove(name: string): Promise<boolean>;
 }
 
-/** Another has written what we were about to write: read it again. */
+/** The Secret was changed by another writer. Read it again and retry. */
 export class WrittenMeanwhile extends Error {
   override readonly name = 'WrittenMeanwhile';
 }
@@ -28,7 +28,6 @@ export class WrittenMeanwhile extends Error {
 export interface ApiServer {
   readonly host: string;
   readonly port: number;
-  /** PEM. */
   readonly ca: string;
   readonly token: string;
   readonly namespace: string;
@@ -37,15 +36,18 @@ export interface ApiServer {
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 const timeoutMs = 15_000;
 
-/** The API server as a pod finds it, as the service account of the pod. */
+/** Returns the API server's address and the credentials of the pod's service account. */
 export function apiServerOfPod(env: NodeJS.ProcessEnv = process.env, folder = accountFolder): ApiServer {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
-  if (!host || !port) throw new Error('this runs in a pod of Kubernetes only: KUBERNETES_SERVICE_HOST is not set');
+  if (!host || !port)
+    throw new Error('This command runs only in a Kubernetes pod: KUBERNETES_SERVICE_HOST is not set.');
   const read = (name: string) => {
     try {
       return readFileSync(join(folder, name), 'utf8').trim();
     } catch (error) {
-      throw new Error(`the pod has no service account token (${(error as NodeJS.ErrnoException).code})`);
+      throw new Error(
+        `The pod has no service account token (${(error as NodeJS.ErrnoException).code}). Set automountServiceAccountToken.`,
+      );
     }
   };
   return { host, port: Number(port), ca: read('ca.crt'), token: read('token'), namespace: read('namespace') };
@@ -53,32 +55,32 @@ export function apiServerOfPod(env: NodeJS.ProcessEnv = process.env, folder = ac
 
 export function createSecretStore(server: ApiServer): SecretStore {
   const secrets = `/api/v1/namespaces/${server.namespace}/secrets`;
-  const fail = (action: string, name: string, { status, text }: Answer): never => {
-    if (status === 409) throw new WrittenMeanwhile(`secret ${name} was written by another meanwhile`);
-    throw new Error(`secret ${name} cannot be ${action}: ${status} ${messageOf(text)}`);
+  const fail = (action: string, name: string, { status, text }: Response): never => {
+    if (status === 409) throw new WrittenMeanwhile(`Secret ${name} was changed concurrently.`);
+    throw new Error(`Secret ${name} cannot be ${action}: ${status} ${messageOf(text)}`);
   };
   return {
     async read(name) {
-      const answer = await call(server, 'GET', `${secrets}/${name}`);
-      if (answer.status === 404) return undefined;
-      if (answer.status !== 200) return fail('read', name, answer);
-      const { metadata, data = {} } = JSON.parse(answer.text) as KubernetesSecret;
+      const response = await call(server, 'GET', `${secrets}/${name}`);
+      if (response.status === 404) return undefined;
+      if (response.status !== 200) return fail('read', name, response);
+      const { metadata, data = {} } = JSON.parse(response.text) as KubernetesSecret;
       const decoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]);
       return { name, data: Object.fromEntries(decoded), version: metadata.resourceVersion };
     },
     async write({ name, data, version }, labels) {
       const metadata = { name, labels, ...(version === undefined ? {} : { resourceVersion: version }) };
       const body = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData: data };
-      const answer =
+      const response =
         version === undefined
           ? await call(server, 'POST', secrets, body)
           : await call(server, 'PUT', `${secrets}/${name}`, body);
-      if (answer.status !== 200 && answer.status !== 201) fail('written', name, answer);
+      if (response.status !== 200 && response.status !== 201) fail('written', name, response);
     },
     async remove(name) {
-      const answer = await call(server, 'DELETE', `${secrets}/${name}`);
-      if (answer.status === 404) return false;
-      if (answer.status !== 200 && answer.status !== 202) fail('removed', name, answer);
+      const response = await call(server, 'DELETE', `${secrets}/${name}`);
+      if (response.status === 404) return false;
+      if (response.status !== 200 && response.status !== 202) fail('removed', name, response);
       return true;
     },
   };
@@ -89,12 +91,12 @@ interface KubernetesSecret {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-interface Answer {
+interface Response {
   readonly status: number;
   readonly text: string;
 }
 
-function call(server: ApiServer, method: string, path: string, body?: object): Promise<Answer> {
+function call(server: ApiServer, method: string, path: string, body?: object): Promise<Response> {
   const { host, port, ca, token } = server;
   return new Promise((resolve, reject) => {
     const outgoing = request(
@@ -116,13 +118,13 @@ function call(server: ApiServer, method: string, path: string, body?: object): P
         incoming.on('error', reject);
       },
     );
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`the API server does not answer within ${timeoutMs} ms`)));
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`The API server did not respond within ${timeoutMs} ms.`)));
     outgoing.on('error', reject);
     outgoing.end(body ? JSON.stringify(body) : undefined);
   });
 }
 
-/** A Status of Kubernetes says what is wrong; the answer to a write never holds more than that. */
+/** Returns the message of a Kubernetes Status. It never contains Secret data. */
 function messageOf(text: string): string {
   try {
     return String((JSON.parse(text) as { message?: string }).message ?? '');

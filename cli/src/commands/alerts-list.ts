@@ -14,39 +14,40 @@ interface Options {
   json?: boolean;
 }
 
-const largestPage = 100;
+const maxPageSize = 100;
 
 export function alertsListCommand(): Command {
   return new Command('list')
-    .description('list what was wrong in both environments, newest first')
-    .addOption(new Option('--state <state>', 'in one state').choices(incidentStates.names))
-    .addOption(new Option('--kind <kind>', 'of one rule').choices(alertKinds.names))
-    .option('--limit <n>', 'how many at most', positiveNumber, largestPage)
+    .description('list incidents of both environments, newest first')
+    .addOption(new Option('--state <state>', 'only incidents in this state').choices(incidentStates.names))
+    .addOption(new Option('--kind <kind>', 'only incidents of this rule').choices(alertKinds.names))
+    .option('--limit <n>', 'maximum number of incidents', positiveNumber, maxPageSize)
     .addOption(workspaceOption())
     .action((options: Options) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'alerts'], async (services) => {
         const { incidents, nextPageToken } = await alertsOf(services).listIncidents({
           workspaceId: await workspaceOf(services, options),
           state: options.state ? incidentStates.toValue(options.state) : IncidentState.UNSPECIFIED,
           kind: options.kind ? alertKinds.toValue(options.kind) : AlertKind.UNSPECIFIED,
-          pageSize: Math.min(options.limit, largestPage),
+          pageSize: Math.min(options.limit, maxPageSize),
         });
         const data = incidents.map(incidentDocument);
         print(options, { data }, () =>
           table(
-            ['OPENED', 'CLOSED', 'ENVIRONMENT', 'RULE', 'STATE', 'ABOUT', 'WHAT'],
+            ['OPENED', 'CLOSED', 'ENVIRONMENT', 'RULE', 'STATE', 'SUBJECT', 'OBJECT', 'SUMMARY'],
             data.map((one) => [
               one.opened_at ?? '',
               one.closed_at ?? '',
               one.environment,
-              one.kind,
+              one.name,
               one.state,
               one.subject_id,
+              one.object ?? '',
               one.summary,
             ]),
           ),
         );
-        if (nextPageToken !== '') note('there are more; --limit shows up to 100 of them');
+        if (nextPageToken !== '') note('there are more incidents; --limit shows up to 100');
       }),
     );
 }

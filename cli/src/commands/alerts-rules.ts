@@ -8,21 +8,22 @@ import { workspaceOf } from '../workspace.ts';
 
 export function alertsRulesCommand(): Command {
   return new Command('rules')
-    .description('list the rules of both environments: what alerts whom')
+    .description('list alert rules of both environments and their recipients')
     .addOption(workspaceOption())
     .action((options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'alerts'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
-        const answers = [Environment.LIVE, Environment.SANDBOX].map((environment) =>
+        const responses = [Environment.LIVE, Environment.SANDBOX].map((environment) =>
           alertsOf(services).listRules({ workspaceId, environment }),
         );
-        const data = (await Promise.all(answers)).flatMap(({ rules }) => rules).map(ruleDocument);
+        const data = (await Promise.all(responses)).flatMap(({ rules }) => rules).map(ruleDocument);
         print(options, { data }, () =>
           table(
-            ['ENVIRONMENT', 'RULE', 'ON', 'THRESHOLD', 'WINDOW', 'MINIMUM', 'RECIPIENTS'],
+            ['ENVIRONMENT', 'RULE', 'NAME', 'ENABLED', 'THRESHOLD', 'WINDOW', 'MINIMUM', 'RECIPIENTS'],
             data.map((rule) => [
               rule.environment,
               rule.kind,
+              rule.name,
               rule.enabled ? 'yes' : 'no',
               String(rule.threshold),
               rule.window_seconds === null ? '' : `${rule.window_seconds} s`,

@@ -15,19 +15,19 @@ interface Options {
 
 export function alertsTestCommand(): Command {
   return new Command('test')
-    .description('send a mail that says that it is a test to the recipients of a rule')
-    .addOption(new Option('--kind <kind>', 'the rule').choices(alertKinds.names).makeOptionMandatory())
-    .addOption(new Option('--environment <name>', 'whose rule').choices(['live', 'test']).default('live'))
+    .description('send a test email to the recipients of a rule')
+    .addOption(new Option('--kind <kind>', 'kind of the rule').choices(alertKinds.names).makeOptionMandatory())
+    .addOption(new Option('--environment <name>', 'environment of the rule').choices(['live', 'test']).default('live'))
     .addOption(workspaceOption())
     .action((options: Options) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'alerts'], async (services) => {
         const { addresses } = await alertsOf(services).testRule({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironment(options.environment),
           kind: alertKinds.toValue(options.kind),
         });
         print(options, { addresses }, () =>
-          addresses.length === 0 ? 'the rule has no recipients' : `on its way to ${addresses.join(', ')}`,
+          addresses.length === 0 ? 'The rule has no recipients.' : `Test email queued for ${addresses.join(', ')}.`,
         );
       }),
     );

@@ -1,12 +1,13 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { AuditEntry } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
-import { type Services, withServices } from '../connect.ts';
+import { withServices } from '../connect.ts';
 import { environmentName, time } from '../documents.ts';
 import { takePages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
+import type { Services } from '../services.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
@@ -19,19 +20,20 @@ interface Options {
   json?: boolean;
 }
 
-export function auditCommand(): Command {
-  return new Command('audit')
-    .description('show who changed what, newest first')
-    .option('--target <id>', 'changes of one key, webhook, workspace or plan')
-    .option('--action <action>', 'one kind of change ("key.created"), or all that begin so ("key.")')
-    .option('--since <time>', 'an ISO 8601 time, or how long ago ("24h")', pointInTime)
+export function define(audit: Command): void {
+  audit
+    .option('--target <id>', 'only changes of this key, webhook, workspace or plan')
+    .option('--action <action>', 'only this action ("key.created"), or actions with this prefix ("key.")')
+    .option('--since <time>', 'only entries since an ISO 8601 time or a duration ago ("24h")', pointInTime)
     .addOption(
-      new Option('--installation', 'what concerns no workspace (plans, sign-ins of nobody)').conflicts('workspace'),
+      new Option('--installation', 'entries without a workspace (plans, failed sign-ins of unknown users)').conflicts(
+        'workspace',
+      ),
     )
-    .option('--limit <n>', 'how many at most', positiveNumber, 100)
+    .option('--limit <n>', 'maximum number of entries', positiveNumber, 100)
     .addOption(workspaceOption())
     .action((options: Options) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'audit'], async (services) => {
         const { found, more } = await listEntries(services, options);
         const data = found.map(entryDocument);
         print(options, { data }, () =>
@@ -43,12 +45,15 @@ export function auditCommand(): Command {
             ]),
           ),
         );
-        if (more) note(`these are the newest ${data.length}; --limit shows more`);
+        if (more) note(`showing the newest ${data.length} entries; --limit shows more`);
       }),
     );
 }
 
-async function listEntries(services: Services, options: Options): Promise<{ found: AuditEntry[]; more: boolean }> {
+async function listEntries(
+  services: Pick<Services, 'workspaces' | 'audit'>,
+  options: Options,
+): Promise<{ found: AuditEntry[]; more: boolean }> {
   const filter = {
     workspaceId: options.installation ? '' : await workspaceOf(services, options),
     targetId: options.target ?? '',

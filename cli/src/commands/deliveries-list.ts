@@ -1,16 +1,21 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { Command, Option } from 'commander';
 import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
-import { answerText } from '../attempts.ts';
+import { responseText } from '../attempts.ts';
 import { withServices } from '../connect.ts';
-import { type DeliveryStatusName, deliveryDocument, deliveryStatuses, listDeliveries } from '../deliveries.ts';
+import {
+  type DeliveryStatusName,
+  deliveryDocument,
+  deliveryStatuses,
+  deliveryStatusText,
+  listDeliveries,
+} from '../deliveries.ts';
 import { note, print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
   webhook?: string;
-  status?: DeliveryStatusName;
+  status?: DeliveryStatusName[];
   eventType?: string;
   resource?: string;
   requestId?: string;
@@ -24,35 +29,37 @@ interface Options {
 export function deliveriesListCommand(): Command {
   return new Command('list')
     .description('list deliveries of both environments with their attempts, newest first')
-    .option('--webhook <id>', 'of one webhook')
-    .addOption(new Option('--status <status>', 'in one status').choices(deliveryStatuses.names))
-    .option('--event-type <type>', 'of events of one type')
-    .option('--resource <id>', 'of events of one resource')
-    .option('--request-id <id>', 'of events that one request caused')
-    .option('--since <time>', 'of events from then on: an ISO 8601 time, or how long ago ("24h")', pointInTime)
-    .option('--until <time>', 'of events before then', pointInTime)
-    .option('--limit <n>', 'how many at most', positiveNumber, 1_000)
+    .option('--webhook <id>', 'only deliveries to this webhook')
+    .addOption(new Option('--status <status...>', 'only deliveries in these statuses').choices(deliveryStatuses.names))
+    .option('--event-type <type>', 'only events of this type')
+    .option('--resource <id>', 'only events of this resource')
+    .option('--request-id <id>', 'only events caused by this request')
+    .option('--since <time>', 'only events since an ISO 8601 time or a duration ago ("24h")', pointInTime)
+    .option('--until <time>', 'only events before this time', pointInTime)
+    .option('--limit <n>', 'maximum number of deliveries', positiveNumber, 1_000)
     .addOption(workspaceOption())
     .action((options: Options) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'webhooks', 'deliveries'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { found, more } = await listDeliveries(services, filterOf(workspaceId, options), options.limit);
-        // Deliveries outlive their webhook; where there are none, a mistyped id is told from a quiet webhook.
+        // Deliveries outlive their webhook. This call detects a mistyped webhook ID if the list is empty.
         if (found.length === 0 && options.webhook !== undefined) {
           await services.webhooks.getWebhook({ workspaceId, id: options.webhook });
         }
         const data = found.map(deliveryDocument);
         print(options, { data }, () =>
           table(
-            ['ID', 'EVENT', 'WEBHOOK', 'STATUS', 'ORIGIN', 'CREATED', 'ATTEMPTS', 'LAST ANSWER'],
-            data.map(({ id, event_type, webhook_id, status, origin, created_at, attempts }) => {
+            ['ID', 'EVENT', 'WEBHOOK', 'STATUS', 'ORIGIN', 'CREATED', 'ATTEMPTS', 'LAST RESULT'],
+            data.map((delivery) => {
+              const { id, event_type, webhook_id, origin, created_at, attempt_count, attempts } = delivery;
+              const status = deliveryStatusText(delivery);
               const last = attempts.at(-1);
-              const answer = last ? answerText(last) : '';
-              return [id, event_type, webhook_id, status, origin, created_at ?? '', `${attempts.length}`, answer];
+              const response = last ? responseText(last) : '';
+              return [id, event_type, webhook_id, status, origin, created_at ?? '', `${attempt_count}`, response];
             }),
           ),
         );
-        if (more) note(`these are the newest ${data.length}; --limit shows more`);
+        if (more) note(`showing the newest ${data.length} deliveries; --limit shows more`);
       }),
     );
 }
@@ -61,7 +68,7 @@ function filterOf(workspaceId: string, { since, until, status, ...options }: Opt
   return {
     workspaceId,
     webhookId: options.webhook ?? '',
-    status: status === undefined ? DeliveryStatus.UNSPECIFIED : deliveryStatuses.toValue(status),
+    statuses: (status ?? []).map(deliveryStatuses.toValue),
     eventType: options.eventType ?? '',
     resourceId: options.resource ?? '',
     requestId: options.requestId ?? '',

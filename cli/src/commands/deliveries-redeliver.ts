@@ -1,23 +1,24 @@
 import { RmsError } from '@rms/errors';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
-import { type Services, withServices } from '../connect.ts';
+import { withServices } from '../connect.ts';
 import { deliveryDocument } from '../deliveries.ts';
 import { describeFailure } from '../failure.ts';
 import { print } from '../print.ts';
+import type { Services } from '../services.ts';
 import { workspaceOf } from '../workspace.ts';
 
 export function deliveriesRedeliverCommand(): Command {
   return new Command('redeliver')
-    .description('try deliveries again now, each with a full set of retries')
-    .argument('<id...>', 'the deliveries')
+    .description('redeliver now, with all retries of the retry policy')
+    .argument('<id...>', 'delivery IDs')
     .addOption(workspaceOption())
     .action((ids: string[], options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'deliveries'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { redelivered, failed } = await redeliver(services, workspaceId, [...new Set(ids)]);
-        const text = () => redelivered.map(({ id }) => `${id} is tried again`).join('\n');
-        // One delivery is one document, several are a list.
+        const text = () => redelivered.map(({ id }) => `Redelivering ${id}.`).join('\n');
+        // For a single ID, the JSON output is a document; for several IDs, a list.
         if (ids.length > 1) print(options, { data: redelivered, failed }, text);
         else for (const delivery of redelivered) print(options, delivery, text);
         if (failed.length > 0) throw new Error(failed.map(({ error }) => error).join(' '));
@@ -25,8 +26,8 @@ export function deliveriesRedeliverCommand(): Command {
     );
 }
 
-/** Each has an outcome of its own; once the service does not answer any more, the others are not tried. */
-async function redeliver({ deliveries }: Services, workspaceId: string, ids: readonly string[]) {
+/** Redelivers one by one. After an error of the service itself, does not attempt the remaining deliveries. */
+async function redeliver({ deliveries }: Pick<Services, 'deliveries'>, workspaceId: string, ids: readonly string[]) {
   const redelivered: ReturnType<typeof deliveryDocument>[] = [];
   const failed: { id: string; error: string }[] = [];
   for (const [i, id] of ids.entries()) {
@@ -38,7 +39,9 @@ async function redeliver({ deliveries }: Services, workspaceId: string, ids: rea
       if (!isOfThisOne && ids.length === 1) throw error;
       failed.push({ id, error: isOfThisOne ? error.message : describeFailure(error) });
       if (isOfThisOne) continue;
-      failed.push(...ids.slice(i + 1).map((left) => ({ id: left, error: `${left} is not tried again.` })));
+      failed.push(
+        ...ids.slice(i + 1).map((unattempted) => ({ id: unattempted, error: `${unattempted} was not attempted.` })),
+      );
       break;
     }
   }

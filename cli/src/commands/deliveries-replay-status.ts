@@ -1,35 +1,38 @@
 import type { Replay } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
-import { type Services, withServices } from '../connect.ts';
+import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { replayDocument, replayText } from '../replays.ts';
+import type { Services } from '../services.ts';
 import { workspaceOf } from '../workspace.ts';
 
 type Call = (
-  services: Services,
+  services: Pick<Services, 'deliveries'>,
   request: { workspaceId: string; id: string },
 ) => Promise<{ replay?: Replay | undefined }>;
 
 export function deliveriesReplayStatusCommand(): Command {
-  return replayCommand('replay-status', 'say how far a replay is', ({ deliveries }, request) =>
+  return replayCommand('replay-status', 'show the progress of a replay', ({ deliveries }, request) =>
     deliveries.getReplay(request),
   );
 }
 
 export function deliveriesReplayCancelCommand(): Command {
-  return replayCommand('replay-cancel', 'end a replay; what it has sent stays sent', ({ deliveries }, request) =>
-    deliveries.cancelReplay(request),
+  return replayCommand(
+    'replay-cancel',
+    'cancel a replay; deliveries that it has already started continue',
+    ({ deliveries }, request) => deliveries.cancelReplay(request),
   );
 }
 
 function replayCommand(name: string, about: string, call: Call): Command {
   return new Command(name)
     .description(about)
-    .argument('<id>', 'the replay')
+    .argument('<id>', 'replay ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'deliveries'], async (services) => {
         const { replay } = await call(services, { workspaceId: await workspaceOf(services, options), id });
         if (!replay) return;
         const document = replayDocument(replay);

@@ -3,10 +3,11 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Replay, ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { Command, Option } from 'commander';
 import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
-import { type Services, withServices } from '../connect.ts';
-import { type DeliveryStatusName, deliveryStatuses, endedStatusNames } from '../deliveries.ts';
+import { withServices } from '../connect.ts';
+import { type DeliveryStatusName, deliveryStatuses } from '../deliveries.ts';
 import { note, print } from '../print.ts';
-import { estimateDocument, replayDocument, replayText } from '../replays.ts';
+import { estimateDocument, estimateText, replayDocument, replayText } from '../replays.ts';
+import type { Services } from '../services.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
@@ -22,25 +23,31 @@ interface Options {
   json?: boolean;
 }
 
-const lookEveryMs = 500;
+const pollEveryMs = 500;
 
 export function deliveriesReplayCommand(): Command {
   return new Command('replay')
-    .description('send deliveries of a webhook that have ended again, oldest first, at a rate')
-    .requiredOption('--webhook <id>', 'the webhook')
-    .requiredOption('--since <time>', 'of events from then on: an ISO 8601 time, or how long ago ("24h")', pointInTime)
-    .option('--until <time>', 'of events before then; without it: until now', pointInTime)
-    .addOption(new Option('--status <status...>', 'in these; without it: failed and skipped').choices(endedStatusNames))
-    .option('--event-type <type>', 'of events of one type')
-    .option('--rate <n>', 'how many a second, up to 10,000; without it: 100', positiveNumber)
-    .addOption(new Option('--dry-run', 'only say how many, and how long it takes').conflicts('wait'))
-    .option('--wait', 'say how far it is until all have been sent again (their retries may take longer)')
+    .description('redeliver deliveries of a webhook, oldest first, at a given rate')
+    .requiredOption('--webhook <id>', 'webhook ID')
+    .requiredOption('--since <time>', 'events since an ISO 8601 time or a duration ago ("24h")', pointInTime)
+    .option('--until <time>', 'events before this time (default: now)', pointInTime)
+    .addOption(
+      new Option('--status <status...>', 'only these statuses (default: failed, retrying and skipped)').choices(
+        deliveryStatuses.names.filter((name) => name !== 'canceled'),
+      ),
+    )
+    .option('--event-type <type>', 'only events of this type')
+    .option('--rate <n>', 'deliveries per second, up to 10,000 (default: 100)', positiveNumber)
+    .addOption(
+      new Option('--dry-run', 'only show the number of deliveries and the estimated duration').conflicts('wait'),
+    )
+    .option('--wait', 'show the progress until all first attempts have been sent; retries may take longer')
     .addOption(workspaceOption())
     .action((options: Options) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'deliveries'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { since, until, dryRun = false } = options;
-        const answer = await services.deliveries.replayDeliveries({
+        const response = await services.deliveries.replayDeliveries({
           workspaceId,
           webhookId: options.webhook,
           since: timestampFromDate(since),
@@ -50,29 +57,34 @@ export function deliveriesReplayCommand(): Command {
           perSecond: options.rate ?? 0,
           dryRun,
         });
-        const estimate = estimateDocument(answer);
-        const begun = answer.replay;
-        const replay = begun && options.wait ? await waitFor(services, workspaceId, begun, options) : begun;
+        const estimate = estimateDocument(response);
+        const started = response.replay;
+        const replay = started && options.wait ? await waitFor(services, workspaceId, started, options) : started;
         const shown = replay ? replayDocument(replay) : null;
         print(options, { ...estimate, dry_run: dryRun, replay: shown }, () =>
-          shown ? replayText(shown) : `${estimate.count} would be sent again, in ${estimate.duration_seconds} s`,
+          shown ? replayText(shown) : estimateText(estimate),
         );
       }),
     );
 }
 
-/** Says how far a replay is, until it has ended. */
-async function waitFor({ deliveries }: Services, workspaceId: string, begun: Replay, { json }: Options) {
-  const { id } = begun;
-  let replay = begun;
+/** Prints the progress of a replay until it ends. */
+async function waitFor(
+  { deliveries }: Pick<Services, 'deliveries'>,
+  workspaceId: string,
+  started: Replay,
+  { json }: Options,
+) {
+  const { id } = started;
+  let replay = started;
   try {
     while (replay.status === ReplayStatus.RUNNING) {
       if (!json) note(replayText(replayDocument(replay)));
-      await delay(lookEveryMs);
+      await delay(pollEveryMs);
       replay = (await deliveries.getReplay({ workspaceId, id })).replay ?? replay;
     }
   } catch (error) {
-    note(`it goes on; rms deliveries replay-status ${id} says how far it is`);
+    note(`The replay continues. Show its progress with: rms deliveries replay-status ${id}`);
     throw error;
   }
   return replay;

@@ -1,18 +1,18 @@
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
-import { describeAttempt, fullAttemptDocument } from '../attempts.ts';
+import { describeAttempt, fullAttemptDocument, missingBefore } from '../attempts.ts';
 import { withServices } from '../connect.ts';
-import { deliveryHeadDocument } from '../deliveries.ts';
+import { delayText, deliveryHeadDocument } from '../deliveries.ts';
 import { fields, print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 export function deliveriesShowCommand(): Command {
   return new Command('show')
-    .description('show one delivery with all of each attempt: where the time went, what was sent, what came back')
-    .argument('<id>', 'the delivery')
+    .description('show a delivery with its stored attempts: timings, request and response')
+    .argument('<id>', 'delivery ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'deliveries'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { delivery, requestBody, traceId } = await services.deliveries.getDelivery({ workspaceId, id });
         if (!delivery) return;
@@ -20,11 +20,15 @@ export function deliveriesShowCommand(): Command {
         const body = Buffer.from(requestBody).toString('utf8') || null;
         const attempts = delivery.attempts.map(fullAttemptDocument);
         print(options, { ...head, request_body: body, attempts }, () => {
-          const known = Object.entries(head).flatMap(([name, value]): [string, string][] =>
-            value ? [[name.replaceAll('_', ' '), value]] : [],
+          const shown = { ...head, delay_reason: delayText(head.delay_reason) };
+          const known = Object.entries(shown).flatMap(([name, value]): [string, string][] =>
+            value ? [[name.replaceAll('_', ' '), `${value}`]] : [],
           );
-          const each = attempts.map((one) => `attempt ${one.number} at ${one.at}: ${describeAttempt(one)}`);
-          return [fields(known), body ?? '(the body is erased)', ...each].join('\n\n');
+          const each = attempts.flatMap((one, i) => [
+            ...missingBefore(one.number, attempts[i - 1]?.number ?? 0),
+            `attempt ${one.number} at ${one.at}: ${describeAttempt(one)}`,
+          ]);
+          return [fields(known), body ?? '(the body was erased)', ...each].join('\n\n');
         });
       }),
     );

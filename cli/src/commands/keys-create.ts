@@ -1,6 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Command, Option } from 'commander';
-import { collect, durationMs, limitNumber, workspaceOption } from '../arguments.ts';
+import { collect, durationMs, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { type EnvironmentName, keyDocument, scopes, toEnvironment } from '../documents.ts';
 import { print } from '../print.ts';
@@ -19,16 +19,22 @@ interface Options {
 
 export function keysCreateCommand(): Command {
   return new Command('create')
-    .description('make an API key; its value is shown this once')
-    .addOption(new Option('--environment <name>', 'where it works').choices(['live', 'test']).makeOptionMandatory())
-    .addOption(new Option('--scope <scope>', 'what it may do').choices(scopes.names).makeOptionMandatory())
-    .requiredOption('--name <name>', 'what it is for')
-    .option('--expires-in <duration>', 'e.g. 30d; without it the key does not expire', durationMs)
-    .option('--allow-ip <cidr>', 'an address or network it may be used from; repeatable', collect, [])
-    .option('--rate-limit <n>', "requests in a window, 0 for no limit; without it, the plan's", limitNumber)
+    .description('create an API key; its value is shown only once')
+    .addOption(
+      new Option('--environment <name>', 'environment of the key').choices(['live', 'test']).makeOptionMandatory(),
+    )
+    .addOption(new Option('--scope <scope>', 'scope of the key').choices(scopes.names).makeOptionMandatory())
+    .requiredOption('--name <name>', 'name of the key')
+    .option('--expires-in <duration>', 'lifetime, e.g. 30d (default: the key does not expire)', durationMs)
+    .option('--allow-ip <cidr>', 'allowed client address or network; repeatable; any address if omitted', collect, [])
+    .option(
+      '--rate-limit <n>',
+      'requests per window, at most the limit of the plan (default: the limit of the plan)',
+      keyLimitNumber,
+    )
     .addOption(workspaceOption())
     .action((options: Options) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'keys'], async (services) => {
         const { key, keyValue } = await services.keys.createKey({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironment(options.environment),
@@ -39,7 +45,7 @@ export function keysCreateCommand(): Command {
           ...(options.expiresIn === undefined ? {} : { expireTime: timestampFromMs(Date.now() + options.expiresIn) }),
         });
         if (key)
-          print(options, keyDocument(key, keyValue), () => `${keyValue}\n\n${key.id}; the value is shown this once`);
+          print(options, keyDocument(key, keyValue), () => `${keyValue}\n\n${key.id}; the value is shown only once`);
       }),
     );
 }

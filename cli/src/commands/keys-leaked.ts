@@ -2,36 +2,39 @@ import { hashOfApiKey, hintOfApiKey } from '@rms/api-key';
 import type { FoundKey } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Command } from 'commander';
 import { inBatches } from '../batches.ts';
-import { type Services, withServices } from '../connect.ts';
+import { withServices } from '../connect.ts';
 import { time } from '../documents.ts';
 import { findKeysInText, readText } from '../find-in-text.ts';
 import { describeKey, isValid, usedKeyDocument } from '../keys.ts';
 import { note, print } from '../print.ts';
 import { failUnlessAll, type Revocation, revokeKeys } from '../revoke.ts';
+import type { Services } from '../services.ts';
 
 const limitBytes = 10_000_000;
 
-/** The text comes from stdin only: what stands in the arguments, every user of the machine can see. */
+/** Reads the text from stdin only, because other users of the machine can see command line arguments. */
 export function keysLeakedCommand(): Command {
   return new Command('leaked')
-    .description('find our keys in a text on stdin (a paste, a log, a repository) and show all that is known of them')
-    .option('--revoke', 'revoke those that are still valid, after showing them')
+    .description(
+      'find API keys of this installation in a text on stdin (a paste, a log, a repository) and show their details',
+    )
+    .option('--revoke', 'revoke the keys that are still valid, after showing them')
     .action(async (options: { revoke?: boolean; json?: boolean }) => {
-      if (process.stdin.isTTY) note('paste the text, then press Ctrl-D');
+      if (process.stdin.isTTY) note('Paste the text, then press Ctrl-D.');
       const { keys, mistyped } = findKeysInText(await readText(process.stdin, limitBytes));
       if (keys.length === 0) {
         throw new Error(
-          `there is no key in the text${mistyped ? `; ${mistyped} look like one, but are mistyped` : ''}`,
+          `The text contains no keys.${mistyped ? ` Strings that look like a key but have a wrong checksum: ${mistyped}.` : ''}`,
         );
       }
-      await withServices(async (services) => {
+      await withServices(['keys'], async (services) => {
         const found = await lookUp(services, keys);
         if (!options.json) print(options, {}, () => found.map(describe).join('\n\n'));
         let outcome: Revocation = { revoked: [], failed: [] };
         try {
           if (options.revoke) outcome = await revokeKeys(services, found.filter(isStillValid).map(refOf));
         } finally {
-          // What is known is said even where revoking fails.
+          // Prints the details even if the revocation fails.
           if (options.json) print(options, documentOf(found, outcome), () => '');
         }
         if (options.revoke && !options.json) print(options, {}, () => `\n${summaryOf(outcome)}`);
@@ -42,8 +45,8 @@ export function keysLeakedCommand(): Command {
 
 type Found = Awaited<ReturnType<typeof lookUp>>[number];
 
-/** What auth knows of the keys, which it gets to see as hashes only. */
-async function lookUp({ keys }: Services, values: readonly string[]) {
+/** Looks up the keys by their hashes. The key values are not sent to auth. */
+async function lookUp({ keys }: Pick<Services, 'keys'>, values: readonly string[]) {
   const results: FoundKey[] = [];
   for (const batch of inBatches(values)) {
     results.push(...(await keys.batchFindKeys({ keyHashes: batch.map(hashOfApiKey) })).results);
@@ -75,11 +78,11 @@ function refOf({ workspace_id: workspaceId, id }: KnownKey) {
 }
 
 function describe(found: Found): string {
-  if (!found.known) return `${found.hint} has the form of a key, but is none of this installation`;
+  if (!found.known) return `${found.hint} is a well-formed key, but not a key of this installation`;
   return describeKey(found, [['workspace', `${found.workspace_id} (${found.workspace_name})`]]);
 }
 
-/** The keys as they are after the revocation. */
+/** Returns the JSON output, with the state of the keys after the revocation. */
 function documentOf(found: readonly Found[], { revoked, failed }: Revocation) {
   const revokedAt = new Map(revoked.map((key) => [key.id, time(key.revokeTime)]));
   const data = found.map((one) =>
@@ -89,6 +92,6 @@ function documentOf(found: readonly Found[], { revoked, failed }: Revocation) {
 }
 
 function summaryOf({ revoked, failed }: Revocation): string {
-  const lines = revoked.map(({ id }) => `${id} is revoked`);
-  return lines.length + failed.length === 0 ? 'none of them was valid any more' : lines.join('\n');
+  const lines = revoked.map(({ id }) => `Revoked ${id}.`);
+  return lines.length + failed.length === 0 ? 'None of the keys was still valid.' : lines.join('\n');
 }

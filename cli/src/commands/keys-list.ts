@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import {
+  allKeys,
   allowlistText,
   isInOverlap,
   rateLimitText,
@@ -15,11 +16,11 @@ import { workspaceOf } from '../workspace.ts';
 
 export function keysListCommand(): Command {
   return new Command('list')
-    .description('list API keys of both environments and who used them last, newest first')
+    .description('list API keys of both environments and their last use, newest first')
     .addOption(workspaceOption())
     .action((options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
-        const { keys } = await services.keys.listKeys({ workspaceId: await workspaceOf(services, options) });
+      withServices(['workspaces', 'keys'], async (services) => {
+        const keys = await allKeys(services, await workspaceOf(services, options));
         const data = keys.map(usedKeyDocument);
         print(options, { data }, () => [tableOf(data), ...overlaps(data)].join('\n\n'));
       }),
@@ -40,13 +41,13 @@ function tableOf(keys: readonly UsedKeyDocument[]): string {
   );
 }
 
-/** Who has to change to the new key before the old one stops. */
+/** Lists the clients that must switch to the new key before the old one expires. */
 function overlaps(keys: readonly UsedKeyDocument[]): string[] {
   return keys.filter(isInOverlap).map((key) => {
-    const title = `${key.id} works until ${key.rolled_at}; ${key.replaced_by} takes its place.`;
+    const title = `${key.id} works until ${key.rolled_at}; it is replaced by ${key.replaced_by}.`;
     const successor = keys.find(({ id }) => id === key.replaced_by);
     return key.uses.length === 0
-      ? `${title} Nobody is known to have used it.`
-      : `${title} It is used by:\n${usesTable(key, successor?.created_at)}`;
+      ? `${title} It has no recorded use.`
+      : `${title} Its clients:\n${usesTable(key, successor?.created_at)}`;
   });
 }

@@ -1,26 +1,33 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { durationMs, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
+/** The dashboard has the same default. */
+const defaultOverlapMs = 24 * 3_600_000;
+
 export function keysRollCommand(): Command {
   return new Command('roll')
-    .description('make a key that takes the place of another; its value is shown this once')
-    .argument('<id>', 'the key to roll')
-    .option('--overlap <duration>', 'how long the old key works on, e.g. 24h; without it, it stops at once', durationMs)
+    .description('replace a key with a new one; its value is shown only once')
+    .argument('<id>', 'key ID')
+    .addOption(
+      new Option('--overlap <duration>', 'how long the old key stays valid; 0s: it expires immediately')
+        .argParser(durationMs)
+        .default(defaultOverlapMs, '24h'),
+    )
     .addOption(workspaceOption())
-    .action((id: string, options: { overlap?: number; workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+    .action((id: string, options: { overlap: number; workspace?: string; json?: boolean }) =>
+      withServices(['workspaces', 'keys'], async (services) => {
         const { key, keyValue } = await services.keys.rollKey({
           workspaceId: await workspaceOf(services, options),
           id,
-          overlap: durationFromMs(options.overlap ?? 0),
+          overlap: durationFromMs(options.overlap),
         });
         if (key)
-          print(options, keyDocument(key, keyValue), () => `${keyValue}\n\n${key.id}; the value is shown this once`);
+          print(options, keyDocument(key, keyValue), () => `${keyValue}\n\n${key.id}; the value is shown only once`);
       }),
     );
 }

@@ -7,13 +7,12 @@ import { workspaceOf } from '../workspace.ts';
 
 export function keysShowCommand(): Command {
   return new Command('show')
-    .description('show all that is known of a key, and who uses it')
-    .argument('<id>', 'the key')
+    .description('show the details and clients of a key')
+    .argument('<id>', 'key ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
-        const { keys } = await services.keys.listKeys({ workspaceId: await workspaceOf(services, options) });
-        const key = keys.find((one) => one.id === id);
+      withServices(['workspaces', 'keys'], async (services) => {
+        const { key } = await services.keys.getKey({ workspaceId: await workspaceOf(services, options), id });
         if (!key) throw new Error(`There is no key "${id}".`);
         const document = usedKeyDocument(key);
         print(options, document, () => describeKey(document));

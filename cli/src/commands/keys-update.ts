@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { collect, limitNumber, workspaceOption } from '../arguments.ts';
+import { collect, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
@@ -16,24 +16,28 @@ interface Options {
 
 export function keysUpdateCommand(): Command {
   return new Command('update')
-    .description('change what is given of a key; the change holds everywhere once this has answered')
-    .argument('<id>', 'the key')
-    .option('--name <name>', 'what it is for')
+    .description('change the given attributes of a key; effective everywhere when the command returns')
+    .argument('<id>', 'key ID')
+    .option('--name <name>', 'name of the key')
     .addOption(
-      new Option('--allow-ip <cidr>', 'the only address or network it may be used from; repeatable')
+      new Option('--allow-ip <cidr>', 'allowed client address or network; replaces the current list; repeatable')
         .argParser(collect)
         .conflicts('anyIp'),
     )
-    .option('--any-ip', 'it may be used from any address')
-    .option('--rate-limit <n>', 'requests in a window, 0 for no limit; "default": as the plan says', limitOrDefault)
+    .option('--any-ip', 'allow any client address')
+    .option(
+      '--rate-limit <n>',
+      'requests per window, at most the limit of the plan; "default" for the limit of the plan',
+      limitOrDefault,
+    )
     .addOption(workspaceOption())
     .action((id: string, options: Options, command: Command) => {
       const { name, rateLimit } = options;
       const cidrs = options.anyIp ? [] : options.allowIp;
       if (name === undefined && cidrs === undefined && rateLimit === undefined) {
-        command.error('error: say what to change: --name, --allow-ip, --any-ip or --rate-limit');
+        command.error('error: nothing to change; give --name, --allow-ip, --any-ip or --rate-limit');
       }
-      return withServices(async (services) => {
+      return withServices(['workspaces', 'keys'], async (services) => {
         const { key } = await services.keys.updateKey({
           workspaceId: await workspaceOf(services, options),
           id,
@@ -41,11 +45,11 @@ export function keysUpdateCommand(): Command {
           ...(cidrs ? { allowedIps: { cidrs } } : {}),
           ...(rateLimit === undefined ? {} : { rateLimit: rateLimit === 'default' ? {} : { requests: rateLimit } }),
         });
-        if (key) print(options, keyDocument(key), () => `${key.id} is changed`);
+        if (key) print(options, keyDocument(key), () => `Updated ${key.id}.`);
       });
     });
 }
 
 function limitOrDefault(text: string): 'default' | bigint {
-  return text === 'default' ? text : limitNumber(text);
+  return text === 'default' ? text : keyLimitNumber(text);
 }

@@ -8,28 +8,40 @@ interface Options {
   rateLimit?: bigint;
   window?: number;
   quota?: bigint;
+  workspaceRateLimit?: bigint;
+  maxKeys?: bigint;
+  maxWebhooks?: bigint;
   json?: boolean;
 }
 
 export function plansSetCommand(): Command {
   return new Command('set')
-    .description('make a plan or replace it; what is left out is as the settings say, 0 is no limit')
-    .argument('<name>', 'its name')
-    .option('--rate-limit <n>', 'requests that each key may make in a window', limitNumber)
-    .option('--window <seconds>', 'the length of a window', positiveNumber)
-    .option('--quota <n>', 'requests of a workspace and environment in a month', limitNumber)
+    .description('create or replace a plan; an omitted limit uses the default setting, 0 means no limit')
+    .argument('<name>', 'name of the plan')
+    .option('--rate-limit <n>', 'requests per key and window', limitNumber)
+    .option('--workspace-rate-limit <n>', 'requests of all keys of an environment together and window', limitNumber)
+    .option('--window <seconds>', 'length of both windows', positiveNumber)
+    .option('--quota <n>', 'requests per workspace, environment and month', limitNumber)
+    .option('--max-keys <n>', 'valid keys per workspace', limitNumber)
+    .option('--max-webhooks <n>', 'webhooks per workspace', limitNumber)
     .action((name: string, options: Options, command: Command) => {
-      if (name === noPlan) command.error(`error: "${noPlan}" means no plan; choose another name`);
-      return withServices(async (services) => {
+      if (name === noPlan) command.error(`error: "${noPlan}" is reserved; choose another name`);
+      return withServices(['plans'], async (services) => {
         const { plan } = await services.plans.setPlan({
           plan: {
             name,
             ...(options.rateLimit === undefined ? {} : { rateLimitRequests: options.rateLimit }),
             ...(options.window === undefined ? {} : { rateLimitWindowSeconds: BigInt(options.window) }),
             ...(options.quota === undefined ? {} : { monthlyQuota: options.quota }),
+            ...(options.workspaceRateLimit === undefined
+              ? {}
+              : { workspaceRateLimitRequests: options.workspaceRateLimit }),
+            ...(options.maxKeys === undefined ? {} : { maxKeys: options.maxKeys }),
+            ...(options.maxWebhooks === undefined ? {} : { maxWebhooks: options.maxWebhooks }),
           },
         });
-        if (plan) print(options, planDocument(plan), () => `${plan.name} is set; it holds within half a minute`);
+        if (plan)
+          print(options, planDocument(plan), () => `Saved plan ${plan.name}. It takes effect within 30 seconds.`);
       });
     });
 }

@@ -4,33 +4,37 @@ import { print, table } from '../print.ts';
 import { nextStep, type Reencrypted, reencrypt } from '../reencrypt.ts';
 
 const help = `
-Changing ENCRYPTION_KEY, without an interruption:
-  1. Make a key: node -p 'crypto.randomBytes(32).toString("base64")'
-  2. Only with several instances: put the new key into ENCRYPTION_KEY_PREVIOUS everywhere, so that each opens what others
-     seal with it.
-  3. Make it ENCRYPTION_KEY, put the key before it into ENCRYPTION_KEY_PREVIOUS, and start all instances again.
+To change ENCRYPTION_KEY without downtime:
+  1. Create a key: node -p 'crypto.randomBytes(32).toString("base64")'
+  2. With several instances only: set ENCRYPTION_KEY_PREVIOUS to the new key on every instance and restart, so that each
+     can decrypt what others encrypt with it.
+  3. Set ENCRYPTION_KEY to the new key and ENCRYPTION_KEY_PREVIOUS to the old one, and restart all instances.
   4. rms secrets rotate
-  5. Once it says so, remove ENCRYPTION_KEY_PREVIOUS and start again. Cursors of lists from before step 3 end with this.
+  5. When it reports success, remove ENCRYPTION_KEY_PREVIOUS and restart. Cursors from before step 3 become invalid.
 
-With npm start and no ENCRYPTION_KEY, the key is the file encryption.key in DATA_DIR:
-  3. Stop it, then: mv -n .data/encryption.key .data/encryption.key.previous
-     npm start makes a new key.
-  5. Once it says so, remove .data/encryption.key.previous.
+With npm start and no ENCRYPTION_KEY, the key is in the file encryption.key in DATA_DIR:
+  3. Stop the process, then: mv -n .data/encryption.key .data/encryption.key.previous
+     The next npm start creates a new key.
+  5. When it reports success, remove .data/encryption.key.previous.
 
-It may run at any time, several times, and again after it broke off. Webhooks keep their secrets, people their
-authenticators, and mails that wait what they say.`;
+The command can run at any time, and again after it was interrupted. Webhook secrets, second factors and queued emails
+keep their content.`;
 
 export function secretsRotateCommand(): Command {
   return new Command('rotate')
-    .description('seal all that earlier encryption keys have sealed with the current ENCRYPTION_KEY')
+    .description('re-encrypt all secrets with the current ENCRYPTION_KEY')
     .addHelpText('after', help)
     .action((options: { json?: boolean }) =>
-      withServices(async (services) => {
-        // Each service that seals anything; alerts after auth, from which mails go to it.
-        const sealing = { auth: services.authSecrets, webhooks: services.secrets, alerts: services.alertsSecrets };
+      withServices(['authSecrets', 'webhooksSecrets', 'alertsSecrets'], async (services) => {
+        // Services with encrypted data. alerts follows auth, because emails move from auth to alerts.
+        const sealing = {
+          auth: services.authSecrets,
+          webhooks: services.webhooksSecrets,
+          alerts: services.alertsSecrets,
+        };
         const data: Reencrypted[] = [];
         for (const [name, client] of Object.entries(sealing)) if (client) data.push(await reencrypt(name, client));
-        const done = data.every(({ left }) => left === 0);
+        const done = data.every(({ remaining }) => remaining === 0);
         print(options, { done, data }, () => [overview(data), '', nextStep(data)].join('\n'));
         if (!done) process.exitCode = 1;
       }),
@@ -39,7 +43,7 @@ export function secretsRotateCommand(): Command {
 
 function overview(data: readonly Reencrypted[]): string {
   return table(
-    ['SERVICE', 'SEALED ANEW', 'ALREADY CURRENT', 'UNREADABLE'],
+    ['SERVICE', 'RE-ENCRYPTED', 'ALREADY CURRENT', 'UNREADABLE'],
     data.map((one) => [one.service, `${one.resealed}`, `${one.already_current}`, `${one.unreadable}`]),
   );
 }

@@ -16,13 +16,13 @@ interface Options {
 
 export function usersCreateCommand(): Command {
   return new Command('create')
-    .description('make a person a member of a workspace; the password of somebody new is shown this once')
-    .requiredOption('--email <address>', 'by which the person signs in to the dashboard')
-    .option('--name <name>', 'what the person is called', '')
-    .addOption(new Option('--role <role>', 'what the person may do').choices(roles).default('owner'))
+    .description('add a user to a workspace; the password of a new user is shown only once')
+    .requiredOption('--email <address>', 'email address for signing in to the dashboard')
+    .option('--name <name>', 'name of the user', '')
+    .addOption(new Option('--role <role>', 'role in the workspace').choices(roles).makeOptionMandatory())
     .addOption(workspaceOption())
     .action((options: Options) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'users'], async (services) => {
         const { email, name } = options;
         const workspaceId = await workspaceOf(services, options);
         const role = roleNames.toValue(options.role);
@@ -37,8 +37,8 @@ export function usersCreateCommand(): Command {
         };
         print(options, document, () =>
           created
-            ? `${user.email} is ${options.role} of ${workspaceId}; the password, shown this once:\n${password}`
-            : `${user.email} is ${options.role} of ${workspaceId} as well; the password stays`,
+            ? `${user.email} is ${options.role} of ${workspaceId}. The password is shown only once:\n${password}`
+            : `${user.email} is now also ${options.role} of ${workspaceId}. The password is unchanged.`,
         );
       }),
     );

@@ -12,10 +12,10 @@ interface Options {
 
 export function usersListCommand(): Command {
   return new Command('list')
-    .description('list people and their workspaces, oldest first')
-    .option('--limit <n>', 'how many at most', positiveNumber, 1_000)
+    .description('list users and their workspaces, oldest first')
+    .option('--limit <n>', 'maximum number of users', positiveNumber, 1_000)
     .action((options: Options) =>
-      withServices(async (services) => {
+      withServices(['users'], async (services) => {
         const { found, more } = await takePages(options.limit, async (page) => {
           const { users: items, nextPageToken } = await services.users.listUsers(page);
           return { items, nextPageToken };
@@ -33,7 +33,7 @@ export function usersListCommand(): Command {
             ]),
           ),
         );
-        if (more) note(`these are the oldest ${data.length}; --limit shows more`);
+        if (more) note(`showing the oldest ${data.length} users; --limit shows more`);
       }),
     );
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
-import { whom } from '../person.ts';
 import { print } from '../print.ts';
+import { userRef } from '../user.ts';
 import { userDocument } from '../users.ts';
 
 interface Options {
@@ -11,13 +11,13 @@ interface Options {
 
 export function usersResetCommand(): Command {
   return new Command('reset')
-    .description('give a person a new password, shown this once, and end all their sessions')
-    .argument('<person>', 'the e-mail address, or the id')
-    .option('--second-factor', 'also take the second factor away: the device and the recovery codes are lost')
-    .action((person: string, options: Options) =>
-      withServices(async (services) => {
+    .description('set a new password for a user, shown only once, and end all sessions')
+    .argument('<user>', 'email address or ID')
+    .option('--second-factor', 'also remove the second factor, if the user lost the device and the recovery codes')
+    .action((emailOrId: string, options: Options) =>
+      withServices(['users'], async (services) => {
         const removeSecondFactor = options.secondFactor ?? false;
-        const { user, password } = await services.users.resetUser({ ...whom(person), removeSecondFactor });
+        const { user, password } = await services.users.resetUser({ ...userRef(emailOrId), removeSecondFactor });
         if (!user) return;
         print(options, { ...userDocument(user), password }, () => password);
       }),

@@ -16,35 +16,38 @@ interface Options {
 
 export function webhooksClientCertificateCommand(): Command {
   return new Command('client-certificate')
-    .description('set the certificate that an endpoint is shown (mutual TLS), or remove it')
-    .argument('<id>', 'the webhook')
-    .option('--cert <file>', 'the certificate in PEM, with its chain if there is one')
-    .option('--key <file>', 'its private key in PEM, not encrypted; it is kept sealed, and never shown')
-    .addOption(new Option('--remove', 'show none any more').conflicts(['cert', 'key']))
+    .description('set or remove the client certificate of a webhook (mutual TLS)')
+    .argument('<id>', 'webhook ID')
+    .option('--cert <file>', 'certificate in PEM, including its chain if there is one')
+    .option('--key <file>', 'private key in PEM, unencrypted; it is stored encrypted and never shown')
+    .addOption(new Option('--remove', 'remove the client certificate').conflicts(['cert', 'key']))
     .addOption(workspaceOption())
     .action((id: string, options: Options, command: Command) => {
       const { cert, key, remove } = options;
       if (!remove && (cert === undefined || key === undefined))
-        command.error('error: say --cert and --key, or --remove');
+        command.error('error: give --cert and --key, or --remove');
       const clientCertificate = { certificate: readText(cert), privateKey: readText(key) };
-      return withServices(async (services) => {
+      return withServices(['workspaces', 'webhooks'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, clientCertificate });
         if (!webhook) return;
         const document = webhookDocument(webhook);
         print(options, document, () =>
           document.client_certificate
-            ? `${id} shows ${document.client_certificate.subject}, until ${document.client_certificate.expires_at}`
-            : `${id} shows no client certificate`,
+            ? `${id} uses ${document.client_certificate.subject}, valid until ${document.client_certificate.expires_at}`
+            : `${id} uses no client certificate`,
         );
       });
     });
 }
 
-/** Empty for no file. An empty file would mean that the certificate is to go. */
+/**
+ * Reads a file; returns '' if `file` is undefined. Throws if the file is empty, because an empty value would remove the
+ * certificate.
+ */
 function readText(file: string | undefined): string {
   if (file === undefined) return '';
   const text = readFileSync(file, 'utf8');
-  if (text.trim() === '') throw new Error(`${file} is empty`);
+  if (text.trim() === '') throw new Error(`The file ${file} is empty.`);
   return text;
 }

@@ -7,24 +7,20 @@ import { webhookDocument } from '../webhooks.ts';
 import { workspaceOf } from '../workspace.ts';
 
 export function webhooksEnableCommand(): Command {
-  return statusCommand('enable', 'send events to a webhook again', WebhookStatus.ACTIVE);
+  return statusCommand('enable', 'enable a webhook; it receives new events', WebhookStatus.ACTIVE);
 }
 
 export function webhooksDisableCommand(): Command {
-  return statusCommand(
-    'disable',
-    'send nothing more to a webhook; pending deliveries end as failed',
-    WebhookStatus.DISABLED,
-  );
+  return statusCommand('disable', 'disable a webhook; its pending deliveries fail', WebhookStatus.DISABLED);
 }
 
 function statusCommand(name: string, about: string, status: WebhookStatus): Command {
   return new Command(name)
     .description(about)
-    .argument('<id>', 'the webhook')
+    .argument('<id>', 'webhook ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'webhooks'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, status });
         if (webhook) print(options, webhookDocument(webhook), () => `${id} is ${webhookDocument(webhook).status}`);

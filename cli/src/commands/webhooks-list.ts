@@ -3,7 +3,15 @@ import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print, table } from '../print.ts';
-import { type HealthDocument, healthsOf, healthText, retriesText, stateText, webhookDocument } from '../webhooks.ts';
+import {
+  type HealthDocument,
+  healthsOf,
+  healthText,
+  rateLimitText,
+  retriesText,
+  stateText,
+  webhookDocument,
+} from '../webhooks.ts';
 import { workspaceOf } from '../workspace.ts';
 
 export function webhooksListCommand(): Command {
@@ -11,7 +19,7 @@ export function webhooksListCommand(): Command {
     .description('list webhooks of both environments, newest first')
     .addOption(workspaceOption())
     .action((options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'webhooks'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const all: Webhook[] = [];
         const healths = new Map<string, HealthDocument>();
@@ -26,11 +34,22 @@ export function webhooksListCommand(): Command {
         const data = all.map((webhook) => ({ ...webhookDocument(webhook), health: healths.get(webhook.id) ?? null }));
         print(options, { data }, () =>
           table(
-            ['ID', 'ENVIRONMENT', 'STATUS', 'HEALTH', 'EVENTS', 'RETRIES', 'ORDERED', 'CERTIFICATE', 'URL'],
+            [
+              'ID',
+              'ENVIRONMENT',
+              'STATUS',
+              'HEALTH',
+              'EVENTS',
+              'RETRIES',
+              'RATE LIMIT',
+              'ORDERED',
+              'CERTIFICATE',
+              'URL',
+            ],
             data.map((webhook) => [
               ...[webhook.id, webhook.environment, stateText(webhook), healthText(webhook.health ?? undefined)],
-              webhook.events.join(','),
-              ...[retriesText(webhook), webhook.ordered ? 'yes' : '', webhook.client_certificate ? 'yes' : ''],
+              ...[webhook.events.join(','), retriesText(webhook), rateLimitText(webhook)],
+              ...[webhook.ordered ? 'yes' : '', webhook.client_certificate ? 'yes' : ''],
               webhook.url,
             ]),
           ),

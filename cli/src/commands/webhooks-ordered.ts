@@ -7,12 +7,19 @@ import { workspaceOf } from '../workspace.ts';
 
 export function webhooksOrderedCommand(): Command {
   return new Command('ordered')
-    .description('set whether a webhook gets the events of a resource one at a time, in their order')
-    .argument('<id>', 'the webhook')
-    .addArgument(new Argument('<on|off>', 'on: an event waits for the one before it').choices(['on', 'off']))
+    .description(
+      'turn ordered delivery of a webhook on or off (the events of a resource arrive one at a time, in order)',
+    )
+    .argument('<id>', 'webhook ID')
+    .addArgument(
+      new Argument(
+        '<on|off>',
+        'on: each event waits until the previous event of its resource has been delivered or has failed',
+      ).choices(['on', 'off']),
+    )
     .addOption(workspaceOption())
     .action((id: string, choice: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'webhooks'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, ordered: choice === 'on' });
         if (!webhook) return;

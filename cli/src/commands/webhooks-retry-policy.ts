@@ -17,25 +17,25 @@ interface Options {
 
 export function webhooksRetryPolicyCommand(): Command {
   return new Command('retry-policy')
-    .description('set when failed deliveries are tried again: by three numbers, or by --delays')
-    .argument('<id>', 'the webhook')
+    .description('set the retry policy of a webhook: three numbers, or --delays')
+    .argument('<id>', 'webhook ID')
     .option('--max-retries <n>', 'retries after the first attempt', wholeNumber)
-    .option('--initial-delay <seconds>', 'before the first retry; fractions allowed', secondsMs)
-    .option('--max-delay <seconds>', 'no delay is longer; fractions allowed', secondsMs)
+    .option('--initial-delay <seconds>', 'delay before the first retry; fractions allowed', secondsMs)
+    .option('--max-delay <seconds>', 'maximum delay between retries; fractions allowed', secondsMs)
     .addOption(
-      new Option('--delays <durations>', 'before each retry, as many as there are, e.g. 5s,1m,30m')
+      new Option('--delays <durations>', 'delay before each retry, e.g. 5s,1m,30m for three retries')
         .argParser(durationsMs)
         .conflicts(['maxRetries', 'initialDelay', 'maxDelay']),
     )
     .addOption(workspaceOption())
     .action((id: string, options: Options, command: Command) => {
       const retryPolicy = policyOf(options, command);
-      return withServices(async (services) => {
+      return withServices(['workspaces', 'webhooks'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, retryPolicy });
         if (!webhook) return;
         const document = webhookDocument(webhook);
-        print(options, document, () => `${id}: the retry policy is set; retries: ${retriesText(document)}`);
+        print(options, document, () => `Retry policy of ${id}: ${retriesText(document)}`);
       });
     });
 }
@@ -43,7 +43,7 @@ export function webhooksRetryPolicyCommand(): Command {
 function policyOf({ maxRetries, initialDelay, maxDelay, delays }: Options, command: Command) {
   if (delays) return { maxRetries: delays.length, delays: delays.map(durationFromMs) };
   if (maxRetries === undefined || initialDelay === undefined || maxDelay === undefined) {
-    return command.error('error: say --max-retries, --initial-delay and --max-delay, or --delays');
+    return command.error('error: give --max-retries, --initial-delay and --max-delay, or --delays');
   }
   return { maxRetries, initialDelay: durationFromMs(initialDelay), maxDelay: durationFromMs(maxDelay) };
 }

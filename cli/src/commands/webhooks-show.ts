@@ -1,10 +1,12 @@
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
+import { delayText } from '../deliveries.ts';
 import { fields, print } from '../print.ts';
 import {
   type HealthDocument,
   healthsOf,
+  rateLimitText,
   retriesText,
   stateText,
   type WebhookDocument,
@@ -15,11 +17,11 @@ import { workspaceOf } from '../workspace.ts';
 
 export function webhooksShowCommand(): Command {
   return new Command('show')
-    .description('show one webhook with all its settings, and how its endpoint fares')
-    .argument('<id>', 'the webhook')
+    .description('show the settings of a webhook and the health of its endpoint')
+    .argument('<id>', 'webhook ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'webhooks'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { webhook } = await services.webhooks.getWebhook({ workspaceId, id });
         if (!webhook) return;
@@ -41,22 +43,25 @@ function describe(webhook: WebhookDocument & { readonly health: HealthDocument |
     ['status', stateText(webhook)],
     ...(health ? healthFields(health) : []),
     ['retries', retriesText(webhook)],
-    ['ordered', webhook.ordered ? 'yes: one delivery of a resource at a time, in the order of its events' : 'no'],
+    ['rate limit', rateLimitText(webhook)],
+    ['ordered', webhook.ordered ? 'yes: the events of a resource arrive one at a time, in order' : 'no'],
     ['client certificate', certificate ? `${certificate.subject}, until ${certificate.expires_at}` : 'none'],
-    ['signed with', overlapEnds ? `its secret, and until ${overlapEnds} the one before as well` : 'its secret'],
+    ['signed with', overlapEnds ? `current secret, and the previous one until ${overlapEnds}` : 'current secret'],
     ['created', webhook.created_at ?? ''],
     ['updated', webhook.updated_at ?? ''],
   ]);
 }
 
 function healthFields(health: HealthDocument): [string, string][] {
-  const { open_circuit: open, failing_since: failingSince, under_way: underWay } = health;
-  const probe = open?.next_probe_at ? `, tried again about ${open.next_probe_at}` : '';
+  const { open_circuit: open, failing_since: failingSince, unfinished, next_attempt_at: nextAttemptAt } = health;
+  const probe = open?.next_probe_at ? `, next probe at about ${open.next_probe_at}` : '';
+  const delay = delayText(health.delay_reason);
   return [
     ['circuit', open ? `open since ${open.since}${probe}` : 'closed'],
-    ['failing since', failingSince ?? 'it is not'],
+    ['failing since', failingSince ?? 'not failing'],
     ['last hour', windowText(health.last_hour)],
     ['last 24 hours', windowText(health.last_day)],
-    ['under way', underWay >= 1_000 ? '1,000 or more' : String(underWay)],
+    ['pending', unfinished >= 1_000 ? '1,000 or more' : String(unfinished)],
+    ...(nextAttemptAt ? [['next attempt', `${nextAttemptAt}${delay ? ` (${delay})` : ''}`] as [string, string]] : []),
   ];
 }

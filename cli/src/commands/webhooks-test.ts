@@ -1,22 +1,25 @@
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
-import { describeAttempt, fullAttemptDocument } from '../attempts.ts';
+import { describeAttempt, fullAttemptDocument, responseText } from '../attempts.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 export function webhooksTestCommand(): Command {
   return new Command('test')
-    .description('send a sample event now, and show all of the answer')
-    .argument('<id>', 'the webhook')
+    .description('send a sample event now and show the response; fails unless the endpoint responds with 200')
+    .argument('<id>', 'webhook ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(async (services) => {
+      withServices(['workspaces', 'webhooks'], async (services) => {
         const workspaceId = await workspaceOf(services, options);
         const { attempt } = await services.webhooks.testWebhook({ workspaceId, id });
         if (!attempt) return;
         const document = fullAttemptDocument(attempt);
         print(options, document, () => describeAttempt(document));
+        if (document.error !== null || document.status_code !== 200) {
+          throw new Error(`The endpoint did not accept the event: ${responseText(document)}.`);
+        }
       }),
     );
 }

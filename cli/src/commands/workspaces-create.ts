@@ -5,13 +5,13 @@ import { print } from '../print.ts';
 
 export function workspacesCreateCommand(): Command {
   return new Command('create')
-    .description('make a workspace')
-    .requiredOption('--name <name>', 'its name')
-    .option('--if-none', 'only if there is no workspace yet; else the oldest is shown')
+    .description('create a workspace')
+    .requiredOption('--name <name>', 'name of the workspace')
+    .option('--if-none', 'create only if there is no workspace yet; otherwise show the oldest')
     .action((options: { name: string; ifNone?: boolean; json?: boolean }) =>
-      withServices(async ({ workspaces }) => {
-        // In the order in which they were made.
-        const [oldest] = options.ifNone ? (await workspaces.listWorkspaces({})).workspaces : [];
+      withServices(['workspaces'], async ({ workspaces }) => {
+        // listWorkspaces returns workspaces in order of creation.
+        const [oldest] = options.ifNone ? (await workspaces.listWorkspaces({ pageSize: 1 })).workspaces : [];
         const workspace = oldest ?? (await workspaces.createWorkspace({ name: options.name })).workspace;
         if (!workspace) return;
         const document = { id: workspace.id, name: workspace.name, created_at: time(workspace.createTime) };

@@ -1,19 +1,33 @@
 import { Command } from 'commander';
+import { positiveNumber } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { workspaceDocument } from '../documents.ts';
-import { print, table } from '../print.ts';
+import { takePages } from '../pages.ts';
+import { note, print, table } from '../print.ts';
+
+interface Options {
+  limit: number;
+  json?: boolean;
+}
 
 export function workspacesListCommand(): Command {
-  return new Command('list').description('list workspaces, oldest first').action((options: { json?: boolean }) =>
-    withServices(async (services) => {
-      const { workspaces } = await services.workspaces.listWorkspaces({});
-      const data = workspaces.map(workspaceDocument);
-      print(options, { data }, () =>
-        table(
-          ['ID', 'NAME', 'PLAN'],
-          data.map(({ id, name, plan }) => [id, name, plan ?? '']),
-        ),
-      );
-    }),
-  );
+  return new Command('list')
+    .description('list workspaces, oldest first')
+    .option('--limit <n>', 'maximum number of workspaces', positiveNumber, 1_000)
+    .action((options: Options) =>
+      withServices(['workspaces'], async (services) => {
+        const { found, more } = await takePages(options.limit, async (page) => {
+          const { workspaces: items, nextPageToken } = await services.workspaces.listWorkspaces(page);
+          return { items, nextPageToken };
+        });
+        const data = found.map(workspaceDocument);
+        print(options, { data }, () =>
+          table(
+            ['ID', 'NAME', 'PLAN'],
+            data.map(({ id, name, plan }) => [id, name, plan ?? '']),
+          ),
+        );
+        if (more) note(`showing the oldest ${data.length} workspaces; --limit shows more`);
+      }),
+    );
 }

@@ -6,18 +6,18 @@ import { print } from '../print.ts';
 
 export function workspacesPlanCommand(): Command {
   return new Command('plan')
-    .description('put a workspace on a plan')
-    .argument('<id>', 'the workspace')
-    .requiredOption('--plan <name>', `the plan, or "${noPlan}": the settings hold`)
+    .description('set the plan of a workspace')
+    .argument('<id>', 'workspace ID')
+    .requiredOption('--plan <name>', `name of the plan, or "${noPlan}" for the default limits`)
     .action((workspaceId: string, options: { plan: string; json?: boolean }, command: Command) => {
-      // An empty one would mean none.
-      if (options.plan === '') command.error(`error: say which plan, or --plan ${noPlan}`);
-      return withServices(async (services) => {
+      // An empty name would mean no plan.
+      if (options.plan === '') command.error(`error: give the name of a plan, or --plan ${noPlan}`);
+      return withServices(['workspaces'], async (services) => {
         const plan = options.plan === noPlan ? '' : options.plan;
         const { workspace } = await services.workspaces.setWorkspacePlan({ workspaceId, plan });
         if (!workspace) return;
         print(options, workspaceDocument(workspace), () =>
-          plan ? `${workspaceId} is on the plan ${plan}` : `${workspaceId} is on no plan`,
+          plan ? `${workspaceId} is on plan ${plan}` : `${workspaceId} has no plan`,
         );
       });
     });

@@ -1,1 +1,9 @@
-export { generateApiKey, hashOfApiKey, hintOfApiKey, isWellFormedApiKey, type KeyEnvironment } from './api-key.ts';
+export {
+  environmentOfApiKey,
+  generateApiKey,
+  hashOfApiKey,
+  hintOfApiKey,
+  isWellFormedApiKey,
+  keyPrefixes,
+} from './api-key.ts';
+export { maxRequestLimit, maxRollOverlapSeconds } from './limits.ts';

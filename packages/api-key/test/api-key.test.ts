@@ -7,7 +7,7 @@ const hostile = ['sk_live_', 'sk_live_a', 'a', '0', ' ', '\n', '_', '\ud800'].fl
   ['', 'sk_live_', 'sk_test_'].map((head) => head + part.repeat(65_536 / part.length)),
 );
 
-test.each(hostile)('a text of 64 KiB is no key (%#)', (text) => {
+test.each(hostile)('rejects a text of 64 KiB (%#)', (text) => {
   expect([isWellFormedApiKey(text, 'live'), isWellFormedApiKey(text, 'sandbox')]).toEqual([false, false]);
 });
 
@@ -25,7 +25,7 @@ describe('API keys', () => {
     expect(keys.size).toBe(500);
   });
 
-  test('any single changed character is found by the checksum', () => {
+  test('the checksum detects any single changed character', () => {
     const key = generateApiKey('live');
     const character = fc.constantFrom(...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
     fc.assert(
@@ -36,7 +36,7 @@ describe('API keys', () => {
     );
   });
 
-  test('whatever else someone sends is not well-formed', () => {
+  test('other texts are not well-formed', () => {
     fc.assert(fc.property(fc.string(), (text) => !isWellFormedApiKey(text, 'live')));
     const key = generateApiKey('live');
     for (const text of [`${key} `, ` ${key}`, `${key}\n`, key.slice(1), `${key}0`, key.toUpperCase()]) {
@@ -44,7 +44,7 @@ describe('API keys', () => {
     }
   });
 
-  test('the hint shows too little to use, the hash nothing', () => {
+  test('the hint reveals too little to use the key, and the hash reveals nothing', () => {
     const key = generateApiKey('sandbox');
     expect(hintOfApiKey(key)).toBe(`${key.slice(0, 12)}…${key.slice(-4)}`);
     expect(hashOfApiKey(key)).toHaveLength(32);

@@ -1,34 +1,38 @@
 import type { RpcContext } from '@rms/rpc';
+import type { Environment } from '@rms/tenant';
 
-/** What has been changed, as the service that changes it says. */
+/** A change to record in the audit log. */
 export interface AuditChange {
-  /** Empty: it concerns the installation. */
+  /** Empty for a change of the whole installation. */
   readonly workspaceId: string;
-  /** Unset: it concerns both. */
-  readonly environment?: 'live' | 'sandbox' | undefined;
-  /** The noun and what happened to it: "key.created". */
+  /** Unset for a change that concerns both environments. */
+  readonly environment?: Environment | undefined;
+  /** Noun and past participle: "key.created". */
   readonly action: string;
-  /** An id, or the name of what has none. */
+  /** ID of the changed object, or its name if it has no ID. */
   readonly targetId: string;
-  /** What it was changed to; no secret. */
+  /** New values. Never contains a secret. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Who changes something, for which request. */
+/** The caller and the request that caused a change. */
 export type AuditOrigin = Pick<RpcContext, 'actor' | 'clientAddress' | 'requestId' | 'principal'>;
 
-/** An entry of the log. */
+/** An entry of the audit log. */
 export interface AuditEntry extends Required<Omit<AuditChange, 'environment'>> {
   /** "aud_…"; sorts by time. */
   readonly id: string;
   readonly createdAt: Date;
-  readonly environment: 'live' | 'sandbox' | undefined;
+  readonly environment: Environment | undefined;
   readonly actor: string;
   readonly address: string;
   readonly requestId: string;
 }
 
-/** "operator:alice@laptop" for a person, "key:key_…" for a client of the API, "system" for what a service does by itself. */
+/**
+ * Returns the actor of the call ("user:usr_…", "operator:alice@laptop"), "key:key_…" for an API client, or "system" for
+ * a service's own actions.
+ */
 export function actorOf({ actor, principal }: Pick<AuditOrigin, 'actor' | 'principal'>): string {
   if (actor !== '') return actor;
   return principal ? `key:${principal.keyId}` : 'system';

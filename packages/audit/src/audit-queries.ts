@@ -1,8 +1,12 @@
-import type { Queryable } from '@rms/db';
+import type { PageStart, Queryable } from '@rms/db';
 import { newId } from '@rms/ids';
+import type { Environment } from '@rms/tenant';
 import { type AuditChange, type AuditEntry, type AuditOrigin, actorOf } from './audit-entry.ts';
 
-/** Appends to the log, in the transaction of the change: there is no change without its entry, and none the other way. */
+/**
+ * Appends audit entries in the transaction of the change, so that a change and its entry are committed together or not
+ * at all.
+ */
 export async function appendAudit(tx: Queryable, origin: AuditOrigin, changes: readonly AuditChange[]): Promise<void> {
   if (changes.length === 0) return;
   const entries = changes.map(({ workspaceId, environment, action, targetId, details }) => ({
@@ -23,21 +27,27 @@ export async function appendAudit(tx: Queryable, origin: AuditOrigin, changes: r
   );
 }
 
-/** What to list; what is unset or empty is not asked for. */
+/** Filter of a list; unset or empty fields match everything. */
 export interface AuditFilter {
   readonly workspaceId: string;
   readonly targetId: string;
-  /** "key.created", or "key." for all that begin so. */
+  /** Any of these targets. */
+  readonly targetIds?: readonly string[];
+  /** An exact action ("key.created"), or a prefix that ends with a dot ("key."). */
   readonly action: string;
+  /** Matches entries of this environment, and entries that concern both. */
+  readonly environment?: Environment | undefined;
+  readonly actor?: string;
   readonly since: Date | undefined;
-  /** The last id of the page before. */
-  readonly before: string | undefined;
+  /** Exclusive. */
+  readonly until?: Date | undefined;
+  readonly start: PageStart | undefined;
   readonly limit: number;
 }
 
 interface EntryRow {
   workspace_id: string;
-  environment: '' | 'live' | 'sandbox';
+  environment: '' | Environment;
   id: string;
   created_at: Date;
   actor: string;
@@ -48,20 +58,49 @@ interface EntryRow {
   details: Record<string, unknown>;
 }
 
-/** Entries, newest first. */
+/** Maximum number of entries that a list reads. Bounds the cost of a filter that few entries match. */
+const maxRowsRead = 10_000;
+
+/**
+ * Selects the entries of a workspace and of targets after or before an entry; uses parameters 1 to 4. Callers append
+ * their row limits as subqueries: the planner does not know the values of subqueries, so it reads the index in order
+ * instead of sorting the log.
+ */
+function inOrder(start: PageStart | undefined): string {
+  const backwards = start?.direction === 'before';
+  return `
+         from audit.entries
+        where workspace_id = $1
+          and ($2 = '' or target_id = $2)
+          and (cardinality($3::text[]) = 0 or target_id = any($3))
+          and ($4::text is null or id ${backwards ? '>' : '<'} $4)
+        order by id ${backwards ? 'asc' : 'desc'}`;
+}
+
+/**
+ * Lists entries, newest first. A list of fewer than `limit` entries is complete only if {@link lastAuditRead} returns
+ * undefined in the same snapshot.
+ */
 export async function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditEntry[]> {
-  const { workspaceId, targetId, action, since, before, limit } = filter;
-  const { rows } = await db.query<EntryRow>(
-    `select workspace_id, environment, id, created_at, actor, address, request_id, action, target_id, details
-       from audit.entries
-      where workspace_id = $1
-        and ($2 = '' or target_id = $2)
-        and ($3 = '' or action = $3 or (right($3, 1) = '.' and starts_with(action, $3)))
-        and ($4::timestamptz is null or created_at >= $4)
-        and ($5::text is null or id < $5)
-      order by id desc limit $6`,
-    [workspaceId, targetId, action, since ?? null, before ?? null, limit],
+  const { workspaceId, targetId, targetIds = [], action, environment, actor, since, until, start, limit } = filter;
+  const backwards = start?.direction === 'before';
+  const result = await db.query<EntryRow>(
+    `select * from (
+       select workspace_id, environment, id, created_at, actor, address, request_id, action, target_id, details
+         ${inOrder(start)} limit (select ${maxRowsRead})
+     ) as read
+      where ($5 = '' or action = $5 or (right($5, 1) = '.' and starts_with(action, $5)))
+        and ($6::timestamptz is null or created_at >= $6)
+        and ($7::timestamptz is null or created_at < $7)
+        and ($8 = '' or environment in ($8, ''))
+        and ($9 = '' or actor = $9)
+      order by id ${backwards ? 'asc' : 'desc'} limit $10`,
+    [
+      ...[workspaceId, targetId, targetIds, start?.keys[0] ?? null],
+      ...[action, since ?? null, until ?? null, environment ?? '', actor ?? '', limit],
+    ],
   );
+  const rows = backwards ? result.rows.reverse() : result.rows;
   return rows.map((row) => ({
     workspaceId: row.workspace_id,
     environment: row.environment === '' ? undefined : row.environment,
@@ -74,4 +113,16 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
     targetId: row.target_id,
     details: row.details,
   }));
+}
+
+/** Returns the ID of the last entry that {@link listAudit} reads; undefined if it reads all entries. */
+export async function lastAuditRead(
+  db: Queryable,
+  { workspaceId, targetId, targetIds = [], start }: AuditFilter,
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ id: string }>(
+    `select id ${inOrder(start)} offset (select ${maxRowsRead - 1}) limit 1`,
+    [workspaceId, targetId, targetIds, start?.keys[0] ?? null],
+  );
+  return rows[0]?.id;
 }

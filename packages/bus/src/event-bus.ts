@@ -1,73 +1,75 @@
-/** One record of a topic. Header values are UTF-8 text. */
+/** A record of a topic. Header values are UTF-8 text. */
 export interface BusRecord {
   readonly key: string;
   readonly value: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A record as a consumer sees it. */
+/** A record as consumers receive it. */
 export interface ConsumedRecord extends BusRecord {
   readonly partition: number;
-  /** Position in the partition; a decimal number of up to 64 bits. */
+  /** Offset in the partition: a decimal number of up to 64 bits. */
   readonly offset: string;
 }
 
 export interface PublishBatch {
   readonly topic: string;
-  /** A batch goes to exactly one partition: its order is kept, and no acknowledged record of it is lost. */
+  /** A batch goes to exactly one partition. This keeps its order and prevents the loss of acknowledged records. */
   readonly partition: number;
   readonly records: readonly BusRecord[];
 }
 
 export interface Subscription {
   readonly topic: string;
-  /** Instances that name the same group share the partitions; different groups each see every record. */
+  /** Instances of the same group share the partitions; each group receives every record. */
   readonly group: string;
   /**
-   * Handles records of one partition, in order. The position moves on only after it resolves: what it throws on, or did
-   * not finish before a crash, comes again. Batches of different partitions may be handled side by side.
-   * Whatever is there is handed over at once: nothing lingers for a fuller batch. The signal aborts when the consumer
-   * stops or loses the partition: finish soon, by returning or throwing.
+   * Handles records of one partition, in order. The offset advances only after the handler resolves: a batch is
+   * delivered again if the handler throws or the process crashes before that. Batches of different partitions may be
+   * handled concurrently. Available records are delivered immediately, without waiting for a fuller batch. The signal
+   * aborts when the consumer stops or loses the partition; the handler must then return or throw soon.
    */
   readonly onBatch: (records: readonly ConsumedRecord[], signal: AbortSignal) => Promise<void>;
-  /** Called each time the consumer has got its share of the partitions. */
+  /** Called whenever partitions are assigned to the consumer. */
   readonly onJoined?: () => void;
 }
 
 export interface Topic {
   readonly topic: string;
   readonly partitions: number;
-  /** Copies of each partition when the topic is made; default 1. */
+  /** Replicas of each partition when the topic is created; default 1. */
   readonly replication?: number;
 }
 
-/** How far a group is behind in one partition. */
+/** Consumer lag of a group in one partition. */
 export interface PartitionLag {
   readonly partition: number;
-  /** Records that are in the partition and that the group has not handled, as far as its position says. */
+  /** Records in the partition after the group's committed offset. */
   readonly records: number;
 }
 
-/** A durable or in-process log of partitions. Kafka and the in-process bus implement it; one conformance suite holds both. */
+/** A log of partitioned topics, implemented on Kafka and in process. One conformance suite tests both. */
 export interface EventBus {
   /**
-   * Connects, and makes the topics that are missing. A bus that is away does not fail the start: it goes on trying, and
-   * publish() and consume() wait for it.
+   * Connects and creates missing topics. If the bus is unreachable, start() still resolves and keeps retrying in the
+   * background; publish() and consume() wait for the connection.
    */
   start(topics: readonly Topic[]): Promise<void>;
   /**
-   * Resolves once the batch is safe (Kafka: acks=all). One batch per partition at a time is the caller's duty.
-   * Rejects if it may not be, after half a minute at the latest; then the whole batch has to be published again.
+   * Resolves once the batch is durable (Kafka: acks=all). The caller must publish one batch per partition at a time.
+   * Rejects within 30 seconds if the batch may not be durable; the caller must then publish the whole batch again.
    */
   publish(batch: PublishBatch, signal: AbortSignal): Promise<void>;
-  /** Consumes until the signal aborts; resolves when the batch under way is finished. Throws if it cannot go on. */
+  /**
+   * Consumes until the signal aborts, then resolves when the current batch is finished. Rejects if the consumer fails.
+   */
   consume(subscription: Subscription, signal: AbortSignal): Promise<void>;
   /**
-   * How far a group is behind, for each partition; empty if nothing can be left behind, as where publish() waits for the
-   * handling. Rejects if the bus cannot be asked.
+   * Returns a group's lag per partition. Empty for a bus that cannot lag because publish() waits for the handlers.
+   * Rejects if the bus is unreachable.
    */
   lag(topic: string, group: string): Promise<readonly PartitionLag[]>;
-  /** Whether the bus can be reached right now. */
+  /** Returns whether the bus is reachable now. */
   healthy(): Promise<boolean>;
   stop(): Promise<void>;
 }

@@ -1,24 +1,25 @@
-import { abortableDelay, type Logger } from '@rms/service';
+import { abortableDelay } from '@rms/async';
+import type { Logger } from '@rms/logging';
 import type { ConsumedRecord, Subscription } from './event-bus.ts';
 
 const firstRetryMs = 50;
-const longestRetryMs = 1_000;
+const maxRetryMs = 1_000;
 
-/** Hands a batch over until it is handled. Rejects only once the signal has aborted. */
+/** Calls the handler with `records` until it succeeds. Rejects only after the signal has aborted. */
 export async function handleUntilDone(
   { group, topic, onBatch }: Subscription,
   records: readonly ConsumedRecord[],
   signal: AbortSignal,
   log: Logger | undefined,
 ): Promise<void> {
-  for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
+  for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
     signal.throwIfAborted();
     try {
       return await onBatch(records, signal);
     } catch (err) {
       if (signal.aborted) throw err;
       const { partition, offset } = records[0] ?? {};
-      log?.warn({ err, group, topic, partition, offset, records: records.length }, 'a batch failed; it comes again');
+      log?.warn({ err, group, topic, partition, offset, records: records.length }, 'batch handler failed; retrying');
       await abortableDelay(retryMs, signal);
     }
   }

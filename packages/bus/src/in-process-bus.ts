@@ -1,18 +1,21 @@
 import { setMaxListeners } from 'node:events';
-import type { Logger } from '@rms/service';
-import { untilAborted, withDeadline } from './abort.ts';
+import { untilAborted, withDeadline } from '@rms/async';
+import type { Logger } from '@rms/logging';
 import type { ConsumedRecord, EventBus, PublishBatch, Subscription } from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';
 
 export interface InProcessBusOptions {
   readonly log?: Logger;
-  /** How long publish() waits for a consumer that is not there (yet). */
+  /** Maximum time that publish() waits for a missing consumer. */
   readonly consumerWaitMs?: number;
 }
 
 const publishTimeoutMs = 30_000;
 
-/** A consumer group of a topic. It stays known when its consumer goes: what is published meanwhile waits for the next. */
+/**
+ * A consumer group of a topic. It is kept when its consumer leaves; batches published meanwhile wait for the next
+ * consumer.
+ */
 interface Group {
   consumer: Consumer | undefined;
 }
@@ -20,14 +23,14 @@ interface Group {
 interface Consumer {
   readonly subscription: Subscription;
   readonly signal: AbortSignal;
-  /** The last batch of each partition; the next one follows it. */
+  /** The last batch of each partition; the next batch waits for it. */
   readonly busy: Map<number, Promise<void>>;
 }
 
 /**
- * A bus inside one process, without memory of its own: publish() resolves when every group has handled the batch, so
- * what it acknowledged is safe in the consumers' database, and a slow consumer holds the publisher back (docs/adr/0003).
- * One consumer a group: the partitions are not shared.
+ * Creates a bus inside one process that stores nothing itself: publish() resolves when every group has handled the
+ * batch. An acknowledged batch is therefore durable in the consumers' database, and a slow consumer slows the publisher
+ * down (docs/adr/0003). A group has one consumer, so partitions are not shared.
  */
 export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBusOptions = {}): EventBus {
   const topics = new Map<string, Map<string, Group>>();
@@ -52,7 +55,7 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
 
   const consumerArrives = async (topic: string, isThere: () => boolean, signal: AbortSignal) => {
     if (isThere()) return;
-    const patience = withDeadline(signal, consumerWaitMs, `waiting for a consumer of ${topic}`);
+    const waiting = withDeadline(signal, consumerWaitMs, `waiting for a consumer of ${topic}`);
     let arrived = () => {};
     try {
       while (!isThere()) {
@@ -60,11 +63,11 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
           arrived = resolve;
         });
         arrivals.add(arrived);
-        await untilAborted(arrival, patience.signal);
+        await untilAborted(arrival, waiting.signal);
       }
     } finally {
       arrivals.delete(arrived);
-      patience.end();
+      waiting.end();
     }
   };
 
@@ -84,10 +87,10 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
     await untilAborted(done, signal);
   };
 
-  /** Hands the batch over until it is handled, unless the publisher gives up or the consumer goes. */
+  /** Handles the batch with retries until it succeeds, the publisher gives up or the consumer leaves. */
   const handle = async (consumer: Consumer, records: readonly ConsumedRecord[], publisher: AbortSignal) => {
     const ended = new AbortController();
-    const end = () => ended.abort(new Error(`group ${consumer.subscription.group} has not handled the batch`));
+    const end = () => ended.abort(new Error(`group ${consumer.subscription.group} did not handle the batch`));
     const sources = [consumer.signal, publisher];
     for (const source of sources) {
       if (source.aborted) end();
@@ -117,7 +120,7 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
     async consume(subscription, signal) {
       const groups = getOrAdd(topics, subscription.topic, () => new Map<string, Group>());
       const group = getOrAdd(groups, subscription.group, () => ({ consumer: undefined }));
-      if (group.consumer) throw new Error(`group ${subscription.group} consumes ${subscription.topic} already`);
+      if (group.consumer) throw new Error(`group ${subscription.group} already consumes ${subscription.topic}`);
       const consumer: Consumer = { subscription, signal, busy: new Map() };
       group.consumer = consumer;
       for (const arrived of arrivals) arrived();
@@ -138,7 +141,7 @@ export function createInProcessBus({ log, consumerWaitMs = 5_000 }: InProcessBus
   };
 }
 
-/** Every batch that is being published waits for it. */
+/** Removes the limit on listeners, because every batch in flight listens for the stop. */
 function newStop(): AbortController {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
@@ -148,7 +151,7 @@ function newStop(): AbortController {
 function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   const present = map.get(key);
   if (present !== undefined) return present;
-  const made = make();
-  map.set(key, made);
-  return made;
+  const created = make();
+  map.set(key, created);
+  return created;
 }

@@ -1,6 +1,5 @@
-import { abortableDelay } from '@rms/service';
+import { abortableDelay, untilAborted, waitAtMost } from '@rms/async';
 import { Partitioners } from 'kafkajs';
-import { untilAborted } from './abort.ts';
 import type { EventBus, Topic } from './event-bus.ts';
 import { createKafkaClient, type KafkaBusOptions } from './kafka-client.ts';
 import { consumeFromKafka } from './kafka-consumer.ts';
@@ -11,25 +10,25 @@ import { ensureTopics, readPartitions } from './kafka-topics.ts';
 
 export type { KafkaBusOptions } from './kafka-client.ts';
 
-/** start() goes on without the brokers after so long. */
+/** Maximum time that start() waits for the brokers before it resolves without them. */
 const startPatienceMs = 5_000;
 const startRetryMs = 1_000;
 const healthTimeoutMs = 2_000;
 const lagTimeoutMs = 2_000;
 
-/** The bus on Kafka, through kafkajs under the rules of docs/adr/0004. */
+/** Creates the Kafka bus on kafkajs, under the rules of docs/adr/0004. */
 export function createKafkaBus(options: KafkaBusOptions): EventBus {
   const { log } = options;
   const kafka = createKafkaClient(options);
   const admin = kafka.admin();
   const leaders = createLeaders(admin);
-  // The partitioner is not asked: each message names its partition.
+  // The partitioner is never called, because each message names its partition.
   const settings = { allowAutoTopicCreation: false, createPartitioner: Partitioners.DefaultPartitioner };
   const [retrying, once] = [kafka.producer(settings), kafka.producer({ ...settings, retry: { retries: 0 } })];
   const publish = createKafkaPublish({ retrying, once, leaders, log });
   const stopped = new AbortController();
   let ready: Promise<void> | undefined;
-  let asking: Promise<boolean> | undefined;
+  let checking: Promise<boolean> | undefined;
 
   const open = async (topics: readonly Topic[]) => {
     const reasons = new Set<string>();
@@ -39,13 +38,13 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
         await ensureTopics(admin, topics);
         await Promise.all([retrying.connect(), once.connect()]);
         for (const { topic } of topics) leaders.refresh(topic);
-        if (reasons.size > 0) log.info('kafka is reached');
+        if (reasons.size > 0) log.info('connected to Kafka');
         return;
       } catch (err) {
         stopped.signal.throwIfAborted();
-        // Each reason is logged once, however often it is tried again.
+        // Log each distinct reason once, not on every retry.
         const { message } = err as Error;
-        if (!reasons.has(message)) log.warn({ err }, 'kafka cannot be used yet');
+        if (!reasons.has(message)) log.warn({ err }, 'cannot use Kafka yet; retrying');
         reasons.add(message);
         await abortableDelay(startRetryMs, stopped.signal);
         stopped.signal.throwIfAborted();
@@ -62,9 +61,7 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
     async start(topics) {
       ready ??= open(topics);
       ready.catch(() => {});
-      const patience = new AbortController();
-      await Promise.race([ready, abortableDelay(startPatienceMs, patience.signal)]);
-      patience.abort();
+      await waitAtMost(ready, startPatienceMs);
     },
     async publish(batch, signal) {
       await isReady(signal);
@@ -86,21 +83,17 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
       return readLag(admin, topic, group);
     },
     async healthy() {
-      // One question at a time, however often it is asked.
-      asking ??= admin
+      // Concurrent callers share one request.
+      checking ??= admin
         .describeCluster()
         .then(
           ({ brokers }) => brokers.length > 0,
           () => false,
         )
         .finally(() => {
-          asking = undefined;
+          checking = undefined;
         });
-      const patience = new AbortController();
-      const late = abortableDelay(healthTimeoutMs, patience.signal).then(() => false);
-      const healthy = await Promise.race([asking, late]);
-      patience.abort();
-      return healthy;
+      return (await waitAtMost(checking, healthTimeoutMs)) ?? false;
     },
     async stop() {
       stopped.abort(new Error('the bus is stopped'));

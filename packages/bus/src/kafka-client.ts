@@ -1,12 +1,13 @@
-import { clientTls, type Logger, type TlsFiles } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import { clientTls, type TlsFiles } from '@rms/settings';
 import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
-import './kafka-idle.ts';
+import { stopIdleTimers } from './kafka-idle.ts';
 
 export interface KafkaBusOptions {
-  /** "host:port" each. */
+  /** "host:port" of each broker. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /** Given: connections are TLS, and each broker proves that it is its host. Without a CA the public ones count. */
+  /** Enables TLS and verification of the brokers' host names. Without a CA, the public CAs are trusted. */
   readonly tls?: TlsFiles | undefined;
   readonly sasl?: KafkaSasl | undefined;
   readonly log: Logger;
@@ -18,11 +19,14 @@ export interface KafkaSasl {
   readonly password: string;
 }
 
-/** Must be longer than any wait that a request asks of the broker. */
+/** Must be longer than the longest time for which a request lets the broker wait. */
 const requestTimeoutMs = 10_000;
 
-/** kafkajs with short timeouts, its own voice turned down, and the retries that ride out a broker's restart. */
+/**
+ * Creates a kafkajs client with short timeouts, logging at debug level, and enough retries to survive a broker restart.
+ */
 export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBusOptions): Kafka {
+  stopIdleTimers();
   return new Kafka({
     clientId,
     brokers: [...brokers],
@@ -32,7 +36,7 @@ export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBu
     requestTimeout: requestTimeoutMs,
     retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 5 },
     logLevel: logLevel.WARN,
-    // What matters is reported by whoever calls: kafkajs repeats each failure on several levels.
+    // Callers report the failures that matter; kafkajs repeats each failure on several levels.
     logCreator: () => (entry) => log.debug({ kafkajs: withoutNoise(entry) }, entry.log.message),
   });
 }

@@ -1,32 +1,33 @@
-import { abortableDelay, type Logger } from '@rms/service';
+import { waitAtMost } from '@rms/async';
+import type { Logger } from '@rms/logging';
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import type { ConsumedRecord, Subscription } from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';
 import { createPosition, type Position } from './kafka-position.ts';
-import { type StallWatch, stallMs, watchForStall } from './kafka-stall-watch.ts';
+import { type StallWatch, watchForStall } from './kafka-stall-watch.ts';
 
-/** A member that is silent for so long is dead to the group. */
+/** The group removes a member that sends no heartbeat for this long. */
 const sessionTimeoutMs = 10_000;
 const rebalanceTimeoutMs = 15_000;
 const heartbeatMs = 2_000;
-/** An empty fetch waits so long at the broker; new records end it at once. stop() waits for it. */
+/** Maximum time that the broker holds an empty fetch; new records end it immediately. stop() waits for it. */
 const emptyFetchMs = 500;
-/** How long one that has failed may take to leave its group before it is left to itself. */
+/** Maximum time for a failed consumer to leave its group; after it, the consumer is abandoned. */
 const leaveTimeoutMs = 5_000;
-/** Answers to a heartbeat that take the partitions away. */
+/** Heartbeat errors which mean that the partitions are lost. */
 const lostPartition = new Set(['REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION']);
 
 /**
- * Runs one kafkajs consumer until the signal aborts. kafkajs' own restarts are off: whatever ends or stalls the consumer
- * is thrown, and the supervisor begins with a new one.
+ * Runs one kafkajs consumer until the signal aborts. Restarts by kafkajs are disabled: if the consumer fails or stalls,
+ * this function throws, and the supervisor starts a new consumer.
  *
  *   joining ──► fetching ⇄ handling ──signal──► leaving ──► resolved
- *                  └──crashed, or silent for 20 s──► thrown
+ *                  └──crashed, no activity for 20 s, or clock set back──► thrown
  */
 export async function consumeFromKafka(
   kafka: Kafka,
   subscription: Subscription,
-  /** Of its topic: all of them may be handled side by side. */
+  /** Number of partitions of the topic; all of them may be handled concurrently. */
   partitions: number,
   signal: AbortSignal,
   log: Logger,
@@ -41,7 +42,7 @@ export async function consumeFromKafka(
     maxWaitTimeInMs: emptyFetchMs,
     retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 5, restartOnFailure: async () => false },
   });
-  // Aborts with `signal`, and when the consumer is given up: a handler under way then knows that its batch comes again.
+  // Aborts with `signal` and when the consumer fails. A running handler then stops, and its batch is delivered again.
   const over = new AbortController();
   const watch = watchForStall(consumer);
   const position = createPosition(log);
@@ -49,12 +50,12 @@ export async function consumeFromKafka(
   const ended = new Promise<void>((resolve, reject) => {
     consumer.on(consumer.events.GROUP_JOIN, () => subscription.onJoined?.());
     consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
-    watch.onStall(() => reject(new Error(`the consumer of group ${group} has stalled for ${stallMs} ms`)));
+    watch.onStall((reason) => reject(new Error(`the consumer of group ${group} must be replaced: ${reason}`)));
     onAbort = resolve;
     if (signal.aborted) resolve();
     signal.addEventListener('abort', onAbort, { once: true });
   });
-  // It may reject before it is awaited.
+  // Avoids an unhandled rejection if `ended` rejects before it is awaited.
   ended.catch(() => {});
   const running = run(consumer, { subscription, partitions, over: over.signal, watch, position, log });
   try {
@@ -64,13 +65,13 @@ export async function consumeFromKafka(
     over.abort(new Error(`the consumer of group ${group} of ${topic} has stopped`));
     watch.stop();
     signal.removeEventListener('abort', onAbort);
-    // One that is told to disconnect while it still joins would join all the same.
-    const left = running
+    // A consumer that disconnects while it is joining would still join, so wait for `running` first.
+    const stopped = running
       .catch(() => {})
       .then(position.settled)
       .then(() => consumer.disconnect())
-      .catch((err: unknown) => log.debug({ err }, 'a kafka consumer did not leave cleanly'));
-    await (signal.aborted ? left : atMost(left, leaveTimeoutMs));
+      .catch((err: unknown) => log.debug({ err }, 'a Kafka consumer failed to disconnect'));
+    await (signal.aborted ? stopped : waitAtMost(stopped, leaveTimeoutMs));
   }
 }
 
@@ -95,7 +96,7 @@ async function run(consumer: Consumer, { subscription, partitions, over, watch, 
       const handled = watch.handling();
       try {
         await handleBatch(payload, subscription, over, log);
-        // The next fetch does not wait for the commit; the end does.
+        // The next fetch does not wait for the commit; the shutdown does.
         position.handled(payload);
         if (over.aborted) await position.settled();
       } finally {
@@ -115,7 +116,8 @@ async function handleBatch(
   const end = () => lost.abort(over.reason);
   if (over.aborted) end();
   over.addEventListener('abort', end, { once: true });
-  // Without a heartbeat the group would take a slow handler for dead. A refused one says that the partition is lost.
+  // Without heartbeats the group would remove the member during a slow handler. A rejected heartbeat can mean that the
+  // partition is lost.
   const pulse = setInterval(() => {
     heartbeat().catch((error: { type?: string }) => {
       if (lostPartition.has(error.type ?? '')) lost.abort(error);
@@ -125,7 +127,7 @@ async function handleBatch(
     await handleUntilDone(subscription, batch.messages.map(toRecord(batch.partition)), lost.signal, log);
     resolveOffset(batch.lastOffset());
   } catch (error) {
-    // kafkajs joins the group again when it sees its own error.
+    // kafkajs rejoins the group when it receives its own error.
     throw lost.signal.aborted ? lost.signal.reason : error;
   } finally {
     clearInterval(pulse);
@@ -141,11 +143,4 @@ function toRecord(partition: number) {
     partition,
     offset: message.offset,
   });
-}
-
-/** Waits for something, but not for ever. */
-async function atMost(something: Promise<void>, timeoutMs: number): Promise<void> {
-  const patience = new AbortController();
-  await Promise.race([something, abortableDelay(timeoutMs, patience.signal)]);
-  patience.abort();
 }

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import type { PartitionLag } from './event-bus.ts';
 
-/** What the brokers know of a group's positions, whether it has members or not. */
+/** Computes the group's lag from the brokers' offsets. Works for groups without members, too. */
 export async function readLag(
   admin: Pick<Admin, 'fetchTopicOffsets' | 'fetchOffsets'>,
   topic: string,
@@ -14,7 +14,7 @@ export async function readLag(
   const handled = new Map(positions?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
   return ends
     .map(({ partition, low, high }) => {
-      // -1: there is no position yet, and the group begins with the first record.
+      // -1: no offset is committed, and the group starts at the first record.
       const next = Math.max(handled.get(partition) ?? -1, Number(low));
       return { partition, records: Math.max(0, Number(high) - next) };
     })

@@ -2,16 +2,16 @@ import type { Admin } from 'kafkajs';
 import type { PublishBatch } from './event-bus.ts';
 import { readPartitions } from './kafka-topics.ts';
 
-/** Which broker leads a partition, as far as is known. */
+/** Cache of the leading broker of each partition. */
 export interface Leaders {
-  of(place: Pick<PublishBatch, 'topic' | 'partition'>): number | undefined;
-  /** Asks anew, unless that is under way; what is known stays until there is an answer. */
+  of(target: Pick<PublishBatch, 'topic' | 'partition'>): number | undefined;
+  /** Fetches the leaders again unless a fetch is running. Known leaders stay until the response arrives. */
   refresh(topic: string): void;
 }
 
 export function createLeaders(admin: Pick<Admin, 'fetchTopicMetadata'>): Leaders {
   const known = new Map<string, ReadonlyMap<number, number>>();
-  const asking = new Set<string>();
+  const pending = new Set<string>();
   const ask = async (topic: string) => {
     const partitions = (await readPartitions(admin, [topic])).get(topic) ?? [];
     known.set(topic, new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader])));
@@ -19,11 +19,11 @@ export function createLeaders(admin: Pick<Admin, 'fetchTopicMetadata'>): Leaders
   return {
     of: ({ topic, partition }) => known.get(topic)?.get(partition),
     refresh(topic) {
-      if (asking.has(topic)) return;
-      asking.add(topic);
+      if (pending.has(topic)) return;
+      pending.add(topic);
       ask(topic)
         .catch(() => {})
-        .finally(() => asking.delete(topic));
+        .finally(() => pending.delete(topic));
     },
   };
 }

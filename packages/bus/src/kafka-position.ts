@@ -1,23 +1,23 @@
-import { coalesce } from '@rms/rpc';
-import type { Logger } from '@rms/service';
+import { coalesce } from '@rms/async';
+import type { Logger } from '@rms/logging';
 import type { EachBatchPayload } from 'kafkajs';
 
 type Handled = Pick<EachBatchPayload, 'commitOffsetsIfNecessary' | 'uncommittedOffsets'>;
 
-/** Keeps the group's position: how far it has handled each partition. */
+/** Commits the group's offsets. */
 export interface Position {
-  /** All that has been handled is committed soon. */
+  /** Schedules a commit of everything that has been handled. */
   handled(payload: Handled): void;
-  /** Commits now what waits for it; resolves when no commit is under way. */
+  /** Commits pending offsets immediately; resolves when no commit is in flight. */
   settled(): Promise<void>;
 }
 
-/** What one commit covers, and what comes again after a crash at most. */
+/** Interval between commits, and the upper bound of the work that is redelivered after a crash. */
 const togetherMs = 100;
 
 /**
- * One commit at a time, aside from the handling: a busy group commits ten times a second, however many batches it handles.
- * A commit that fails is not repeated: a later one covers it, or the records come again.
+ * Sends one commit at a time, independently of the handlers: a busy group commits ten times a second, regardless of the
+ * number of batches. A failed commit is not retried: a later commit covers it, or the records are delivered again.
  */
 export function createPosition(log: Logger): Position {
   let waiting: Handled | undefined;
@@ -26,7 +26,7 @@ export function createPosition(log: Logger): Position {
   const send = coalesce(async (payloads: Handled[]) => {
     const { commitOffsetsIfNecessary, uncommittedOffsets } = payloads.at(-1) as Handled;
     await commitOffsetsIfNecessary(uncommittedOffsets()).catch((err: unknown) =>
-      log.debug({ err }, 'a position was not committed'),
+      log.debug({ err }, 'offset commit failed'),
     );
     return payloads.map(() => undefined);
   });

@@ -1,62 +1,63 @@
-import { abortableDelay } from '@rms/service';
+import { abortableDelay, untilAborted, withDeadline } from '@rms/async';
 import type { Producer } from 'kafkajs';
-import { untilAborted, withDeadline } from './abort.ts';
 import type { PublishBatch } from './event-bus.ts';
-import { safely, toMessages } from './kafka-messages.ts';
-import { createSendTogether, NotTogether, type TogetherParts } from './kafka-together.ts';
+import { ackAll, toMessages } from './kafka-messages.ts';
+import { createSharedRequests, SharedRequestError, type SharedRequestParts } from './kafka-shared-requests.ts';
 
 const publishTimeoutMs = 30_000;
 const retryMs = 100;
 
-export interface PublishParts extends TogetherParts {
-  /** Retries by itself for some seconds. */
+export interface PublishParts extends SharedRequestParts {
+  /** Producer whose sends kafkajs retries for some seconds. */
   readonly retrying: Pick<Producer, 'send'>;
 }
 
 /**
- * publish() on kafkajs, under the rules that keep acknowledged records safe (docs/adr/0004 and 0020): a send that retries
- * holds one partition, one that holds several is tried once, and a partition has one send under way. kafkajs cannot call a
- * send back, so one that the caller has given up keeps its partition until it has ended.
+ * Implements publish() on kafkajs under the rules that keep acknowledged records safe (docs/adr/0004 and 0020):
+ * - A send that kafkajs retries contains one partition.
+ * - A send with several partitions is attempted once.
+ * - A partition has at most one send in flight. kafkajs cannot cancel a send, so a send that the caller has given up
+ *   occupies its partition until it ends.
  *
- *   batch ──► together with others of its leader ──acknowledged──► safe
- *                 └──failed──► by itself, kafkajs retries for some seconds ──acknowledged──► safe
- *                                   ▲──failed──┘ anew: within a send kafkajs goes on asking a broker that no longer leads
+ *   batch ──► one request with other batches of its leader ──acknowledged──► done
+ *                 └──failed──► its own request, which kafkajs retries for some seconds ──acknowledged──► done
+ *                                   ▲──failed──┘ new send: kafkajs keeps asking the old leader within one send
  */
 export function createKafkaPublish(parts: PublishParts) {
   const { retrying, log } = parts;
-  const underWay = new Map<string, Promise<unknown>>();
+  const inFlight = new Map<string, Promise<unknown>>();
 
   const sendAlone = async (batch: PublishBatch) => {
-    await retrying.send({ ...safely, topic: batch.topic, messages: toMessages(batch) });
+    await retrying.send({ ...ackAll, topic: batch.topic, messages: toMessages(batch) });
   };
-  const sendTogether = createSendTogether(parts, sendAlone);
+  const sendInSharedRequest = createSharedRequests(parts, sendAlone);
 
   const inTurn = async (batch: PublishBatch, send: typeof sendAlone, signal: AbortSignal) => {
-    const place = `${batch.topic}/${batch.partition}`;
-    for (let before = underWay.get(place); before; before = underWay.get(place)) {
+    const partition = `${batch.topic}/${batch.partition}`;
+    for (let before = inFlight.get(partition); before; before = inFlight.get(partition)) {
       await untilAborted(
         before.catch(() => {}),
         signal,
       );
     }
-    const sending = send(batch).finally(() => underWay.delete(place));
-    underWay.set(place, sending);
+    const sending = send(batch).finally(() => inFlight.delete(partition));
+    inFlight.set(partition, sending);
     await untilAborted(sending, signal);
   };
 
   return async (batch: PublishBatch, given: AbortSignal): Promise<void> => {
     const { topic, partition } = batch;
     const { signal, end } = withDeadline(given, publishTimeoutMs, `publishing to ${topic}`);
-    let send = sendTogether;
+    let send = sendInSharedRequest;
     try {
       for (;;) {
         try {
           return await inTurn(batch, send, signal);
         } catch (err) {
           send = sendAlone;
-          if (err instanceof NotTogether) continue;
-          if (signal.aborted || !isWorthAnotherTry(err)) throw err;
-          log.warn({ err, topic, partition }, 'kafka did not take a batch; it is sent again');
+          if (err instanceof SharedRequestError) continue;
+          if (signal.aborted || !isRetryable(err)) throw err;
+          log.warn({ err, topic, partition }, 'Kafka rejected a batch; retrying');
           await abortableDelay(retryMs, signal);
         }
       }
@@ -66,8 +67,8 @@ export function createKafkaPublish(parts: PublishParts) {
   };
 }
 
-/** A batch that is too large, or not allowed, stays so. */
-function isWorthAnotherTry(error: unknown): boolean {
+/** Returns false for a batch that is too large or not allowed: a retry would fail again. */
+function isRetryable(error: unknown): boolean {
   const { name, retriable, cause } = error as { name?: string; retriable?: boolean; cause?: { retriable?: boolean } };
   return name === 'KafkaJSNumberOfRetriesExceeded' || retriable === true || cause?.retriable === true;
 }

@@ -1,29 +1,41 @@
 import type { Consumer } from 'kafkajs';
 
-/** A consumer that has neither fetched nor been handling a batch for so long is taken for stuck. */
+/** A consumer that has neither fetched nor handled a batch for this long counts as stalled. */
 export const stallMs = 20_000;
 const watchMs = 1_000;
+/** Smaller backward corrections of the clock are ignored: they hardly delay heartbeats. */
+const setBackMs = 2_000;
 
 export interface StallWatch {
-  /** A batch is being handled, which may take its time; the function that it returns ends that. */
+  /** Marks the start of handling a batch, which may take any time. Returns a function that marks the end. */
   handling(): () => void;
-  onStall(listener: () => void): void;
+  /** @param listener receives the reason */
+  onStall(listener: (reason: string) => void): void;
   stop(): void;
 }
 
-/** Notices a consumer that does nothing any more without having crashed. */
+/**
+ * Detects a consumer that stops making progress without crashing. A consumer also counts as stalled when the clock of
+ * the machine is set back: kafkajs then sends no heartbeats until the clock reaches the time of the last heartbeat. The
+ * watch of a new consumer starts with the current clock.
+ */
 export function watchForStall(consumer: Consumer): StallWatch {
   let lastSignAtMs = performance.now();
   let handling = 0;
-  let onStall = () => {};
+  let onStall: (reason: string) => void = () => {};
+  const clockMs = () => Date.now() - performance.now();
+  let highestClockMs = clockMs();
   const sign = () => {
     lastSignAtMs = performance.now();
   };
   consumer.on(consumer.events.FETCH, sign);
   consumer.on(consumer.events.GROUP_JOIN, sign);
   const timer = setInterval(() => {
+    const nowMs = clockMs();
+    if (nowMs < highestClockMs - setBackMs) onStall('the clock was set back');
+    highestClockMs = Math.max(highestClockMs, nowMs);
     if (handling > 0) sign();
-    else if (performance.now() - lastSignAtMs > stallMs) onStall();
+    else if (performance.now() - lastSignAtMs > stallMs) onStall(`it has stalled for ${stallMs} ms`);
   }, watchMs);
   return {
     handling() {

@@ -1,7 +1,10 @@
 import type { Admin, PartitionMetadata } from 'kafkajs';
 import type { Topic } from './event-bus.ts';
 
-/** Makes the topics that are missing. One with too few partitions is an operator's mistake that no retry mends. */
+/**
+ * Creates missing topics. Throws if a topic has a different number of partitions than configured; only an operator can
+ * fix that.
+ */
 export async function ensureTopics(admin: Admin, topics: readonly Topic[]): Promise<void> {
   if (topics.length === 0) return;
   await admin.createTopics({
@@ -10,7 +13,7 @@ export async function ensureTopics(admin: Admin, topics: readonly Topic[]): Prom
       topic,
       numPartitions: partitions,
       replicationFactor: replication,
-      // With three copies one broker may be away: a write is acknowledged once two have it.
+      // With three replicas one broker may be down: a write is acknowledged once two replicas have it.
       configEntries: [{ name: 'min.insync.replicas', value: String(replication > 2 ? 2 : 1) }],
     })),
   });
@@ -21,11 +24,14 @@ export async function ensureTopics(admin: Admin, topics: readonly Topic[]): Prom
   for (const { topic, partitions } of topics) {
     const actual = found.get(topic)?.length ?? 0;
     if (actual !== partitions)
-      throw new Error(`topic ${topic} has ${actual} partitions; EVENT_PARTITIONS is ${partitions}`);
+      throw new Error(
+        `topic ${topic} has ${actual} partitions, but EVENT_PARTITIONS is ${partitions}; set it to ${actual}, or create the ` +
+          `topic with ${partitions} partitions`,
+      );
   }
 }
 
-/** The partitions of these topics, by the topics' names, as the brokers know them now. */
+/** Reads the current partition metadata of topics, by topic name. */
 export async function readPartitions(
   admin: Pick<Admin, 'fetchTopicMetadata'>,
   names: string[],

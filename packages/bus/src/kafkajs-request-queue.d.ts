@@ -1,4 +1,4 @@
-/** What a connection of kafkajs 2.2.4 sends through; no part of its public interface. */
+/** Internal request queue of a kafkajs 2.2.4 connection; not part of its public interface. */
 declare module 'kafkajs/src/network/requestQueue/index.js' {
   interface RequestQueue {
     readonly pending: readonly unknown[];

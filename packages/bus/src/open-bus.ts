@@ -1,21 +1,22 @@
-import { type Logger, readTlsFiles, requireSettings, type Settings, SettingsError, type TlsFiles } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import { readTlsFiles, requireSettings, type Settings, SettingsError, type TlsFiles } from '@rms/settings';
 import type { EventBus } from './event-bus.ts';
 import { createKafkaBus } from './kafka-bus.ts';
 import type { KafkaSasl } from './kafka-client.ts';
 
 export interface OpenBusOptions {
-  /** By which the brokers know this client. */
+  /** Client ID in Kafka. */
   readonly name: string;
   readonly log: Logger;
 }
 
-/** The bus on the Kafka that the settings name. Throws SettingsError. */
+/** Opens the bus on the Kafka cluster named by the settings. Throws SettingsError. */
 export function openBus(settings: Settings, { name, log }: OpenBusOptions): EventBus {
   requireSettings(settings, 'KAFKA_BROKERS');
   const tls = tlsOf(settings);
   const sasl = saslOf(settings);
   if (sasl?.mechanism === 'plain' && !tls) {
-    log.warn('KAFKA_SASL_MECHANISM is plain without KAFKA_TLS: the password goes over the network as it is');
+    log.warn('KAFKA_SASL_MECHANISM is plain without KAFKA_TLS: the password is sent unencrypted');
   }
   return createKafkaBus({ brokers: settings.KAFKA_BROKERS, clientId: name, tls, sasl, log });
 }

@@ -5,9 +5,9 @@ import type { BusRecord, ConsumedRecord, EventBus } from '../src/event-bus.ts';
 const partitions = 3;
 const never = new AbortController().signal;
 
-/** What every EventBus promises. `create` makes an unstarted bus. */
+/** Tests the contract of EventBus. `create` returns a bus that has not been started. */
 export function describeEventBus(name: string, create: () => EventBus): void {
-  describe(`${name} keeps the promises of an EventBus:`, () => {
+  describe(`${name} as an EventBus:`, () => {
     let bus: EventBus;
     let topic: string;
     let group: string;
@@ -45,7 +45,7 @@ export function describeEventBus(name: string, create: () => EventBus): void {
     const publish = (partition: number, ...values: string[]) =>
       bus.publish({ topic, partition, records: values.map(record) }, never);
 
-    test('records arrive as they were published: key, bytes, headers, partition', async () => {
+    test('records arrive unchanged: key, bytes, headers, partition', async () => {
       const seen: ConsumedRecord[] = [];
       consume(async (records) => void seen.push(...records));
       const value = Uint8Array.from({ length: 256 }, (_, byte) => byte);
@@ -56,7 +56,7 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       expect(Buffer.from(arrived.value).equals(value)).toBe(true);
     });
 
-    test('records of a partition are handled in order, and offsets grow by one', async () => {
+    test('records of a partition are handled in order, and offsets increase by one', async () => {
       const seen: ConsumedRecord[] = [];
       consume(async (records) => void seen.push(...records));
       for (const start of [0, 10, 20]) await publish(1, ...Array.from({ length: 10 }, (_, i) => String(start + i)));
@@ -65,21 +65,21 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       expect(seen.map(({ offset }) => Number(offset))).toEqual(Array.from({ length: 30 }, (_, i) => i));
     });
 
-    test('a batch that the handler threw on comes again, before anything that follows it', async () => {
+    test('a batch whose handler throws is delivered again before later records', async () => {
       const tries: string[][] = [];
       consume(async (records) => {
         tries.push(records.map(text));
         if (tries.length < 3) throw new Error('not yet');
       });
       const published = [publish(0, 'a', 'b')];
-      await waitUntil(() => tries.length > 0, { what: 'the first try' });
+      await waitUntil(() => tries.length > 0, { what: 'the first attempt' });
       published.push(publish(0, 'c'));
       await Promise.all(published);
-      await waitUntil(() => tries.flat().includes('c'), { what: 'the record behind it' });
+      await waitUntil(() => tries.flat().includes('c'), { what: 'the next record' });
       expect(tries.slice(0, 4)).toEqual([['a', 'b'], ['a', 'b'], ['a', 'b'], ['c']]);
     });
 
-    test('different groups each see every record', async () => {
+    test('every group receives every record', async () => {
       const seen: Record<string, string[]> = { one: [], two: [] };
       for (const name of ['one', 'two']) {
         consume(async (records) => void seen[name]?.push(...records.map(text)), `${group}-${name}`);
@@ -90,7 +90,7 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       expect(seen.two?.sort()).toEqual(['a', 'b', 'c']);
     });
 
-    test('the next consumer of a group goes on where the last one ended', async () => {
+    test('a consumer continues where the previous consumer of its group stopped', async () => {
       const first: string[] = [];
       const consumer = consume(async (records) => void first.push(...records.map(text)));
       await publish(0, 'a', 'b');
@@ -101,17 +101,17 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       consume(async (records) => void second.push(...records.map(text)));
       await meanwhile;
       await publish(0, 'd');
-      await waitUntil(() => second.length >= 2, { what: 'the records since' });
+      await waitUntil(() => second.length >= 2, { what: 'the later records' });
       expect(second).toEqual(['c', 'd']);
     });
 
-    test('what a consumer did not finish comes again to the next one', async () => {
+    test('a batch that a consumer did not finish is delivered to the next consumer', async () => {
       const interrupted: string[] = [];
       const consumer = consume((records, signal) => {
         interrupted.push(...records.map(text));
         return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
       });
-      // In process the publisher is told, and publishes again; Kafka keeps it.
+      // The in-process bus rejects, and the publisher publishes again; Kafka stores the record.
       const published = publish(0, 'a').catch(() => publish(0, 'a'));
       await waitUntil(() => interrupted.length === 1, { what: 'the record' });
       await stop(consumer);
@@ -122,19 +122,19 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       expect(seen).toEqual(['a']);
     });
 
-    test('stopping lets the batch under way finish, once', async () => {
+    test('stopping lets the current batch finish, and the batch is handled once', async () => {
       const handled: string[] = [];
-      let let_go = () => {};
+      let finishHandling = () => {};
       let started = false;
       const consumer = consume(async (records) => {
         started = true;
         await new Promise<void>((resolve) => {
-          let_go = resolve;
+          finishHandling = resolve;
         });
         handled.push(...records.map(text));
       });
       const published = publish(0, 'a');
-      await waitUntil(() => started, { what: 'the batch to begin' });
+      await waitUntil(() => started, { what: 'the batch to start' });
       let ended = false;
       consumer.abort.abort();
       void consumer.ended.then(() => {
@@ -142,7 +142,7 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       });
       await new Promise((resolve) => setImmediate(resolve));
       expect(ended).toBe(false);
-      let_go();
+      finishHandling();
       await consumer.ended;
       await published;
       expect(handled).toEqual(['a']);
@@ -159,7 +159,7 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       ).rejects.toThrow('enough');
     });
 
-    test('a consumer is told when it has joined', async () => {
+    test('onJoined is called when a consumer has joined', async () => {
       let joined = 0;
       const abort = new AbortController();
       const ended = bus.consume({ topic, group, onBatch: async () => {}, onJoined: () => joined++ }, abort.signal);
@@ -167,7 +167,7 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       await waitUntil(() => joined === 1, { what: 'the consumer to join' });
     });
 
-    test('a group lags behind by what it has not handled, and by nothing once it has', async () => {
+    test('the lag of a group is the number of its unhandled records', async () => {
       let release = () => {};
       const held = new Promise<void>((resolve) => {
         release = resolve;
@@ -179,7 +179,7 @@ export function describeEventBus(name: string, create: () => EventBus): void {
       });
       const lag = async () => (await bus.lag(topic, group)).reduce((sum, { records }) => sum + records, 0);
       const published = [publish(0, 'a', 'b'), publish(1, 'c')];
-      // The bus inside the process keeps nothing: whoever publishes waits.
+      // The in-process bus stores nothing: publish() waits for the handlers.
       const behind = name === 'Kafka' ? 3 : 0;
       await waitUntil(async () => (await lag()) === behind, { what: 'the lag' });
       release();

@@ -27,12 +27,12 @@ describe('the in-process bus', () => {
     await Promise.all(consumers);
   });
 
-  test('does not acknowledge what nobody consumes', async () => {
+  test('does not acknowledge a batch without a consumer', async () => {
     const bus = createInProcessBus({ consumerWaitMs: 20 });
     await expect(bus.publish(batch('a'), never)).rejects.toThrow('waiting for a consumer of t');
   });
 
-  test('does not acknowledge what one of two groups has missed while it was away', async () => {
+  test('does not acknowledge a batch while one of two groups has no consumer', async () => {
     const bus = createInProcessBus({ consumerWaitMs: 20 });
     const stays = new AbortController();
     const goes = new AbortController();
@@ -47,7 +47,7 @@ describe('the in-process bus', () => {
     await staying;
   });
 
-  test('a partition whose handler hangs holds up no other', async () => {
+  test('a hanging handler does not delay other partitions', async () => {
     const bus = createInProcessBus();
     const abort = new AbortController();
     const seen: string[] = [];
@@ -68,10 +68,10 @@ describe('the in-process bus', () => {
     await Promise.all([hanging, consumer]);
   });
 
-  test('a batch that the publisher has given up still keeps its partition until its handler has ended', async () => {
+  test('a batch that the publisher has given up occupies its partition until its handler ends', async () => {
     const bus = createInProcessBus();
     const abort = new AbortController();
-    const under_way: string[] = [];
+    const running: string[] = [];
     const overlaps: string[] = [];
     let finish = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -83,10 +83,10 @@ describe('the in-process bus', () => {
         group: 'g',
         onBatch: async (records) => {
           const name = records.map(text).join();
-          if (under_way.length > 0) overlaps.push(name);
-          under_way.push(name);
+          if (running.length > 0) overlaps.push(name);
+          running.push(name);
           if (name === 'first') await gate;
-          under_way.pop();
+          running.pop();
         },
       },
       abort.signal,
@@ -103,7 +103,7 @@ describe('the in-process bus', () => {
     await consumer;
   });
 
-  test('after stop() nothing is published', async () => {
+  test('publish() rejects after stop()', async () => {
     const bus = createInProcessBus();
     await bus.stop();
     expect(await bus.healthy()).toBe(false);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createLogger } from '@rms/service';
+import { createLogger } from '@rms/logging';
 import { describeWith, freePort, testServer } from '@rms/testkit';
 import { createKafkaBus } from '../src/kafka-bus.ts';
 import { describeEventBus, record } from './conformance.ts';
@@ -11,7 +11,7 @@ const create = (at: readonly string[] = testServer('kafka').split(',')) =>
 describeWith('kafka', 'on Kafka', () => describeEventBus('Kafka', () => create()));
 
 describeWith('kafka', 'the Kafka bus', () => {
-  test('batches of different partitions travel side by side, each partition in order', async () => {
+  test('batches of different partitions are published concurrently, each partition in order', async () => {
     const topic = `rms.test.${randomUUID()}`;
     const bus = create();
     await bus.start([{ topic, partitions: 3 }]);
@@ -49,7 +49,7 @@ describeWith('kafka', 'the Kafka bus', () => {
     await bus.stop();
   });
 
-  test('a topic with another number of partitions is refused', async () => {
+  test('rejects a topic with a different number of partitions', async () => {
     const topic = `rms.test.${randomUUID()}`;
     const first = create();
     await first.start([{ topic, partitions: 2 }]);
@@ -66,10 +66,10 @@ describeWith('kafka', 'the Kafka bus', () => {
     await expect(publishing).rejects.toThrow();
     await bus.stop();
     await starting.catch(() => {});
-    expect(warnings.join()).toContain(`topic ${topic} has 2 partitions; EVENT_PARTITIONS is 4`);
+    expect(warnings.join()).toContain(`topic ${topic} has 2 partitions, but EVENT_PARTITIONS is 4`);
   });
 
-  test('without brokers start() goes on, publish() honours its signal, and it is not healthy', async () => {
+  test('without brokers start() resolves, publish() honors its signal, and the bus is unhealthy', async () => {
     const bus = create([`127.0.0.1:${await freePort()}`]);
     const starting = bus.start([{ topic: 't', partitions: 1 }]);
     const publishing = bus.publish({ topic: 't', partition: 0, records: [record('a')] }, AbortSignal.timeout(200));
@@ -79,7 +79,7 @@ describeWith('kafka', 'the Kafka bus', () => {
     await bus.stop();
   });
 
-  test('consume() resolves when its signal aborts while the brokers are away', async () => {
+  test('consume() resolves when its signal aborts while the brokers are unreachable', async () => {
     const bus = create([`127.0.0.1:${await freePort()}`]);
     const starting = bus.start([{ topic: 't', partitions: 1 }]);
     const signal = AbortSignal.timeout(100);

@@ -1,25 +1,25 @@
-import { clientTls, SettingsError, type TlsFiles } from '@rms/service';
+import { clientTls, SettingsError, type TlsFiles } from '@rms/settings';
 import type { PoolConfig } from 'pg';
 
-/** Parameters by which a URL could ask for TLS in other ways than the settings do. */
+/** URL parameters that request TLS in ways other than the settings. */
 const otherWays = ['sslrootcert', 'sslcert', 'sslkey', 'uselibpqcompat'];
 const verifying = ['allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'true', '1'];
 const unencrypted = ['disable', 'false', '0'];
 const unverified = 'no-verify';
 
 /**
- * What pg is to be told of a DATABASE_URL. Parameters of a URL override what is given beside it, so that those about TLS,
- * and `options`, are taken out of it and decided on here.
+ * Converts a DATABASE_URL to pg options. In pg, URL parameters override options, so the TLS parameters and `options`
+ * are removed from the URL and evaluated here.
  *
  *   sslmode of the URL                                  without a CA                 with DATABASE_CA_FILE
- *   none                                                as PGSSLMODE says,           TLS, verified by that CA
- *                                                       unencrypted without it
- *   disable                                             unencrypted                  refused
+ *   none                                                PGSSLMODE if set,            TLS, verified by that CA
+ *                                                       otherwise unencrypted
+ *   disable                                             unencrypted                  rejected
  *   allow, prefer, require, verify-ca, verify-full      TLS, verified by public CAs  TLS, verified by that CA
- *   no-verify                                           TLS, verified by nobody      refused
+ *   no-verify                                           TLS, not verified            rejected
  *
- * Verified means: by a CA, and for the host name of the URL. There is no mode that falls back to an unencrypted
- * connection. `ssl=` is another name of `sslmode=`.
+ * Verification covers the certificate chain and the host name of the URL. No mode falls back to an unencrypted
+ * connection. `ssl=` is an alias of `sslmode=`.
  */
 export function connectionOptions(url: string, files: TlsFiles, sessionOptions: string): PoolConfig {
   const [address = '', query = ''] = splitOnce(url, '?');
@@ -39,14 +39,14 @@ export function connectionOptions(url: string, files: TlsFiles, sessionOptions: 
   const [ssl, sslmode, negotiation, options] = [take('ssl'), take('sslmode'), take('sslnegotiation'), take('options')];
   const tls = tlsOptions(sslmode ?? ssl ?? (negotiation === 'direct' ? 'require' : undefined), files);
   if (negotiation !== undefined && negotiation !== 'direct' && negotiation !== 'postgres') {
-    throw new SettingsError(`sslnegotiation=${negotiation} in DATABASE_URL is neither direct nor postgres`);
+    throw new SettingsError(`sslnegotiation=${negotiation} in DATABASE_URL is invalid; use direct or postgres`);
   }
   const rest = parameters.toString();
   return {
     connectionString: rest === '' ? address : `${address}?${rest}`,
     ...(tls === undefined ? {} : { ssl: tls }),
     ...(negotiation === undefined ? {} : { sslnegotiation: negotiation }),
-    // Of two values of one setting the server takes the last.
+    // The server uses the last value of a repeated setting.
     options: options === undefined ? sessionOptions : `${options} ${sessionOptions}`,
   };
 }
@@ -60,7 +60,7 @@ function tlsOptions(sslmode: string | undefined, files: TlsFiles): PoolConfig['s
   const isUnencrypted = unencrypted.includes(sslmode);
   if (!isUnencrypted && sslmode !== unverified) {
     throw new SettingsError(
-      `sslmode=${sslmode} in DATABASE_URL is none of disable, require, verify-full and no-verify`,
+      `sslmode=${sslmode} in DATABASE_URL is invalid; use disable, require, verify-full or no-verify`,
     );
   }
   if (files.ca) throw new SettingsError(`sslmode=${sslmode} in DATABASE_URL contradicts DATABASE_CA_FILE`);

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from './queryable.ts';
 
-/** Runs `work` in one transaction: commits what it returns, rolls back what it throws. */
+/** Runs `work` in one transaction; commits when it returns and rolls back when it throws. */
 export async function inTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   const tx = await pool.connect();
   let broken: Error | undefined;
@@ -15,7 +15,7 @@ export async function inTransaction<T>(pool: Pool, work: (tx: PoolClient) => Pro
     });
     throw error;
   } finally {
-    // A connection that could not roll back is closed, not reused.
+    // A connection that failed to roll back is closed instead of being reused.
     tx.release(broken);
   }
 }

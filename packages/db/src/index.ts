@@ -1,11 +1,15 @@
+export { createDatabaseClock, type DatabaseClock } from './database-clock.ts';
 export { type DayPartitions, dayPartitions } from './day-partitions.ts';
-export { inOneTrip, type Statement } from './in-one-trip.ts';
+export { createDiskSpaceWatch, type DiskSpaceWatch } from './disk-space-watch.ts';
+export { inOneRoundTrip, type Statement } from './in-one-round-trip.ts';
 export { inTransaction } from './in-transaction.ts';
+export { isolateRejected, type Rejected } from './isolate-rejected.ts';
 export { type Migration, type MigrationResult, migrate } from './migrate.ts';
 export { type OpenPoolOptions, openPool } from './open-pool.ts';
-export { isRefusal, isTimeout, translatePgError } from './pg-errors.ts';
+export { cutPage, makePageToken, type PageStart, readPageToken, tokensOf } from './paging.ts';
+export { isRefusal, isRowError, isTimeout, translatePgError } from './pg-errors.ts';
 export { createPool, type PoolOptions } from './pool.ts';
 export { showPools } from './pool-gauges.ts';
 export type { Pool, PoolClient, Queryable } from './queryable.ts';
 export { type Grants, roleName, type ServiceRole } from './roles.ts';
-export { createRoomWatch, type RoomWatch } from './room-watch.ts';
+export { type Pace, type ThrottleTable, throttleTable } from './throttle.ts';

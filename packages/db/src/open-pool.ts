@@ -1,21 +1,22 @@
-import { type Logger, readTlsFiles, requireSettings, type Settings } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import { readTlsFiles, requireSettings, type Settings } from '@rms/settings';
 import { createPool, type PoolOptions } from './pool.ts';
 import type { Pool } from './queryable.ts';
 import { roleName, type ServiceRole } from './roles.ts';
 
 export interface OpenPoolOptions {
-  /** Shown in pg_stat_activity. */
+  /** Application name, shown in pg_stat_activity. */
   readonly name: string;
-  /** Whose role the sessions take on where DATABASE_ROLE_PREFIX names roles; unset: that of the login. */
+  /** Service whose role the sessions assume if DATABASE_ROLE_PREFIX names roles; unset: the role of the login. */
   readonly role?: ServiceRole;
-  /** Connections at most; default: DATABASE_POOL_SIZE. */
+  /** Maximum number of connections; default: DATABASE_POOL_SIZE. */
   readonly max?: number;
   /** See {@link PoolOptions}. */
   readonly plans?: PoolOptions['plans'];
   readonly log: Logger;
 }
 
-/** A pool on the database that the settings name. Throws SettingsError. */
+/** Opens a pool on the database named by the settings. Throws SettingsError. */
 export function openPool(settings: Settings, { name, role, max, plans, log }: OpenPoolOptions): Pool {
   requireSettings(settings, 'DATABASE_URL');
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, DATABASE_ROLE_PREFIX: prefix } = settings;

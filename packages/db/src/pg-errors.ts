@@ -1,10 +1,10 @@
 import { type ErrorCode, RmsError } from '@rms/errors';
 import type { DatabaseError } from 'pg';
 
-/** Which public error a violated constraint means, by the constraint's name. */
+/** Maps names of constraints to the public errors that their violation causes. */
 export type ConstraintErrors = Readonly<Record<string, { code: ErrorCode; message?: string }>>;
 
-/** Errors of Node's network and of pg when the server can't be reached, or was lost. */
+/** Errors of Node's network code and of pg for a server that is unreachable or a connection that is lost. */
 const lostConnection = new RegExp(
   [
     ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'],
@@ -12,7 +12,7 @@ const lostConnection = new RegExp(
   ].join('|'),
 );
 
-/** Turns whatever a query threw into the one error type; every PostgreSQL error is translated here and nowhere else. */
+/** Translates any error of a query into an RmsError. The only place that translates PostgreSQL errors. */
 export function translatePgError(error: unknown, constraints: ConstraintErrors = {}): RmsError {
   if (error instanceof RmsError) return error;
   const { code = '', constraint, message = '' } = (error ?? {}) as Partial<DatabaseError>;
@@ -24,10 +24,10 @@ export function translatePgError(error: unknown, constraints: ConstraintErrors =
 }
 
 /**
- * Whether PostgreSQL has refused a statement for what is in it, so that it would refuse the same again: text or numbers
- * that it cannot hold (22…), a violated constraint (23…), too large (54…). Two are no refusals of what is in it: a row without
- * a partition violates no constraint that has a name, and the partition may still be made; a missing value (23502) means
- * that the schema is not the one that we know.
+ * Returns whether PostgreSQL rejected a statement because of its data, so that a retry would fail again: text or
+ * numbers that it cannot store (22…), a violated constraint (23…), a size limit (54…). Two errors of these classes do
+ * not count. A row without a partition violates a constraint without a name (23514), and the partition may still be
+ * created. A missing value (23502) means that the schema is unexpected.
  */
 export function isRefusal(error: unknown): boolean {
   const { code, constraint } = (error ?? {}) as Partial<DatabaseError>;
@@ -35,22 +35,35 @@ export function isRefusal(error: unknown): boolean {
   return code !== '23502' && (code !== '23514' || constraint !== undefined);
 }
 
-/** Whether a statement has taken longer than it may, or has waited so long for a lock. */
+/**
+ * Returns whether one row may be the cause of a statement's failure: PostgreSQL rejected the statement, and neither an
+ * outage, nor a lock, nor a schema or privilege that differs from the expected one explains it. Unlike
+ * {@link isRefusal}, it includes rows without a partition and errors that a retry may not repeat.
+ */
+export function isRowError(error: unknown): boolean {
+  const { code, message = '' } = (error ?? {}) as Partial<DatabaseError>;
+  // Error codes of Node have no digits.
+  if (typeof code !== 'string' || !/^(?=.*\d)[0-9A-Z]{5}$/.test(code)) return false;
+  if (/^(25|42|58)/.test(code) || code === '23502') return false;
+  return ['internal_error', 'invalid_request'].includes(codeOf(code, message));
+}
+
+/** Returns whether a statement exceeded its time limit or waited too long for a lock. */
 export function isTimeout(error: unknown): boolean {
   const { code = '', message = '' } = (error ?? {}) as Partial<DatabaseError>;
   return codeOf(code, message) === 'timeout';
 }
 
 function codeOf(sqlState: string, message: string): ErrorCode {
-  // 57014, and pg's own text: a statement that ran into its timeout; 55P03: one that waited too long for a lock.
+  // 57014 and pg's own message: statement timeout. 55P03: lock timeout.
   if (sqlState === '57014' || sqlState === '55P03' || message === 'Query read timeout') return 'timeout';
   // 08…: connection lost; 53…: out of connections, memory or disk; 57P0x: shutting down or starting up; 25006: standby;
-  // 25P03: the session was ended for idling in a transaction; 28…: we were not let in.
+  // 25P03: session ended because it was idle in a transaction; 28…: login rejected.
   if (/^(08|28|53|57P0|25006|25P03)/.test(sqlState)) return 'service_unavailable';
   if (lostConnection.test(sqlState) || lostConnection.test(message)) return 'service_unavailable';
-  // 40001, 40P01: the transaction lost against another; the same request can succeed.
+  // 40001, 40P01: the transaction lost against a concurrent transaction; the same request can succeed.
   if (sqlState.startsWith('40')) return 'conflict';
-  // 22021, 22P05: text that PostgreSQL cannot hold (NUL).
+  // 22021, 22P05: text that PostgreSQL cannot store (NUL).
   if (sqlState === '22021' || sqlState === '22P05') return 'invalid_request';
   return 'internal_error';
 }

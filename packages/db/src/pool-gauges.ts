@@ -1,7 +1,7 @@
-import { Gauge, type Metrics } from '@rms/service';
+import { Gauge, type Metrics } from '@rms/metrics';
 import type { Pool } from './queryable.ts';
 
-/** Shows how much of the pools of a service is in use, and how many calls wait for a connection. */
+/** Registers gauges of the connections in use and the calls waiting for a connection, per pool. */
 export function showPools(metrics: Metrics, pools: Readonly<Record<string, Pool>>): void {
   const registers = [metrics];
   new Gauge({
@@ -18,7 +18,7 @@ export function showPools(metrics: Metrics, pools: Readonly<Record<string, Pool>
   });
   new Gauge({
     name: 'rms_db_pool_max_connections',
-    help: 'Connections to PostgreSQL that a pool may have.',
+    help: 'Maximum connections to PostgreSQL of a pool.',
     labelNames: ['pool'],
     registers,
     collect() {
@@ -27,7 +27,7 @@ export function showPools(metrics: Metrics, pools: Readonly<Record<string, Pool>
   });
   new Gauge({
     name: 'rms_db_pool_waiting',
-    help: 'Calls that wait for a connection of a pool.',
+    help: 'Calls waiting for a connection of a pool.',
     labelNames: ['pool'],
     registers,
     collect() {

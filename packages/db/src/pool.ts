@@ -1,37 +1,43 @@
-import type { TlsFiles } from '@rms/service';
+import type { TlsFiles } from '@rms/settings';
 import pg from 'pg';
 import { connectionOptions } from './connection-options.ts';
 import type { Pool } from './queryable.ts';
 import { traceQueries } from './trace-queries.ts';
 
 export interface PoolOptions {
-  /** Its `sslmode` is read as {@link connectionOptions} says. */
+  /** See {@link connectionOptions} for its `sslmode`. */
   readonly url: string;
-  /** With a CA connections are TLS, and the server proves that it is the host of the URL. */
+  /** With a CA, connections use TLS and the server's host name is verified. */
   readonly tls?: TlsFiles;
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly max: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
-  /** The role that each session takes on; unset: that of the login. */
+  /** Role that each session assumes; unset: the role of the login. */
   readonly role?: string | undefined;
-  /** 'kept': for statements that find all their rows by keys; default: 'each'. See {@link sessionOptions}. */
+  /** 'kept' is for statements that find all rows by key; default: 'each'. See {@link sessionOptions}. */
   readonly plans?: 'each' | 'kept' | undefined;
   readonly log: { warn(fields: object, message: string): void };
 }
 
 const connectTimeoutMs = 3_000;
 const statementTimeoutMs = 10_000;
-/** For a server that has gone without a word: then nobody else ends the statement. */
-const answerTimeoutMs = 12_000;
-/** A transaction of a process that hangs lets go of its locks. */
+/** Ends a statement on the client side if the server disappears without closing the connection. */
+const responseTimeoutMs = 12_000;
+/** Ends transactions of a hanging process, which releases their locks. */
 const idleInTransactionTimeoutMs = 30_000;
+/**
+ * Each connection is a server process of 3 MB or more, so connections opened during a burst are closed soon afterwards.
+ */
+const idleTimeoutMs = 10_000;
 
 /**
- * 'each': plans are made for the tables as they are at each execution: one kept from when a table was empty would read all
- * of it once it is full. Statements are small and batched, so that planning costs little; compiling them never pays.
- * 'kept': a plan is made once, and has no other way than by indexes, so that it is right at any size. For statements that
- * always find their rows by keys, and that take longer to plan than to execute.
+ * Planner settings of a session:
+ * - 'each': every execution is planned for the current state of the tables. A plan cached while a table was empty would
+ *   scan the whole table after it has grown. Statements are small and batched, so planning is cheap; JIT compilation
+ *   never pays off.
+ * - 'kept': a statement is planned once and can only use indexes, so that the plan is right for any table size. Use it
+ *   for statements that always find their rows by key and take longer to plan than to execute.
  */
 const sessionOptions = {
   each: '-c plan_cache_mode=force_custom_plan -c jit=off',
@@ -42,8 +48,8 @@ const sessionOptions = {
 };
 
 /**
- * A pool whose statements and connection attempts have deadlines, so that no caller hangs on a database that is away.
- * `bigint` values come as text (they may not fit a number), `timestamptz` as Date.
+ * Creates a pool with timeouts for statements and connection attempts, so that no caller hangs when the database is
+ * unreachable. `bigint` values are returned as text because they may exceed a number; `timestamptz` as Date.
  */
 export function createPool(options: PoolOptions): Pool {
   const { url, tls = {}, max, applicationName, role, plans = 'each', log } = options;
@@ -54,19 +60,19 @@ export function createPool(options: PoolOptions): Pool {
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
-    query_timeout: answerTimeoutMs,
+    query_timeout: responseTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-    idleTimeoutMillis: 30_000,
+    idleTimeoutMillis: idleTimeoutMs,
     keepAlive: true,
-    // A statement is sent at once, though the one before it on the same connection is not answered yet.
+    // Send a statement immediately, even if the previous statement on the same connection has no response yet.
     pipeline: true,
   });
-  // An idle connection that breaks is the pool's business: it is replaced at the next query. A pool that has ended does not
-  // wait for the connections that it is closing.
+  // At the next query, the pool replaces an idle connection that has failed. An ended pool does not wait for the
+  // connections that it is closing.
   pool.on('error', (err) => {
-    if (!pool.ending) log.warn({ err, database_pool: applicationName }, 'an idle database connection broke');
+    if (!pool.ending) log.warn({ err, database_pool: applicationName }, 'an idle database connection failed');
   });
-  // One that breaks while it is in use tells its query, and then says so again as an event that would end the process.
+  // A connection that breaks in use rejects its query and then also emits an error event, which would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   traceQueries(pool, url);
   return pool;

@@ -1,12 +1,12 @@
 import type { PoolClient } from './queryable.ts';
 
-/** The services that have a role of their own in the database. */
+/** Services with their own database role. */
 export type ServiceRole = 'auth' | 'resources' | 'webhooks' | 'alerts';
 
-/** What a service may do with the tables of a schema: privileges as GRANT names them. */
+/** Privileges of each service on the tables of a schema, as named by GRANT. */
 export type Grants = Readonly<Partial<Record<ServiceRole, string>>>;
 
-/** The name of a service's role in PostgreSQL. */
+/** Returns the name of a service's role in PostgreSQL. */
 export function roleName(prefix: string, service: ServiceRole): string {
   return `${prefix}_${service}`;
 }
@@ -14,8 +14,8 @@ export function roleName(prefix: string, service: ServiceRole): string {
 const roles: readonly ServiceRole[] = ['auth', 'resources', 'webhooks', 'alerts'];
 
 /**
- * Makes the services' roles where they are missing, and lets the login of this connection take them on. They cannot log
- * in by themselves: a login becomes a member of one.
+ * Creates the missing roles of the services, and makes the login of this connection a member of every role. The roles
+ * themselves cannot log in.
  */
 export async function ensureRoles(client: PoolClient, prefix: string): Promise<void> {
   for (const service of roles) {
@@ -27,24 +27,27 @@ export async function ensureRoles(client: PoolClient, prefix: string): Promise<v
   }
 }
 
-/** Roles belong to all databases of a server, so that another one's migration may make the same at the same time. */
+/**
+ * Creates a role. Roles are shared by all databases of a server, so a migration of another database may create the same
+ * role concurrently.
+ */
 async function createRole(client: PoolClient, name: string): Promise<void> {
   try {
     await client.query(`create role ${name} nologin`);
   } catch (error) {
     const { code } = error as { code?: string };
-    // 42710: it exists by now; 23505: it came into being at this moment.
+    // 42710: the role exists; 23505: it was created concurrently.
     if (code === '42710' || code === '23505') return;
     if (code !== '42501') throw error;
     throw new Error(
-      `this login may not create the role ${name}: let one that may (CREATEROLE) run the migration once, or set ` +
+      `this login may not create the role ${name}: run the migration once with a login that has CREATEROLE, or set ` +
         'DATABASE_ROLE_PREFIX to "none"',
       { cause: error },
     );
   }
 }
 
-/** Lets each service do in a schema what it has to, and nothing else. */
+/** Grants each service exactly the privileges in `grants` on a schema. */
 export async function applyGrants(client: PoolClient, prefix: string, schema: string, grants: Grants): Promise<void> {
   await client.query('begin');
   try {

@@ -4,16 +4,16 @@ import type { Pool } from './queryable.ts';
 type Query = (...given: unknown[]) => Promise<unknown>;
 type Statement = string | { readonly text?: string; readonly name?: string; readonly submit?: unknown };
 
-/** Of a statement, which may be long. Values are parameters, and are not told. */
+/** Maximum length of a statement in a span. Values are parameters and are not recorded. */
 const textLimit = 1_000;
-/** Statements whose texts are made as they are needed would else gather for ever. */
+/** Maximum number of cached steps. Bounds memory for statements whose text is built dynamically. */
 const stepsKept = 500;
-/** Statements that cost nothing of their own. */
+/** Statements that are too cheap to get a span. */
 const silent = /^\s*(?:begin|rollback|set|listen)\b/i;
 
 /**
- * Makes each statement a step of the traces that it serves. In a process that is not traced, pools stay as they are.
- * @param url of the database, of which host, port and name are told
+ * Wraps a pool so that each statement becomes a span of the current trace. Without tracing, the pool is unchanged.
+ * @param url database URL; its host, port and name become span attributes
  */
 export function traceQueries(pool: Pool, url: string): void {
   if (!isTracing()) return;
@@ -21,7 +21,7 @@ export function traceQueries(pool: Pool, url: string): void {
   const wrap = (query: Query): Query => {
     return (...given) => {
       const [statement] = given as [Statement];
-      // pool.query calls its client's with a callback; what submits itself is no statement.
+      // pool.query calls the client's query with a callback; an object with `submit` is not a plain statement.
       const isOurs = typeof given.at(-1) !== 'function' && (typeof statement === 'string' || !statement.submit);
       const text = typeof statement === 'string' ? statement : statement.text;
       if (!isOurs || text === undefined || silent.test(text)) return query(...given);
@@ -39,7 +39,7 @@ export function traceQueries(pool: Pool, url: string): void {
 }
 
 function createSteps(url: string): (name: string | undefined, text: string) => Step {
-  const where = { [attribute.dbSystem]: 'postgresql', ...placeOf(url) };
+  const where = { [attribute.dbSystem]: 'postgresql', ...serverOf(url) };
   const steps = new Map<string, Step>();
   return (name, text) => {
     const known = steps.get(text);
@@ -55,8 +55,8 @@ function createSteps(url: string): (name: string | undefined, text: string) => S
   };
 }
 
-function placeOf(url: string): Attributes {
-  // PostgreSQL knows URLs that are none to others: several hosts, sockets.
+function serverOf(url: string): Attributes {
+  // PostgreSQL accepts connection URLs that the URL class cannot parse: several hosts, sockets.
   if (!URL.canParse(url)) return {};
   const { hostname, port, pathname } = new URL(url);
   return {

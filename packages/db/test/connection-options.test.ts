@@ -1,4 +1,4 @@
-import { SettingsError } from '@rms/service';
+import { SettingsError } from '@rms/settings';
 import { connectionOptions } from '../src/connection-options.ts';
 
 const at = 'postgres://rms@db.example/rms';
@@ -8,18 +8,18 @@ const sslOf = (query: string, files = {}) => connectionOptions(at + query, files
 const verified = { rejectUnauthorized: true, minVersion: 'TLSv1.2' };
 
 describe('connectionOptions', () => {
-  test('a URL that says nothing is verified TLS with a CA, and as the environment says without', () => {
+  test('a URL without sslmode uses verified TLS with a CA, and PGSSLMODE without a CA', () => {
     expect(sslOf('')).toBeUndefined();
     expect(sslOf('', { ca })).toEqual({ ca, ...verified });
     expect(sslOf('', { ca, ...cert })).toEqual({ ca, ...cert, ...verified });
   });
 
-  test.each(['allow', 'prefer', 'require', 'verify-ca', 'verify-full'])('sslmode=%s is verified TLS', (mode) => {
+  test.each(['allow', 'prefer', 'require', 'verify-ca', 'verify-full'])('sslmode=%s uses verified TLS', (mode) => {
     expect(sslOf(`?sslmode=${mode}`)).toEqual(verified);
     expect(sslOf(`?sslmode=${mode}`, { ca })).toEqual({ ca, ...verified });
   });
 
-  test('so are ssl=true and direct TLS', () => {
+  test('ssl=true and direct TLS use verified TLS', () => {
     expect(sslOf('?ssl=true', { ca })).toEqual({ ca, ...verified });
     expect(connectionOptions(`${at}?sslnegotiation=direct`, { ca }, '')).toMatchObject({
       connectionString: at,
@@ -28,7 +28,7 @@ describe('connectionOptions', () => {
     });
   });
 
-  test('what is no verified TLS has to be asked for, and contradicts a CA', () => {
+  test('TLS without verification must be explicit, and contradicts a CA', () => {
     expect(sslOf('?sslmode=disable')).toBe(false);
     expect(sslOf('?ssl=0')).toBe(false);
     expect(sslOf('?sslmode=no-verify')).toMatchObject({ rejectUnauthorized: false });
@@ -50,12 +50,12 @@ describe('connectionOptions', () => {
     'sslcert=/c',
     'sslkey=/k',
     'uselibpqcompat=true',
-  ])('%s is refused, without showing the URL', (parameter) => {
+  ])('%s is rejected, without exposing the URL', (parameter) => {
     expect(() => sslOf(`?${parameter}`, { ca })).toThrow(SettingsError);
     expect(() => sslOf(`?${parameter}`, { ca })).not.toThrow(/db\.example/);
   });
 
-  test('other parameters stay, and options of the URL come before ours', () => {
+  test('other parameters are kept, and options of the URL precede the defaults', () => {
     expect(connectionOptions(`${at}?connect_timeout=3&options=-c%20work_mem%3D1MB`, {}, '-c jit=off')).toEqual({
       connectionString: `${at}?connect_timeout=3`,
       options: '-c work_mem=1MB -c jit=off',

@@ -12,14 +12,14 @@ describe('inTransaction', () => {
   const count = async () =>
     (await database.pool.query<{ n: number }>('select count(*)::int as n from things')).rows[0]?.n;
 
-  test('commits, and returns what the work returns', async () => {
+  test('commits, and returns the result of the work', async () => {
     expect(
       await inTransaction(database.pool, async (tx) => (await tx.query('insert into things values (1)')).rowCount),
     ).toBe(1);
     expect(await count()).toBe(1);
   });
 
-  test('rolls back what fails, and throws the same error', async () => {
+  test('rolls back on failure, and throws the same error', async () => {
     const failure = new Error('no');
     const work = inTransaction(database.pool, async (tx) => {
       await tx.query('insert into things values (2)');
@@ -29,7 +29,7 @@ describe('inTransaction', () => {
     expect(await count()).toBe(1);
   });
 
-  test('a connection that breaks is not used again', async () => {
+  test('does not reuse a broken connection', async () => {
     const work = inTransaction(database.pool, async (tx) => {
       await tx.query('select pg_terminate_backend(pg_backend_pid())');
     });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createPool, type Migration, migrate } from '../src/index.ts';
 
 const log = { warn() {} };
@@ -35,19 +35,19 @@ describe('migrate', () => {
     await database.pool.query(`insert into thing.things (id, name) values ('1', 'one')`);
   });
 
-  test('runs only what is new', async () => {
+  test('runs only new files', async () => {
     await run();
     write('0002-more.sql', 'alter table thing.things add column name text;');
     expect(await run()).toEqual([{ schema: 'thing', applied: ['0002-more.sql'] }]);
   });
 
-  test('refuses a file that has changed since it ran', async () => {
+  test('rejects a file that has changed since it ran', async () => {
     await run();
     write('0001-things.sql', 'create table thing.things (id text primary key, more text);');
     await expect(run()).rejects.toThrow('migration thing/0001-things.sql has changed since it ran');
   });
 
-  test('refuses a new file that is older than one that has run', async () => {
+  test('rejects a new file that is older than an applied one', async () => {
     write('0003-later.sql', 'select 1;');
     await run();
     write('0002-late.sql', 'create table thing.late (id text);');
@@ -55,14 +55,14 @@ describe('migrate', () => {
     expect(await tableOf('thing.late')).toBeNull();
   });
 
-  test('runs on a database that a newer release has migrated', async () => {
+  test('accepts a database that a newer release has migrated', async () => {
     write('0002-newer.sql', 'select 1;');
     await run();
     rmSync(join(directory, '0002-newer.sql'));
     expect(await run()).toEqual([{ schema: 'thing', applied: [] }]);
   });
 
-  test('a file that fails leaves nothing behind, and is named', async () => {
+  test('a failing file is rolled back, and its name is in the error', async () => {
     write('0002-half.sql', 'create table thing.half (id text); select no_such_function();');
     await expect(run()).rejects.toThrow(/migration thing\/0002-half\.sql failed: .*no_such_function/);
     expect(await tableOf('thing.half')).toBeNull();
@@ -71,13 +71,13 @@ describe('migrate', () => {
     expect(await run()).toEqual([{ schema: 'thing', applied: ['0002-half.sql'] }]);
   });
 
-  test('a file that begins with "-- no transaction" may build an index concurrently', async () => {
+  test('a file that starts with "-- no transaction" can build an index concurrently', async () => {
     write('0002-index.sql', '-- no transaction\ncreate index concurrently things_id on thing.things (id);');
     await run();
     expect(await tableOf('thing.things_id')).not.toBeNull();
   });
 
-  test('of several processes at once each file is run by one, also when an index is built concurrently', async () => {
+  test('several concurrent processes run each file once, even when an index is built concurrently', async () => {
     write('0002-index.sql', '-- no transaction\ncreate index concurrently things_id on thing.things (id);');
     const pools = Array.from({ length: 5 }, (_, i) =>
       createPool({ url: database.url, max: 1, applicationName: `migrator ${i}`, log }),
@@ -91,7 +91,74 @@ describe('migrate', () => {
     }
   });
 
-  test('the lock is free again after a failure', async () => {
+  test.each([
+    ['before its file was recorded', false],
+    ['in a database whose file is recorded', true],
+  ])('an index that an interrupted build left invalid is built again, %s', async (_, recorded) => {
+    await run();
+    await database.pool.query(`alter table thing.things add column name text;
+                               insert into thing.things (id, name) values ('1', 'same'), ('2', 'same')`);
+    const sql = 'create unique index concurrently if not exists things_name on thing.things (name);';
+    write('0002-index.sql', `-- no transaction\n${sql}`);
+    await expect(run()).rejects.toThrow('could not create unique index');
+    await database.pool.query(`delete from thing.things where id = '2'`);
+    if (recorded) {
+      await database.pool.query('drop index thing.things_name');
+      await run();
+      // Mark the index invalid, as a failed REINDEX does.
+      await database.pool.query(
+        `update pg_index set indisvalid = false where indexrelid = 'thing.things_name'::regclass`,
+      );
+    }
+    await run();
+    const { rows } = await database.pool.query(
+      `select indisvalid from pg_index where indexrelid = 'thing.things_name'::regclass`,
+    );
+    expect(rows).toEqual([{ indisvalid: true }]);
+  });
+
+  describe('while a long transaction uses a table', () => {
+    beforeEach(async () => {
+      await run();
+      write('0002-more.sql', 'alter table thing.things add column name text;');
+    });
+    const holdTable = async () => {
+      const holder = await database.pool.connect();
+      await holder.query('begin');
+      await holder.query('select from thing.things');
+      return () => holder.release(true);
+    };
+
+    test('other statements on the table continue, and the file runs after the transaction', async () => {
+      const release = await holdTable();
+      const migrated = run();
+      try {
+        await waitUntil(
+          async () => (await database.pool.query('select from pg_locks where not granted')).rowCount === 1,
+          { what: 'the migration to wait' },
+        );
+        // The insert waits behind the migration, but not behind the transaction.
+        await database.pool.query(`insert into thing.things (id) values ('1')`);
+      } finally {
+        release();
+      }
+      expect(await migrated).toEqual([{ schema: 'thing', applied: ['0002-more.sql'] }]);
+    });
+
+    test('a migration that gives up names the reason and changes nothing', async () => {
+      const release = await holdTable();
+      try {
+        await expect(migrate(database.pool, [migration], { lockTries: 1 })).rejects.toThrow(
+          'thing/0002-more.sql failed: a table stayed locked by another transaction',
+        );
+      } finally {
+        release();
+      }
+      expect(await run()).toEqual([{ schema: 'thing', applied: ['0002-more.sql'] }]);
+    });
+  });
+
+  test('the lock is released after a failure', async () => {
     write('0002-broken.sql', 'this is no SQL');
     await expect(run()).rejects.toThrow('0002-broken.sql');
     rmSync(join(directory, '0002-broken.sql'));

@@ -21,7 +21,7 @@ describe('translatePgError', () => {
     );
   const codeOf = async (work: Promise<unknown>) => translatePgError(await failureOf(work)).code;
 
-  test('a server that does not listen is service_unavailable', async () => {
+  test('an unreachable server is service_unavailable', async () => {
     const url = `postgres://postgres@127.0.0.1:${await freePort()}/x`;
     const pool = createPool({ url, max: 1, applicationName: 'test', log });
     expect(await codeOf(pool.query('select 1'))).toBe('service_unavailable');
@@ -34,7 +34,7 @@ describe('translatePgError', () => {
     await pool.end();
   });
 
-  test('a session that the server ends is service_unavailable, and the pool goes on', async () => {
+  test('a terminated session is service_unavailable, and the pool recovers', async () => {
     const pool = createPool({ url: database.url, max: 1, applicationName: 'test', log });
     const suicide = pool.query('select pg_terminate_backend(pg_backend_pid())');
     expect(await codeOf(suicide)).toBe('service_unavailable');
@@ -56,7 +56,7 @@ describe('translatePgError', () => {
     expect(await codeOf(pool.query('select 1'))).toBe('service_unavailable');
   });
 
-  test('a statement that ran into its timeout is timeout', async () => {
+  test('a statement timeout is timeout', async () => {
     const slow = inTransaction(database.pool, async (tx) => {
       await tx.query('set local statement_timeout = 20');
       await tx.query('select pg_sleep(10)');
@@ -64,12 +64,12 @@ describe('translatePgError', () => {
     expect(await codeOf(slow)).toBe('timeout');
   });
 
-  test('a server that does not answer is timeout', async () => {
+  test('a server that does not respond is timeout', async () => {
     const silent = { text: 'select pg_sleep(2)', query_timeout: 50 };
     expect(await codeOf(database.pool.query(silent))).toBe('timeout');
   });
 
-  test('a lost serialization race is a conflict that can be retried', async () => {
+  test('a serialization failure is a retryable conflict', async () => {
     await database.pool.query(`insert into things values (50, 'a')`);
     const race = inTransaction(database.pool, async (tx) => {
       await tx.query('set transaction isolation level serializable');
@@ -82,19 +82,19 @@ describe('translatePgError', () => {
     expect(error.kind.retryable).toBe(true);
   });
 
-  test('NUL in a text is the fault of the client', async () => {
+  test('NUL in a text is a client error', async () => {
     expect(await codeOf(database.pool.query('select $1::text', ['a\u0000b']))).toBe('invalid_request');
     expect(await codeOf(database.pool.query('select $1::jsonb', ['{"a": "\\u0000"}']))).toBe('invalid_request');
   });
 
-  test('a violated constraint is what its name means, with the cause kept', async () => {
+  test('a violated constraint maps to its public error, with the cause', async () => {
     await database.pool.query('insert into things values (1)');
     const failure = await failureOf(database.pool.query('insert into things values (1)'));
     const error = translatePgError(failure, { things_pkey: { code: 'not_found', message: 'taken' } });
     expect([error.code, error.message, error.cause]).toEqual(['not_found', 'taken', failure]);
   });
 
-  test('anything else is internal_error and says nothing of the statement', async () => {
+  test('any other error is internal_error without details of the statement', async () => {
     const failure = await failureOf(database.pool.query('select secret_column from things'));
     const error = translatePgError(failure);
     expect(error.code).toBe('internal_error');
@@ -103,12 +103,12 @@ describe('translatePgError', () => {
     expect(translatePgError(undefined).code).toBe('internal_error');
   });
 
-  test('an RmsError stays what it is', () => {
+  test('an RmsError is returned unchanged', () => {
     const error = new RmsError('not_found');
     expect(translatePgError(error)).toBe(error);
   });
 
-  test('a refusal is one for what a statement holds: it would come again', async () => {
+  test("isRefusal is true only for errors caused by a statement's data", async () => {
     const { pool } = database;
     await pool.query('create table days (id int primary key check (id > 0)) partition by range (id)');
     const refusals = [
@@ -119,7 +119,7 @@ describe('translatePgError', () => {
     ];
     for (const refusal of refusals) expect(isRefusal(await failureOf(refusal()))).toBe(true);
     const others = [
-      // A partition may still be made.
+      // The partition may still be created.
       () => pool.query('insert into days values (1)'),
       () => pool.query('insert into things values (null)'),
       () => pool.query('select * from nowhere'),
@@ -130,7 +130,7 @@ describe('translatePgError', () => {
     expect(isRefusal(undefined)).toBe(false);
   });
 
-  test('a statement that the server has cancelled, or that nobody answers, has timed out', async () => {
+  test('isTimeout is true for a canceled statement and for a missing response', async () => {
     const { pool } = database;
     const slow = inTransaction(pool, async (tx) => {
       await tx.query("set local statement_timeout = '10ms'");

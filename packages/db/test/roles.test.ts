@@ -38,7 +38,7 @@ describe('The roles of the services', () => {
   });
   const denied = { code: '42501' };
 
-  test('each may do what it was granted, and nothing else', async () => {
+  test('each role has exactly its granted privileges', async () => {
     await as('auth').query(`insert into thing.things values ('1')`);
     await expect(as('auth').query('delete from thing.things')).rejects.toMatchObject(denied);
     await expect(as('auth').query(`update thing.things set id = '2'`)).rejects.toMatchObject(denied);
@@ -48,12 +48,12 @@ describe('The roles of the services', () => {
     await expect(as('webhooks').query('select from thing.things')).rejects.toMatchObject(denied);
   });
 
-  test('none reads or changes the record of migrations, or makes anything in public', async () => {
+  test('no role can access the table of migrations or create objects in public', async () => {
     await expect(as('resources').query('select from thing.migrations')).rejects.toMatchObject(denied);
     await expect(as('resources').query('create table public.mine ()')).rejects.toMatchObject(denied);
   });
 
-  test('they cannot log in, and are no superusers', async () => {
+  test('roles cannot log in and are not superusers', async () => {
     const { rows } = await database.pool.query(
       'select rolcanlogin, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls from pg_roles where rolname = $1',
       [roleName(prefix, 'auth')],
@@ -63,7 +63,7 @@ describe('The roles of the services', () => {
     ]);
   });
 
-  test('tables of a later migration come under the same grants; a grant that is given up is taken away', async () => {
+  test('grants apply to tables of later migrations; removed grants are revoked', async () => {
     writeFileSync(join(directory, '0002-more.sql'), 'create table thing.more (id text primary key);');
     await run({ auth: 'select' });
     await as('auth').query('select from thing.more');
@@ -71,7 +71,7 @@ describe('The roles of the services', () => {
     await expect(as('resources').query('select from thing.things')).rejects.toMatchObject(denied);
   });
 
-  test('a login that may not make roles is told what to do', async () => {
+  test('a login that cannot create roles gets an error with instructions', async () => {
     const login = `${prefix}_plain`;
     await database.pool.query(`create role ${login} login password 'plain'`);
     const url = new URL(database.url);

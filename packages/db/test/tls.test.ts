@@ -1,29 +1,30 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, readSettings } from '@rms/service';
+import { createLogger } from '@rms/logging';
+import { readSettings } from '@rms/settings';
 import { type Certificates, makeCertificates, type PostgresServer, startPostgres } from '@rms/testkit';
 import { openPool, type Pool } from '../src/index.ts';
 
 const lines: string[] = [];
 const log = createLogger({ name: 'db', level: 'trace', destination: { write: (line) => void lines.push(line) } });
 
-describe('PostgreSQL by TLS', () => {
+describe('PostgreSQL with TLS', () => {
   let folder: string;
-  let ours: Certificates;
-  let strangers: Certificates;
+  let trusted: Certificates;
+  let untrusted: Certificates;
   let server: PostgresServer;
   let pools: Pool[] = [];
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'rms-db-tls-'));
-    ours = makeCertificates(join(folder, 'ours'));
-    strangers = makeCertificates(join(folder, 'strangers'));
+    trusted = makeCertificates(join(folder, 'ours'));
+    untrusted = makeCertificates(join(folder, 'strangers'));
     server = await startPostgres(
       {},
       {
-        ...ours.issue('postgres', { sans: ['127.0.0.1'] }),
-        clientCaFile: ours.caFile,
+        ...trusted.issue('postgres', { sans: ['127.0.0.1'] }),
+        clientCaFile: trusted.caFile,
         accessRules: [
           'hostssl certified all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca',
           'hostssl all       all 127.0.0.1/32 scram-sha-256',
@@ -31,8 +32,8 @@ describe('PostgreSQL by TLS', () => {
         ].join('\n'),
       },
     );
-    await open({ DATABASE_CA_FILE: ours.caFile }).query('create database certified');
-  }, 60_000);
+    await open({ DATABASE_CA_FILE: trusted.caFile }).query('create database certified');
+  });
   afterEach(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
     pools = [];
@@ -57,67 +58,67 @@ describe('PostgreSQL by TLS', () => {
   test.each(['', '?sslmode=require', '?sslmode=prefer', '?ssl=true'])(
     'with its CA, URL%s: encrypted',
     async (query) => {
-      const pool = open({ DATABASE_CA_FILE: ours.caFile }, (url) => {
+      const pool = open({ DATABASE_CA_FILE: trusted.caFile }, (url) => {
         url.search = query;
       });
       expect(await versionOf(pool)).toEqual({ ssl: true, version: 'TLSv1.3' });
     },
   );
 
-  test('a CA that did not sign the certificate of the server: refused', async () => {
-    await expect(open({ DATABASE_CA_FILE: strangers.caFile }).query('select 1')).rejects.toThrow(
+  test("a CA that did not sign the server's certificate: rejected", async () => {
+    await expect(open({ DATABASE_CA_FILE: untrusted.caFile }).query('select 1')).rejects.toThrow(
       /self-signed certificate|unable to verify/,
     );
   });
 
-  test('sslmode=require without a CA: the public ones did not sign it', async () => {
+  test('sslmode=require without a CA: rejected, because no public CA signed the certificate', async () => {
     const pool = open({}, (url) => {
       url.search = '?sslmode=require';
     });
     await expect(pool.query('select 1')).rejects.toThrow(/self-signed certificate|unable to verify/);
   });
 
-  test('a host name that the certificate is not for: refused', async () => {
-    const pool = open({ DATABASE_CA_FILE: ours.caFile }, (url) => {
+  test('a host name that does not match the certificate: rejected', async () => {
+    const pool = open({ DATABASE_CA_FILE: trusted.caFile }, (url) => {
       url.hostname = 'localhost';
     });
     await expect(pool.query('select 1')).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   });
 
-  test('a wrong password: refused, and seen nowhere', async () => {
-    const pool = open({ DATABASE_CA_FILE: ours.caFile }, (url) => {
+  test('a wrong password: rejected, and not exposed', async () => {
+    const pool = open({ DATABASE_CA_FILE: trusted.caFile }, (url) => {
       url.password = 'wrong-hunter2';
     });
     const error: Error = await pool.query('select 1').catch((reason) => reason);
     expect(error).toMatchObject({ code: '28P01', message: expect.stringContaining('password authentication failed') });
-    log.error({ err: error }, 'as a service logs it');
+    log.error({ err: error }, 'logged like in a service');
     expect(lines.join('')).toContain('password authentication failed');
     expect(lines.join('')).not.toContain('hunter2');
   });
 
-  test('a client certificate where the server demands one', async () => {
+  test('a server that requires client certificates accepts only valid certificates', async () => {
     const intoCertified = (url: URL) => {
       url.pathname = '/certified';
     };
-    const { certFile, keyFile } = ours.issue('client');
+    const { certFile, keyFile } = trusted.issue('client');
     const client = { DATABASE_CERT_FILE: certFile, DATABASE_KEY_FILE: keyFile };
-    const ca = { DATABASE_CA_FILE: ours.caFile };
+    const ca = { DATABASE_CA_FILE: trusted.caFile };
     expect(await versionOf(open({ ...ca, ...client }, intoCertified))).toMatchObject({ ssl: true });
     await expect(open(ca, intoCertified).query('select 1')).rejects.toThrow(/valid client certificate/);
-    const stranger = strangers.issue('client');
-    const strange = { DATABASE_CERT_FILE: stranger.certFile, DATABASE_KEY_FILE: stranger.keyFile };
-    await expect(open({ ...ca, ...strange }, intoCertified).query('select 1')).rejects.toThrow(
+    const outsider = untrusted.issue('client');
+    const foreign = { DATABASE_CERT_FILE: outsider.certFile, DATABASE_KEY_FILE: outsider.keyFile };
+    await expect(open({ ...ca, ...foreign }, intoCertified).query('select 1')).rejects.toThrow(
       /unknown ca|closed|terminated/i,
     );
   });
 
-  test('a server that offers no TLS: refused rather than asked unencrypted', async () => {
+  test('a server without TLS: rejected instead of used unencrypted', async () => {
     const plain = await startPostgres();
     try {
-      const env = { DATABASE_CA_FILE: ours.caFile, DATABASE_URL: plain.url };
+      const env = { DATABASE_CA_FILE: trusted.caFile, DATABASE_URL: plain.url };
       await expect(open(env).query('select 1')).rejects.toThrow(/does not support SSL/);
     } finally {
       await plain.stop();
     }
-  }, 60_000);
+  });
 });

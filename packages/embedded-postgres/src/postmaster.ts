@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What a running PostgreSQL tells about itself in its data directory. */
+/** State that a running PostgreSQL publishes in its data directory. */
 interface Postmaster {
   readonly pid: number;
-  /** "starting", "ready", "stopping"; empty until it says so. */
+  /** "starting", "ready", "stopping"; empty until it is set. */
   readonly status: string;
 }
 
 const fastShutdownMs = 15_000;
 const pollMs = 10;
 
-/** Reads postmaster.pid: the process id is its first line, the status its eighth. */
+/** Reads postmaster.pid: the process ID is the first line, the status the eighth. */
 export function readPostmaster(dataDirectory: string): Postmaster | undefined {
   try {
     const lines = readFileSync(join(dataDirectory, 'postmaster.pid'), 'utf8').split('\n');
@@ -24,22 +24,24 @@ export function readPostmaster(dataDirectory: string): Postmaster | undefined {
 }
 
 /**
- * Stops a PostgreSQL that still runs on this data directory: a kill -9 of Node leaves it behind. A process that merely
- * has the number of an old one is left alone. Resolves to whether there was one.
+ * Stops a PostgreSQL that still runs on this data directory, as after a kill -9 of Node. Ignores an unrelated process
+ * that has reused the process ID. Resolves to whether a server was running.
  */
 export async function stopLeftover(dataDirectory: string): Promise<boolean> {
-  const left = readPostmaster(dataDirectory);
-  if (!left || !isPostgresOn(left.pid, dataDirectory)) return false;
-  process.kill(left.pid, 'SIGINT');
+  const leftover = readPostmaster(dataDirectory);
+  if (!leftover || !isPostgresOn(leftover.pid, dataDirectory)) return false;
+  process.kill(leftover.pid, 'SIGINT');
   const giveUpAtMs = performance.now() + fastShutdownMs;
-  while (isPostgresOn(left.pid, dataDirectory)) {
-    if (performance.now() > giveUpAtMs) throw new Error(`PostgreSQL ${left.pid} of an earlier start does not stop`);
+  while (isPostgresOn(leftover.pid, dataDirectory)) {
+    if (performance.now() > giveUpAtMs) {
+      throw new Error(`the leftover PostgreSQL process ${leftover.pid} does not stop; end it, then start again`);
+    }
     await delay(pollMs);
   }
   return true;
 }
 
-/** Whether the process lives and is a PostgreSQL on this data directory. A zombie has no command line any more. */
+/** Returns whether the process is a PostgreSQL on this data directory. A zombie has no command line. */
 function isPostgresOn(pid: number, dataDirectory: string): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   const command = commandLine(pid);

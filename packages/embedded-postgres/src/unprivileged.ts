@@ -1,18 +1,19 @@
 import { execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 
-/** PostgreSQL refuses to run as root: the user that it runs as then. */
+/** User that PostgreSQL runs as if this process is root, because PostgreSQL refuses to run as root. */
 export interface User {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Starts a program as the user that it has to run as. */
+/** Starts a program as the configured user. */
 export type Launch = (program: string, args: readonly string[], options: SpawnOptions) => ReturnType<typeof spawn>;
 
 /**
- * Who runs PostgreSQL: whoever runs us, or, as root, the owner of the data if there are some, else the system's
- * `postgres`, else `nobody`. No user is made.
+ * Chooses the user that runs PostgreSQL: undefined (the current user) unless this process is root. As root: the owner
+ * of an existing data directory unless the owner is root, otherwise the system's `postgres`, otherwise `nobody`.
+ * Creates no user.
  */
 export function postgresUser(dataDirectory: string): User | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -24,22 +25,23 @@ export function postgresUser(dataDirectory: string): User | undefined {
 }
 
 /**
- * How to start programs as `user`. Where the user can't reach the checkout or the data (a checkout below /root, say),
- * they keep one right of root, that to look into folders; setpriv of util-linux gives it.
+ * Returns a function that starts programs as `user`. If the user cannot reach the checkout or the data (for example, a
+ * checkout below /root), the programs keep one capability of root, CAP_DAC_READ_SEARCH, by means of setpriv from
+ * util-linux.
  */
 export function launchAs(user: User | undefined, paths: readonly string[]): Launch {
   if (!user) return (program, args, options) => spawn(program, args, options);
   const { uid, gid } = user;
   if (canReach(paths, { uid, gid })) return (program, args, options) => spawn(program, args, { ...options, uid, gid });
-  const look = '+dac_read_search';
+  const capability = '+dac_read_search';
   const prefix = ['--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups'];
-  prefix.push('--bounding-set', `-all,${look}`, '--inh-caps', `-all,${look}`, '--ambient-caps', look);
-  // Without it access(2), by which PostgreSQL looks for its files, would not respect the right.
+  prefix.push('--bounding-set', `-all,${capability}`, '--inh-caps', `-all,${capability}`, '--ambient-caps', capability);
+  // Without this flag, access(2), with which PostgreSQL locates its files, would ignore the capability.
   prefix.push('--securebits', '+no_setuid_fixup', '--');
   if (spawnSync('setpriv', [...prefix, 'test', '-r', paths[0] ?? '/'], { stdio: 'ignore' }).status !== 0) {
     throw new Error(
-      `PostgreSQL refuses to run as root, and user ${uid} may not reach ${paths.join(' or ')}; ` +
-        'move the checkout to a folder that all users may enter, run as another user, or set DATABASE_URL',
+      `PostgreSQL refuses to run as root, and user ${uid} cannot reach ${paths.join(' or ')}; ` +
+        'move the checkout to a folder that all users can enter, run as another user, or set DATABASE_URL',
     );
   }
   return (program, args, options) => spawn('setpriv', [...prefix, program, ...args], options);

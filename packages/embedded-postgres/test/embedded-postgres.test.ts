@@ -31,7 +31,7 @@ describe('Embedded PostgreSQL', () => {
   const countNotes = (postgres: { url: string }) =>
     withPool(postgres, async (pool) => Number((await pool.query('select count(*) from note')).rows[0].count));
 
-  // One data directory for all: making one takes the longest.
+  // All tests share a data directory, because creating it takes the longest.
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'rms-pg-'));
     logged = [];
@@ -47,7 +47,7 @@ describe('Embedded PostgreSQL', () => {
   });
   afterAll(() => rmSync(dataDir, { recursive: true }));
 
-  test('keeps its data over a stop and a start', async () => {
+  test('keeps its data across a restart', async () => {
     const first = await start();
     await withPool(first, (pool) => pool.query("insert into note values ('kept')"));
     const before = await countNotes(first);
@@ -56,7 +56,7 @@ describe('Embedded PostgreSQL', () => {
     expect(logged).toEqual([]);
   });
 
-  test('listens on loopback only, and asks for the password', async () => {
+  test('listens on loopback only, and requires the password', async () => {
     const postgres = await start();
     const { rows } = await withPool(postgres, (pool) =>
       pool.query("select name, setting from pg_settings where name in ('listen_addresses', 'unix_socket_directories')"),
@@ -69,30 +69,30 @@ describe('Embedded PostgreSQL', () => {
     await expect(withPool(wrong, (pool) => pool.query('select 1'))).rejects.toMatchObject({ code: '28P01' });
   });
 
-  test('is started again at the same address when it dies', async () => {
+  test('restarts at the same address when it dies', async () => {
     const postgres = await start();
     const before = postgres.pid();
     process.kill(before as number, 'SIGKILL');
     await waitUntil(async () => (await countNotes(postgres)) >= 0 && postgres.pid() !== before, {
       what: 'PostgreSQL to be back',
     });
-    expect(logged[0]).toBe('the embedded PostgreSQL has died; starting it again');
+    expect(logged[0]).toBe('the embedded PostgreSQL exited; restarting it');
   });
 
-  test('one that a killed process left running is stopped, and what it had committed is there', async () => {
-    // As a killed process leaves it: nobody watches over it.
-    const left = await preparePostgres({ dataDir, password });
-    const orphan = await left.launch();
-    await withPool(left, (pool) => pool.query("insert into note values ('before the kill')"));
-    const before = await countNotes(left);
+  test('stops a server that a killed process left running, and keeps its committed data', async () => {
+    // Leaves a server without a supervisor, as a killed process does.
+    const leftover = await preparePostgres({ dataDir, password });
+    const orphan = await leftover.launch();
+    await withPool(leftover, (pool) => pool.query("insert into note values ('before the kill')"));
+    const before = await countNotes(leftover);
     const ended = once(orphan, 'exit');
     const postgres = await start();
     await ended;
-    expect(logged).toEqual(['stopped the PostgreSQL of a killed start']);
+    expect(logged).toEqual(['stopped a PostgreSQL that a killed process had left running']);
     expect(await countNotes(postgres)).toBe(before);
   });
 
-  test('a process that merely has the number of an old PostgreSQL is left alone', async () => {
+  test('ignores an unrelated process with the process ID of an old PostgreSQL', async () => {
     const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
     writeFileSync(join(dataDir, 'postgres', 'postmaster.pid'), `${bystander.pid}\n${dataDir}/postgres\n`);
     await start();
@@ -101,7 +101,7 @@ describe('Embedded PostgreSQL', () => {
     bystander.kill();
   });
 
-  test('may be stopped twice, and leaves no process', async () => {
+  test('can be stopped twice, and leaves no process', async () => {
     const postgres = await start();
     const pid = postgres.pid() as number;
     await Promise.all([postgres.stop(), postgres.stop()]);
@@ -109,7 +109,7 @@ describe('Embedded PostgreSQL', () => {
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
-  test('abandoned, it ends by itself', async () => {
+  test('exits by itself after abandon()', async () => {
     const postgres = await start();
     const pid = postgres.pid() as number;
     postgres.abandon();
@@ -118,17 +118,17 @@ describe('Embedded PostgreSQL', () => {
     });
   });
 
-  test('data of another major version are refused in one line that says what to do', async () => {
+  test('rejects data of another major version with a one-line instruction', async () => {
     const other = mkdtempSync(join(tmpdir(), 'rms-pg-old-'));
     mkdirSync(join(other, 'postgres'));
     writeFileSync(join(other, 'postgres', 'PG_VERSION'), '14\n');
     await expect(preparePostgres({ dataDir: other, password })).rejects.toThrow(
-      /^\S+ holds data of PostgreSQL 14, and this release brings 18; [^\n]*DATA_DIR[^\n]*$/,
+      /^\S+ contains data of PostgreSQL 14, but this release includes 18; [^\n]*DATA_DIR[^\n]*$/,
     );
     rmSync(other, { recursive: true });
   });
 
-  test('a folder that is no data directory is refused, not overwritten', async () => {
+  test('rejects a folder that is not a data directory instead of overwriting it', async () => {
     const other = mkdtempSync(join(tmpdir(), 'rms-pg-broken-'));
     mkdirSync(join(other, 'postgres'));
     writeFileSync(join(other, 'postgres', 'mine.txt'), 'mine');
@@ -137,7 +137,7 @@ describe('Embedded PostgreSQL', () => {
     rmSync(other, { recursive: true });
   });
 
-  test('an interrupted making is made anew', async () => {
+  test('repeats an interrupted initialization', async () => {
     const other = mkdtempSync(join(tmpdir(), 'rms-pg-half-'));
     mkdirSync(join(other, 'postgres.new', 'base'), { recursive: true });
     const note = () => {};
@@ -147,12 +147,12 @@ describe('Embedded PostgreSQL', () => {
     rmSync(other, { recursive: true });
   });
 
-  test('damaged data end the start in one line with what PostgreSQL says', async () => {
+  test("the start fails on damaged data with PostgreSQL's message in one line", async () => {
     const other = mkdtempSync(join(tmpdir(), 'rms-pg-damaged-'));
     const prepared = await preparePostgres({ dataDir: other, password });
     rmSync(join(other, 'postgres', 'global', 'pg_control'));
     await expect(prepared.launch()).rejects.toThrow(
-      /^PostgreSQL does not start: [^\n]*could not find the database system[^\n]*$/,
+      /^PostgreSQL failed to start: [^\n]*could not find the database system[^\n]*$/,
     );
     rmSync(other, { recursive: true });
   });

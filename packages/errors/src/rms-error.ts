@@ -1,17 +1,17 @@
 import { type ErrorCode, errorKinds } from './error-table.ts';
 
-/** One wrong field: `field` as a path ("metadata.color"), `message` for a person. */
+/** An invalid field: `field` is a path ("metadata.color"), `message` a human-readable text. */
 export interface FieldViolation {
   readonly field: string;
   readonly message: string;
 }
 
-/** The one error that crosses service borders. `message` is public; the internal reason goes into `cause`. */
+/** The error type that crosses service boundaries. `message` is public; the internal reason belongs in `cause`. */
 export class RmsError extends Error {
   override readonly name = 'RmsError';
   readonly code: ErrorCode;
   readonly details: readonly FieldViolation[];
-  /** When to try again, in seconds; unset: the code's default. */
+  /** Delay before a retry, in seconds. If unset, responses with 429 or 503 specify one second. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -38,7 +38,10 @@ export class RmsError extends Error {
   }
 }
 
-/** The error itself, or `internal_error` with it as the cause: nothing internal becomes public by accident. */
+/**
+ * Returns an RmsError unchanged; wraps any other error as the cause of `internal_error`, so that internals never become
+ * public.
+ */
 export function toRmsError(error: unknown): RmsError {
   return error instanceof RmsError ? error : new RmsError('internal_error', { cause: error });
 }

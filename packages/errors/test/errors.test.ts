@@ -1,4 +1,3 @@
-import { status as grpcStatus } from '@grpc/grpc-js';
 import { type ErrorCode, errorKinds, RmsError, toRmsError } from '@rms/errors';
 
 const kinds = Object.entries(errorKinds) as [ErrorCode, (typeof errorKinds)[ErrorCode]][];
@@ -16,22 +15,20 @@ describe('The error table', () => {
     expect(errorKinds[code].httpStatus).toBe(httpStatus);
   });
 
-  test.each(kinds)('%s has an HTTP error status, a gRPC error status and a message for a person', (_, kind) => {
+  test.each(kinds)('%s has an HTTP error status and a human-readable message', (_, kind) => {
     expect(kind.httpStatus).toBeGreaterThanOrEqual(400);
     expect(kind.httpStatus).toBeLessThan(600);
-    expect(grpcStatus[kind.grpcStatus]).toBeDefined();
-    expect(kind.grpcStatus).not.toBe(grpcStatus.OK);
     expect(kind.message).toMatch(/^[A-Z].*\.$/);
   });
 
-  test.each(kinds)('%s: what is busy or away may be tried again, what is wrong stays wrong', (_, kind) => {
+  test.each(kinds)('%s: errors of load and availability are retryable, invalid requests are not', (_, kind) => {
     const later = [408, 409, 429, 503, 504].includes(kind.httpStatus);
     expect(kind.retryable).toBe(later);
   });
 });
 
 describe('RmsError', () => {
-  test("has its code's message, no details and no retry time unless told", () => {
+  test('defaults to the message of its code, without details or retry time', () => {
     const error = new RmsError('not_found');
     expect(error).toMatchObject({ name: 'RmsError', code: 'not_found', message: errorKinds.not_found.message });
     expect(error.details).toEqual([]);
@@ -40,7 +37,7 @@ describe('RmsError', () => {
     expect(error.kind).toBe(errorKinds.not_found);
   });
 
-  test('carries what it is given', () => {
+  test('contains the given values', () => {
     const cause = new Error('inside');
     const details = [{ field: 'name', message: 'is required' }];
     const error = new RmsError('invalid_request', { message: 'Not so.', details, retryAfterSeconds: 3, cause });
@@ -49,13 +46,13 @@ describe('RmsError', () => {
 });
 
 describe('toRmsError', () => {
-  test('leaves an RmsError as it is', () => {
+  test('returns an RmsError unchanged', () => {
     const error = new RmsError('conflict');
     expect(toRmsError(error)).toBe(error);
   });
 
   test.each([new Error('password=hunter2'), 'password=hunter2', undefined, null, 42])(
-    'makes internal_error of %s, which stays inside as the cause',
+    'wraps %s as the cause of internal_error',
     (thrown) => {
       const error = toRmsError(thrown);
       expect(error.code).toBe('internal_error');

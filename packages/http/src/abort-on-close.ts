@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Aborts if the client goes away before it has its answer. */
+/** Returns a signal that aborts if the client disconnects before the response is complete. */
 export function abortOnClose(response: ServerResponse): AbortSignal {
   const abort = new AbortController();
   if (response.destroyed) abort.abort();

@@ -1,15 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import { type CidrList, normalizeAddress } from './cidr-list.ts';
+import { type CidrList, normalizeAddress } from '@rms/cidr';
 
-/** "https://api.example.com" as the client sees us. */
+/** Returns the origin under which the client reached this server: "https://api.example.com". */
 export function baseUrlOf(request: IncomingMessage, trustedProxies: CidrList): string {
   const { headers, socket } = request;
-  const scheme = cameByHttps(request, trustedProxies) ? 'https' : 'http';
-  return `${scheme}://${headers.host ?? `${socket.localAddress}:${socket.localPort}`}`;
+  const scheme = usesHttps(request, trustedProxies) ? 'https' : 'http';
+  const { localAddress = '', localPort } = socket;
+  const own = `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
+  return `${scheme}://${headers.host ?? own}`;
 }
 
-/** Whether a trusted proxy says that it was called by https. */
-export function cameByHttps({ headers, socket }: IncomingMessage, trustedProxies: CidrList): boolean {
+/** Returns whether a trusted proxy reports that the client used HTTPS. */
+export function usesHttps({ headers, socket }: IncomingMessage, trustedProxies: CidrList): boolean {
   if (headers['x-forwarded-proto'] !== 'https') return false;
   const peer = normalizeAddress(socket.remoteAddress ?? '');
   return peer !== undefined && trustedProxies.has(peer);

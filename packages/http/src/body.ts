@@ -2,13 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RmsError } from '@rms/errors';
 
-const limitBytes = 256 * 1024;
+const limitKib = 256;
+const limitBytes = limitKib * 1024;
 
-/** The body as JSON. Throws `unsupported_media_type`, `payload_too_large` or `invalid_request`. */
+/** Reads the body as JSON. Throws `unsupported_media_type`, `payload_too_large` or `invalid_request`. */
 export async function readJsonBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   checkMediaType(request);
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw new RmsError('payload_too_large');
-  // The client has asked whether to send it (RFC 9110, 10.1.1).
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
+  // The client waits for permission to send the body (RFC 9110, 10.1.1).
   if (request.headers.expect !== undefined) response.writeContinue();
   const bytes = await readBytes(request);
   if (!isUtf8(bytes)) throw refused('is not UTF-8');
@@ -36,15 +37,19 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     let length = 0;
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      // What is past the limit is read and dropped, so that the client gets to read the answer.
+      // Data past the limit is read and discarded, so that the client can read the response.
       if (length > limitBytes) {
         chunks.length = 0;
-        reject(new RmsError('payload_too_large'));
+        reject(tooLarge());
       } else chunks.push(chunk);
     });
     request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     request.on('error', () => reject(refused('ended early')));
   });
+}
+
+function tooLarge(): RmsError {
+  return new RmsError('payload_too_large', { message: `The request body has more than ${limitKib} KiB.` });
 }
 
 function refused(message: string, cause?: unknown): RmsError {

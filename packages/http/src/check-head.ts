@@ -1,25 +1,42 @@
 import type { IncomingMessage } from 'node:http';
 import { RmsError } from '@rms/errors';
 
-const longestUrl = 8 * 1024;
-const mostHeaders = 100;
+const longestUrlKib = 8;
+const maxHeaders = 100;
 const hostForm = /^(?:[\w.-]{1,255}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
-/** Two of one of these could mean one thing to a proxy and another to us. */
+/** Headers that must not be repeated: a proxy and this server could use different occurrences. */
 const single = new Set(['host', 'authorization', 'content-type', 'content-encoding', 'idempotency-key']);
 const lengthsOfSingle = new Set([...single].map((name) => name.length));
 
-/** What every request is held to before its path counts. Throws `uri_too_long`, `headers_too_large` or `invalid_request`. */
+/**
+ * Checks the request target and headers before routing. Throws `uri_too_long`, `headers_too_large` or
+ * `invalid_request`.
+ */
 export function checkHead({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage): void {
-  if (url.length > longestUrl) throw new RmsError('uri_too_long');
-  if (rawHeaders.length > 2 * mostHeaders) throw new RmsError('headers_too_large');
+  if (url.length > longestUrlKib * 1024) {
+    throw new RmsError('uri_too_long', { message: `The request URL has more than ${longestUrlKib} KiB.` });
+  }
+  if (rawHeaders.length > 2 * maxHeaders) {
+    throw new RmsError('headers_too_large', { message: `The request has more than ${maxHeaders} headers.` });
+  }
   const repeated = repeatedHeader(rawHeaders);
   if (repeated !== undefined) throw refused(repeated, 'is repeated');
   const { host } = headers;
-  // Links are made of it.
-  if (host === undefined ? httpVersion !== '1.0' : !hostForm.test(host)) throw refused('Host', 'must name a host');
+  // Links in responses are built from this header.
+  if (host === undefined ? httpVersion !== '1.0' : !isHost(host)) throw refused('Host', 'must be a valid host');
 }
 
-/** Node keeps the first of two; `rawHeaders` has names and values in turn. */
+/**
+ * Rejects hosts and ports that a URL cannot contain, such as 1.2.3.999 or 99999: links in responses would be invalid.
+ */
+function isHost(host: string): boolean {
+  return hostForm.test(host) && URL.canParse(`http://${host}`);
+}
+
+/**
+ * Returns the first repeated header. Uses `rawHeaders` (alternating names and values), because `headers` keeps only the
+ * first value.
+ */
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
   let seen: string[] | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -1,36 +1,38 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
 
 export interface ConnectionLimits {
-  /** More at once are closed as they come. */
+  /** Further connections are closed when they arrive. */
   readonly maxConnections: number;
-  /** How long a client may leave an answer, or a part of it, unread. */
+  /** Maximum time that a response, or a part of it, may stay unread by the client. */
   readonly unreadMs: number;
-  /** How often that is looked at. */
+  /** Interval of that check. */
   readonly sweepMs: number;
 }
 
 export interface Connections {
-  /** The answer to the latest request of a connection. */
-  answering(socket: Duplex): ServerResponse | undefined;
-  /** How many are open. */
+  /** Returns the response to the latest request of a connection. */
+  latestResponse(socket: Duplex): ServerResponse | undefined;
+  /** Number of open connections. */
   count(): number;
 }
 
 interface Connection {
   latest: ServerResponse | undefined;
   unanswered: number;
-  /** Since when its buffer has not been empty, in milliseconds of performance.now(); 0: it is empty. */
+  /**
+   * Start of the period in which the write buffer was not empty, as performance.now() in milliseconds; 0: it is empty.
+   */
   unreadSinceMs: number;
 }
 
-/** Clients may send the next requests before they have read an answer; none needs so many. */
-const mostUnanswered = 100;
+/** Maximum number of pipelined requests without a response. Real clients need far fewer. */
+const maxUnanswered = 100;
 const logDroppedEveryMs = 10_000;
 
-/** Bounds what connections can hold: their number, their unanswered requests, answers that nobody reads. */
+/** Limits the resources of connections: their number, their unanswered requests and unread responses. */
 export function limitConnections(server: Server, limits: ConnectionLimits, log: Logger): Connections {
   const open = new Map<Duplex, Connection>();
   server.maxConnections = limits.maxConnections;
@@ -45,7 +47,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, log: 
     if (!connection) return;
     connection.latest = response;
     connection.unanswered += 1;
-    if (connection.unanswered > mostUnanswered) socket.destroy();
+    if (connection.unanswered > maxUnanswered) socket.destroy();
     response.once('close', () => {
       connection.unanswered -= 1;
     });
@@ -62,10 +64,10 @@ export function limitConnections(server: Server, limits: ConnectionLimits, log: 
     }
   }, limits.sweepMs).unref();
   server.once('close', () => clearInterval(sweep));
-  return { answering: (socket) => open.get(socket)?.latest, count: () => open.size };
+  return { latestResponse: (socket) => open.get(socket)?.latest, count: () => open.size };
 }
 
-/** At once for the first, then at most a line every ten seconds. */
+/** Logs the first dropped connection immediately, then at most one line every ten seconds. */
 function logDropped(server: Server, maxConnections: number, log: Logger): void {
   let dropped = 0;
   let loggedAtMs = Number.NEGATIVE_INFINITY;

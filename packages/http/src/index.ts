@@ -1,12 +1,15 @@
 export { abortOnClose } from './abort-on-close.ts';
-export { baseUrlOf, cameByHttps } from './base-url.ts';
+export { baseUrlOf, usesHttps } from './base-url.ts';
 export { readJsonBody } from './body.ts';
 export { checkHead } from './check-head.ts';
-export { type CidrList, normalizeAddress, parseCidrs } from './cidr-list.ts';
 export { type ClientAddress, clientAddress } from './client-address.ts';
 export { type ConnectionRefusal, type Listener, listen } from './listener.ts';
+export { methodNotAllowed, routeNotFound } from './refuse-route.ts';
 export { requestIdOf } from './request-id.ts';
-export { type Answer, errorAnswer, sendAnswer } from './respond.ts';
+export { normalizeTarget } from './request-target.ts';
+export { errorResponse, type Response, sendResponse } from './respond.ts';
 export { securityHeaders, setSecurityHeaders } from './security-headers.ts';
+export { shownText } from './shown-text.ts';
 export { readTrustedProxies } from './trusted-proxies.ts';
+export { createProxyWarning } from './untrusted-proxy.ts';
 export { parseBody, parseQuery } from './validate.ts';

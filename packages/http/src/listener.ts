@@ -1,20 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
 import { limitConnections } from './connections.ts';
 import { refuseMalformed } from './malformed.ts';
 
-/** Why a connection or what came on it never became a request. */
+/** Reason why a connection was refused, or why its data was not accepted as a request. */
 export type ConnectionRefusal = 'malformed' | 'too_many_connections';
 
-/** An HTTP server of ours. */
+/** A running HTTP server. */
 export interface Listener {
-  /** "http://127.0.0.1:8080", with the port that was bound. */
+  /** "http://127.0.0.1:8080", with the bound port. */
   readonly address: string;
-  /** Connections that are open. */
+  /** Number of open connections. */
   connections(): number;
-  /** Takes no more connections, waits for the requests under way, at most so long. */
+  /** Stops accepting connections and waits up to `graceMs` for requests in flight. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -24,22 +24,24 @@ export interface ListenOptions {
   readonly handle: RequestListener;
   readonly maxConnections: number;
   readonly log: Logger;
-  /** Told of what never becomes a request. */
+  /** Called for every connection or malformed request that is refused. */
   readonly onRefused: (reason: ConnectionRefusal) => void;
+  /** See {@link errorResponse}. */
+  readonly catalogUrl?: string | undefined;
   readonly times?: Partial<Times>;
 }
 
-/** How long a client may take, in milliseconds. */
+/** Time limits for clients, in milliseconds. */
 interface Times {
-  /** To send the head of a request; also from the connection to the first one. */
+  /** For the head of a request, including the time from the connection to the first request. */
   readonly headersMs: number;
-  /** To send a whole request. */
+  /** For a whole request. */
   readonly requestMs: number;
-  /** To read an answer, or the next part of it. */
+  /** For reading a response, or the next part of it. */
   readonly unreadMs: number;
-  /** Between an answer and the next request. */
+  /** Between a response and the next request. */
   readonly idleMs: number;
-  /** How often all that is checked. */
+  /** Interval at which the limits are checked. */
   readonly checkEveryMs: number;
 }
 
@@ -47,16 +49,16 @@ const defaultTimes: Times = {
   headersMs: 10_000,
   requestMs: 30_000,
   unreadMs: 60_000,
-  // Longer than load balancers keep theirs, so that it is they who close an idle connection.
+  // Longer than the idle timeout of load balancers, so that they close idle connections first.
   idleMs: 75_000,
   checkEveryMs: 2_000,
 };
 const maxHeaderBytes = 16 * 1024;
 const closeIdleEveryMs = 50;
 
-/** Listens. Rejects with EADDRINUSE and the like if it can't. */
+/** Starts listening. Rejects with the system error (EADDRINUSE and similar) if it cannot bind. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, handle, maxConnections, log, onRefused, times } = options;
+  const { host, port, handle, maxConnections, log, onRefused, catalogUrl, times } = options;
   const { headersMs, requestMs, unreadMs, idleMs, checkEveryMs } = { ...defaultTimes, ...times };
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
@@ -64,17 +66,18 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     requestTimeout: requestMs,
     keepAliveTimeout: idleMs,
     connectionsCheckingInterval: checkEveryMs,
-    // Checked by the app, whose answer has a request id.
+    // The app checks the header itself, because its error response has a request ID.
     requireHostHeader: false,
   });
-  // None is dropped in silence: the app refuses too many, and the size of all is limited.
+  // 0: unlimited, so that Node drops no header silently. The app rejects too many headers; maxHeaderSize bounds their
+  // size.
   server.maxHeadersCount = 0;
   const connections = limitConnections(server, { maxConnections, unreadMs, sweepMs: checkEveryMs }, log);
   server.on('request', handle);
-  // "Expect: 100-continue" is answered when the body is wanted; other expectations are not ours to meet.
+  // The app sends "100 Continue" when it reads the body. Other expectations are ignored.
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
-  refuseMalformed(server, connections, () => onRefused('malformed'));
+  refuseMalformed(server, connections, { onRefused: () => onRefused('malformed'), catalogUrl });
   server.on('drop', () => onRefused('too_many_connections'));
   server.listen(port, host);
   await once(server, 'listening');
@@ -90,7 +93,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 async function stop(server: Server, graceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  // Connections become idle one by one, as their requests are answered.
+  // Connections become idle one by one, as their requests complete.
   const closeIdle = setInterval(() => server.closeIdleConnections(), closeIdleEveryMs);
   const force = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;

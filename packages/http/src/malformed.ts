@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { type ErrorCode, RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import type { Connections } from './connections.ts';
-import { errorAnswer } from './respond.ts';
+import { errorResponse, type Response } from './respond.ts';
 import { securityHeaders } from './security-headers.ts';
 
 const codes: Readonly<Record<string, ErrorCode>> = {
@@ -13,28 +13,34 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** Answers what Node's parser refuses, and so never becomes a request, in the form of every other error. */
+/** Responds in the usual error format to data that Node's parser rejects and that therefore never becomes a request. */
 export function refuseMalformed(
   server: Server,
-  connections: Pick<Connections, 'answering'>,
-  onRefused: () => void,
+  connections: Pick<Connections, 'latestResponse'>,
+  { onRefused, catalogUrl }: { onRefused: () => void; catalogUrl: string | undefined },
 ): void {
+  const refuse = (socket: Duplex, error: RmsError, requestId?: string) =>
+    respondOn(socket, errorResponse(error, catalogUrl), requestId);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const answering = connections.answering(socket);
-    // The client has gone, or reads another answer already.
-    if (error.code === 'ECONNRESET' || !socket.writable || (answering?.headersSent && !answering.writableFinished)) {
+    const latestResponse = connections.latestResponse(socket);
+    // The client has disconnected, or is already receiving another response.
+    if (
+      error.code === 'ECONNRESET' ||
+      !socket.writable ||
+      (latestResponse?.headersSent && !latestResponse.writableFinished)
+    ) {
       socket.destroy();
       return;
     }
-    // The last answer of this connection has been given: what came after its request is nobody's.
-    if (answering?.writableFinished && !answering.shouldKeepAlive) {
+    // The connection's last response is complete; data after its request is ignored.
+    if (latestResponse?.writableFinished && !latestResponse.shouldKeepAlive) {
       socket.end(() => socket.destroy());
       return;
     }
     onRefused();
     const code = codes[error.code ?? ''] ?? 'invalid_request';
     const details = code === 'invalid_request' ? [{ field: 'request', message: 'is not well-formed HTTP/1.1' }] : [];
-    const requestId = answering?.writableFinished ? undefined : answering?.getHeader('X-Request-ID');
+    const requestId = latestResponse?.writableFinished ? undefined : latestResponse?.getHeader('X-Request-ID');
     refuse(socket, new RmsError(code, { details, cause: error }), requestId?.toString());
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
@@ -44,8 +50,7 @@ export function refuseMalformed(
   });
 }
 
-function refuse(socket: Duplex, error: RmsError, requestId = newId('req')): void {
-  const { status, json = '' } = errorAnswer(error);
+function respondOn(socket: Duplex, { status, json = '' }: Response, requestId = newId('req')): void {
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     `X-Request-ID: ${requestId}`,

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { cameByHttps } from './base-url.ts';
-import type { CidrList } from './cidr-list.ts';
+import type { CidrList } from '@rms/cidr';
+import { usesHttps } from './base-url.ts';
 
-/** What every answer says, those to malformed requests included (OWASP REST Security Cheat Sheet). */
+/** Headers of every response, including responses to malformed requests (OWASP REST Security Cheat Sheet). */
 export const securityHeaders: readonly (readonly [name: string, value: string])[] = [
   ['X-Content-Type-Options', 'nosniff'],
   ['Cache-Control', 'no-store'],
@@ -16,6 +16,6 @@ const twoYears = 'max-age=63072000';
 
 export function setSecurityHeaders(request: IncomingMessage, response: ServerResponse, trustedProxies: CidrList): void {
   for (const [name, value] of securityHeaders) response.setHeader(name, value);
-  // Said over http it would count for nothing (RFC 6797, 7.2).
-  if (cameByHttps(request, trustedProxies)) response.setHeader('Strict-Transport-Security', twoYears);
+  // Browsers ignore this header over HTTP (RFC 6797, 7.2).
+  if (usesHttps(request, trustedProxies)) response.setHeader('Strict-Transport-Security', twoYears);
 }

@@ -1,7 +1,7 @@
-import { SettingsError } from '@rms/service';
-import { type CidrList, parseCidrs } from './cidr-list.ts';
+import { type CidrList, parseCidrs } from '@rms/cidr';
+import { SettingsError } from '@rms/settings';
 
-/** The networks of TRUSTED_PROXIES. Throws {@link SettingsError} if one is none, or if they cover all addresses. */
+/** Parses TRUSTED_PROXIES. Throws {@link SettingsError} if an entry is malformed or the entries cover all addresses. */
 export function readTrustedProxies(cidrs: readonly string[]): CidrList {
   let proxies: CidrList;
   try {
@@ -10,6 +10,8 @@ export function readTrustedProxies(cidrs: readonly string[]): CidrList {
     throw new SettingsError(`TRUSTED_PROXIES: ${(error as Error).message}`);
   }
   if (proxies.coversAll)
-    throw new SettingsError('TRUSTED_PROXIES must not cover all addresses: any client could choose its own');
+    throw new SettingsError(
+      'TRUSTED_PROXIES must not cover all addresses; otherwise clients could forge their address',
+    );
   return proxies;
 }

@@ -1,60 +1,107 @@
 import { type FieldViolation, RmsError } from '@rms/errors';
-import type { ZodType, z } from 'zod';
+import { type ZodType, z } from 'zod';
+import { shownText } from './shown-text.ts';
 
-/** More wrong fields than anyone reads are not told. */
-const mostDetails = 100;
-const longestField = 100;
+/** Maximum number of field errors in a response. */
+const maxDetails = 100;
+const maxFieldLength = 100;
 
-/** The body as its schema says. Throws `invalid_request` that names every wrong field. */
+/** Validates the body. Throws `invalid_request` with an entry for every invalid field. */
 export function parseBody<T>(schema: ZodType<T>, body: unknown): T {
   return parse(schema, body, 'body');
 }
 
-/** The query as its schema says; an endpoint without one takes no parameters. Throws `invalid_request`. */
+/**
+ * Validates the query string. A parameter may be repeated if its schema is an array. Without a schema, any parameter is
+ * an error. Throws `invalid_request`.
+ */
 export function parseQuery<T>(schema: ZodType<T> | undefined, url: string): T | undefined {
   const start = url.indexOf('?');
   if (start < 0 && !schema) return undefined;
-  const parameters: Record<string, string> = Object.create(null);
-  const refused: FieldViolation[] = [];
+  const parameters: Record<string, string | string[]> = Object.create(null);
+  const violations: FieldViolation[] = [];
   for (const [name, value] of new URLSearchParams(start < 0 ? '' : url.slice(start))) {
-    if (name in parameters) refused.push({ field: name, message: 'is repeated' });
-    else if (!schema) refused.push({ field: name, message: unknownField });
+    if (isRepeatable(schema, name)) {
+      parameters[name] = [...(parameters[name] ?? []), value];
+      continue;
+    }
+    if (name in parameters) violations.push({ field: name, message: 'is repeated' });
+    else if (!schema) violations.push({ field: name, message: 'is not a known parameter: this endpoint has none' });
     parameters[name] = value;
   }
-  if (refused.length > 0) throw refusal(refused);
+  if (violations.length > 0) throw invalidRequest(violations);
   return schema && parse(schema, parameters, 'query');
 }
 
-const unknownField = 'is not a known field';
+/** Returns whether the schema of an object has an array under a name. */
+function isRepeatable(schema: ZodType | undefined, name: string): boolean {
+  if (!(schema instanceof z.ZodObject) || !Object.hasOwn(schema.shape, name)) return false;
+  const field: unknown = schema.shape[name];
+  return (field instanceof z.ZodOptional ? field.unwrap() : field) instanceof z.ZodArray;
+}
 
 function parse<T>(schema: ZodType<T>, value: unknown, whole: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw refusal(result.error.issues.flatMap((issue) => violationsOf(issue, value, whole)));
+  throw invalidRequest(result.error.issues.flatMap((issue) => violationsOf(issue, { schema, value, whole })));
 }
 
-function refusal(violations: readonly FieldViolation[]): RmsError {
-  const details = violations.slice(0, mostDetails).map(({ field, message }) => ({ field: shorten(field), message }));
+function invalidRequest(violations: readonly FieldViolation[]): RmsError {
+  const details = violations.slice(0, maxDetails).map(({ field, message }) => ({
+    field: shownText(field, maxFieldLength),
+    message,
+  }));
   return new RmsError('invalid_request', { details });
 }
 
-/** The one place that says in our words what zod has found. */
-function violationsOf(issue: z.core.$ZodIssue, value: unknown, whole: string): FieldViolation[] {
+/** Schema and value of a validation. `whole` is the field name of a violation that concerns the whole value. */
+interface Validated {
+  readonly schema: ZodType;
+  readonly value: unknown;
+  readonly whole: string;
+}
+
+/** Converts an issue of zod to violations in the API's wording. */
+function violationsOf(issue: z.core.$ZodIssue, { schema, value, whole }: Validated): FieldViolation[] {
   const field = issue.path.join('.') || whole;
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ field: [...issue.path, key].join('.'), message: unknownField }));
+      return issue.keys.map((key) => ({
+        field: [...issue.path, key].join('.'),
+        message: `is not a known field${issue.path.length === 0 ? knownFieldsOf(schema) : ''}`,
+      }));
     case 'invalid_type':
       return [{ field, message: isMissing(issue.path, value) ? 'is required' : `must be ${nounOf(issue.expected)}` }];
     case 'invalid_value':
-      return [{ field, message: `must be one of ${issue.values.join(', ')}` }];
+      return [{ field, message: `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}` }];
     case 'too_small':
-      return [{ field, message: `must have at least ${issue.minimum}` }];
+      return [{ field, message: `must ${boundOf(issue.origin, 'least', issue.minimum)}` }];
     case 'too_big':
-      return [{ field, message: `must have at most ${issue.maximum}` }];
+      return [{ field, message: `must ${boundOf(issue.origin, 'most', issue.maximum)}` }];
+    case 'invalid_key':
+      return issue.issues.flatMap((inner) =>
+        violationsOf(inner, { schema, value: field, whole }).map(({ message }) => ({
+          field,
+          message: `the key ${message}`,
+        })),
+      );
     default:
       return [{ field, message: issue.message }];
   }
+}
+
+/** Returns "; known fields: a, b" for the schema of an object. */
+function knownFieldsOf(schema: ZodType): string {
+  const names = 'shape' in schema ? Object.keys(schema.shape as object) : [];
+  return names.length === 0 ? '' : `; known fields: ${names.join(', ')}`;
+}
+
+const units: Readonly<Record<string, string>> = { string: 'characters', array: 'items', record: 'fields' };
+
+/** Returns "be at most 5" for a number, and "have at most 5 characters" for a text. */
+function boundOf(origin: string, which: 'least' | 'most', bound: number | bigint): string {
+  const unit = units[origin];
+  return unit === undefined ? `be at ${which} ${bound}` : `have at ${which} ${bound} ${unit}`;
 }
 
 function isMissing(path: readonly PropertyKey[], value: unknown): boolean {
@@ -64,9 +111,6 @@ function isMissing(path: readonly PropertyKey[], value: unknown): boolean {
 }
 
 function nounOf(type: string): string {
+  if (type === 'int') return 'a whole number';
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
-}
-
-function shorten(field: string): string {
-  return field.length > longestField ? `${field.slice(0, longestField)}…` : field;
 }

@@ -1,6 +1,6 @@
 import { v7 as uuidV7 } from 'uuid';
 
-/** The prefixes in use; each names one kind of thing. */
+/** ID prefixes; each identifies one type of object. */
 export type IdPrefix =
   | 'res'
   | 'wh'
@@ -20,25 +20,61 @@ export type IdPrefix =
   | 'mlr'
   | 'ses';
 
-// Crockford's base 32: in the order of its characters' codes, so that ids sort as the UUIDs that they hold.
+// Crockford's base 32. Its characters are in the order of their codes, so that IDs sort like the UUIDs that they
+// encode.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const values = new Map([...alphabet].map((character, value) => [character, value]));
 
+/** Creates IDs; see {@link createIds}. */
+export type Ids = (prefix: IdPrefix) => string;
+
 /**
- * A new identifier: the prefix, "_" and 26 characters of base 32 that hold a UUIDv7 (RFC 9562), so that identifiers
- * compare, byte by byte, in the order of their creation to the millisecond, and those of one process in full order.
+ * If the clock is set back by less than this, the time in IDs stands still until the clock has caught up, so that IDs
+ * stay sorted. After a larger step, IDs follow the clock: otherwise, a single jump ahead would keep them in the future.
  */
-export function newId(prefix: IdPrefix, atMs?: number): string {
-  const bytes = uuidV7(atMs === undefined ? undefined : { msecs: atMs }, new Uint8Array(16));
-  return `${prefix}_${encode(bytes)}`;
+const maxHoldMs = 10_000;
+
+/**
+ * Creates a source of IDs with the time of `nowMs`, in milliseconds since 1970. An ID is the prefix, "_" and 26 base-32
+ * characters that encode a UUIDv7 (RFC 9562). Compared byte by byte, IDs sort by creation time in milliseconds. IDs of
+ * one source sort in exact creation order, unless its clock is set back by 10 seconds or more.
+ */
+export function createIds(nowMs: () => number): Ids {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  let sequence = 0;
+  return (prefix) => {
+    const now = nowMs();
+    if (now > lastMs || lastMs - now >= maxHoldMs) {
+      lastMs = now;
+      // Half of the range remains for IDs of the same millisecond.
+      sequence = Math.floor(Math.random() * 2 ** 31);
+    } else {
+      sequence = (sequence + 1) >>> 0;
+      if (sequence === 0) lastMs += 1;
+    }
+    return `${prefix}_${encode(uuidV7({ msecs: lastMs, seq: sequence }, new Uint8Array(16)))}`;
+  };
 }
 
-/** Whether `text` has the form of an identifier with this prefix. */
+const nextId = createIds(() => Date.now());
+
+/**
+ * Creates an ID with the time of this machine, or with `atMs`, in milliseconds since 1970. See {@link createIds} for
+ * its form and order; IDs with the same `atMs` have no order.
+ */
+export function newId(prefix: IdPrefix, atMs?: number): string {
+  return atMs === undefined ? nextId(prefix) : createIds(() => atMs)(prefix);
+}
+
+/** Returns whether `text` has the form of an ID with this prefix. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && /^[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text.slice(prefix.length + 1));
 }
 
-/** Not greater than any identifier of that kind that is made at that moment or later, nor less than any earlier one. */
+/**
+ * Returns a lower bound for IDs: at most equal to every ID created at or after `atMs`, and greater than every earlier
+ * ID.
+ */
 export function firstId(prefix: IdPrefix, atMs: number): string {
   let rest = Math.max(0, Math.floor(atMs));
   let text = '';
@@ -49,9 +85,9 @@ export function firstId(prefix: IdPrefix, atMs: number): string {
   return `${prefix}_${text}`;
 }
 
-/** When an identifier was made, in milliseconds since 1970. */
+/** Returns the creation time of an ID, in milliseconds since 1970. */
 export function idTime(id: string): number {
-  // The first 50 bits of 130 are two zeros and the 48 bits of the time.
+  // The first 50 of 130 bits are two zeros and the 48-bit timestamp.
   let time = 0;
   for (const character of id.slice(id.indexOf('_') + 1).slice(0, 10)) time = time * 32 + (values.get(character) ?? 0);
   return time;
@@ -60,7 +96,7 @@ export function idTime(id: string): number {
 function encode(bytes: Uint8Array): string {
   let text = '';
   let buffer = 0;
-  let bits = 2; // two zero bits in front: 130 = 26 × 5
+  let bits = 2; // two leading zero bits: 130 = 26 × 5
   for (const byte of bytes) {
     buffer = (buffer << 8) | byte;
     bits += 8;

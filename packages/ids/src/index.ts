@@ -1,1 +1,1 @@
-export { firstId, type IdPrefix, idTime, isId, newId } from './ids.ts';
+export { createIds, firstId, type IdPrefix, type Ids, idTime, isId, newId } from './ids.ts';

@@ -1,47 +1,69 @@
 import type { LimitState, Limits } from './limiter.ts';
 
-/** A key's rate limit as the generic cell rate algorithm sees it: steady, with a burst of one whole window. */
+/** A rate limit in terms of the generic cell rate algorithm (GCRA): a steady rate with a burst of one window. */
 export interface Rate {
-  /** Requests that may come at once. */
+  /** Requests that may arrive together. */
   readonly burst: number;
-  /** Microseconds that one request costs. */
+  /** Cost of a request in microseconds. */
   readonly emissionUs: number;
 }
 
-export function rateOf({ rateLimitRequests, rateLimitWindowSeconds }: Limits): Rate | undefined {
-  if (rateLimitRequests === 0) return undefined;
-  // Whole numbers, so that the burst is exact.
-  const emissionUs = Math.max(1, Math.floor((rateLimitWindowSeconds * 1e6) / rateLimitRequests));
-  return { burst: rateLimitRequests, emissionUs };
+/** Returns the rate of `requests` per window; undefined for 0, which means no limit. */
+function rateOf(requests: number, windowSeconds: number): Rate | undefined {
+  if (requests === 0) return undefined;
+  // An integer, so that the burst is exact.
+  const emissionUs = Math.max(1, Math.floor((windowSeconds * 1e6) / requests));
+  return { burst: requests, emissionUs };
 }
 
-/** Failed authentications of one address. */
+/** The rate limits that apply to a request. */
+export interface Rates {
+  /** Limit of the key. */
+  readonly own: Rate | undefined;
+  /** Limit of the workspace and environment. */
+  readonly workspace: Rate | undefined;
+}
+
+export function ratesOf(limits: Limits): Rates {
+  const { rateLimitRequests, workspaceRateLimitRequests, rateLimitWindowSeconds } = limits;
+  return {
+    own: rateOf(rateLimitRequests, rateLimitWindowSeconds),
+    workspace: rateOf(workspaceRateLimitRequests, rateLimitWindowSeconds),
+  };
+}
+
+/** Returns the rate limit for failed authentications per address. */
 export function failureRateOf({ authFailureLimit }: { authFailureLimit: number }): Rate | undefined {
-  return rateOf({ rateLimitRequests: authFailureLimit, rateLimitWindowSeconds: 60, monthlyQuota: 0 });
+  return rateOf(authFailureLimit, 60);
 }
 
-/** One step of the algorithm. `arrivalUs` is the stored theoretical arrival time, 0 if there is none. */
+/**
+ * Computes one step of the algorithm. `arrivalUs` is the stored theoretical arrival time, 0 if no state is stored. A
+ * time later than a full burst from now means that the clock was set back; that bound replaces it. `arrivalUs` of the
+ * result must be stored, even if the request is rejected. check-script.ts does the same on Redis.
+ */
 export function gcraStep({ burst, emissionUs }: Rate, arrivalUs: number, nowUs: number) {
-  const earliestUs = Math.max(arrivalUs, nowUs);
+  const earliestUs = Math.max(Math.min(arrivalUs, nowUs + emissionUs * burst), nowUs);
   const nextUs = earliestUs + emissionUs;
   const allowAtUs = nextUs - emissionUs * burst;
   if (allowAtUs > nowUs) {
-    return { allowed: false as const, remaining: 0, retryAfterUs: allowAtUs - nowUs, resetUs: earliestUs - nowUs };
+    const [retryAfterUs, resetUs] = [allowAtUs - nowUs, earliestUs - nowUs];
+    return { allowed: false as const, arrivalUs: earliestUs, remaining: 0, retryAfterUs, resetUs };
   }
   const remaining = Math.floor((nowUs - allowAtUs) / emissionUs);
-  return { allowed: true as const, arrivalUs: nextUs, remaining, resetUs: nextUs - nowUs };
+  return { allowed: true as const, arrivalUs: nextUs, remaining, retryAfterUs: 0, resetUs: nextUs - nowUs };
 }
 
 export function rateState(rate: Rate, remaining: number, resetUs: number): LimitState {
   return { limit: rate.burst, remaining, resetSeconds: Math.ceil(resetUs / 1e6) };
 }
 
-/** Waiting so long is enough. */
+/** Converts microseconds to seconds, rounded up, at least 1. */
 export function wholeSeconds(us: number): number {
   return Math.max(1, Math.ceil(us / 1e6));
 }
 
-/** "202611" and the seconds until the next month begins, in UTC. */
+/** Returns the month as "202611" and the seconds until the next month, in UTC. */
 export function monthOf(nowMs: number): { month: string; endsInSeconds: number } {
   const now = new Date(nowMs);
   const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);

@@ -1,4 +1,5 @@
 export {
+  type Freshness,
   type KeyChange,
   type LimitCheck,
   type LimitDecision,
@@ -6,9 +7,8 @@ export {
   type LimiterOptions,
   type LimitState,
   type Limits,
-  marksTrustMs,
+  markersTrustMs,
   type QuotaUse,
-  type Standing,
 } from './limiter.ts';
 export { createMemoryLimiter } from './memory-limiter.ts';
 export { type OpenLimiterOptions, openLimiter } from './open-limiter.ts';

@@ -1,15 +1,14 @@
-/** What one request asks: may this key call now? */
-export interface LimitCheck {
-  readonly workspaceId: string;
-  readonly environment: 'live' | 'sandbox';
+import type { Tenant } from '@rms/tenant';
+/** A request to check against the limits and the revocation marker of its key. */
+export interface LimitCheck extends Tenant {
   readonly keyId: string;
-  /** The version of the key that the caller's verdict was made on: a mark of a later one makes the verdict stale. */
+  /** Key version on which the caller's cached principal is based. A marker with a later version makes it stale. */
   readonly keyVersion: number;
-  /** Unset: those of the installation. */
+  /** Unset: the limits of the installation. */
   readonly limits?: Limits | undefined;
 }
 
-/** A change of a key that makes verdicts on earlier versions void: revoked, rolled, updated. */
+/** A change of a key (revoked, rolled, updated) that invalidates cached principals of earlier versions. */
 export interface KeyChange {
   readonly workspaceId: string;
   readonly keyId: string;
@@ -17,90 +16,96 @@ export interface KeyChange {
 }
 
 /**
- * How long gateways trust the marks after an auth instance has vouched for them: what they rely on then cannot be older.
+ * Time that gateways trust the revocation markers after an auth instance has confirmed them. Bounds the age of the key
+ * state that gateways rely on.
  */
-export const marksTrustMs = 6_000;
+export const markersTrustMs = 6_000;
 
-/** What a workspace has used of the quota of a month, as somebody else has counted it. */
-export interface QuotaUse {
-  readonly workspaceId: string;
-  readonly environment: 'live' | 'sandbox';
-  /** Any moment of the month (UTC), in milliseconds since 1970. */
+/** A workspace's usage of a monthly quota, as counted outside of Redis. */
+export interface QuotaUse extends Tenant {
+  /** Any time in the month (UTC), in milliseconds since 1970. */
   readonly monthMs: number;
   readonly used: number;
 }
 
-/** The state of one limit after a check. Times in seconds, rounded up. */
+/** State of a limit after a check. Times are in seconds, rounded up. */
 export interface LimitState {
   readonly limit: number;
   readonly remaining: number;
-  /** Until the limit is whole again (rate) or starts anew (quota). */
+  /** Seconds until the full limit is available (rate) or the next month starts (quota). */
   readonly resetSeconds: number;
 }
 
-/** Whether what the caller knows of the key still holds. */
-export type Standing =
+/** Whether the caller's cached principal is still valid. */
+export type Freshness =
   | 'current'
-  /** The key has changed since: ask auth, whatever a cache says. */
+  /** The key has changed since: ask auth, regardless of any cache. */
   | 'changed'
-  /** Nobody can say: Redis cannot be asked, or no auth instance vouches for the marks in it. Ask auth. */
+  /** Unknown, because Redis is unreachable or no auth instance has confirmed its markers recently. Ask auth. */
   | 'unknown';
 
 export type LimitDecision = {
-  readonly standing: Standing;
+  readonly freshness: Freshness;
+  /** Rate limit of the key. */
   readonly rate: LimitState | undefined;
+  /** Rate limit of the workspace and environment. */
+  readonly workspaceRate: LimitState | undefined;
   readonly quota: LimitState | undefined;
 } & (
   | { readonly outcome: 'allowed' }
   | {
       readonly outcome: 'rate_limited' | 'quota_exceeded';
-      /** Waiting exactly so long lets the next request in. */
+      /** Time until the next request is allowed. */
       readonly retryAfterSeconds: number;
     }
 );
 
-/** Rate limit, monthly quota and marks of key changes: one round trip per request. Redis and memory implement it. */
+/**
+ * Rate limits, monthly quota and revocation markers in one round trip per request. Implemented on Redis and in memory.
+ */
 export interface Limiter {
   check(check: LimitCheck, signal?: AbortSignal): Promise<LimitDecision>;
   /**
-   * Counts a failed authentication of an address. Answers with the seconds for which the address is to be refused: 0
-   * while it is within the limit.
+   * Counts a failed authentication of an address. Returns the seconds for which the address must be rejected; 0 while
+   * it is within the limit.
    */
   countFailure(address: string): Promise<number>;
   /**
-   * Marks keys for longer than any gateway caches a verdict; a mark of an earlier version never replaces that of a later
-   * one. Resolves once every later check sees it; rejects if that can't be promised.
+   * Sets revocation markers for longer than any gateway caches a principal. Never replaces a marker that has a later
+   * version. Resolves once every later check sees the markers; rejects if that is not certain.
    */
-  mark(changes: readonly KeyChange[]): Promise<void>;
+  setMarkers(changes: readonly KeyChange[]): Promise<void>;
   /**
-   * Vouches for the marks: `setAll` sets those of all changes that were committed before it began, and once it resolves
-   * gateways trust the marks for {@link marksTrustMs}, counted from before it began. Rejects, and vouches for nothing, if
-   * `setAll` does or Redis cannot be reached.
+   * Confirms the markers. `setAll` sets the markers of all changes that were committed before it began. When it
+   * resolves, gateways trust the markers for {@link markersTrustMs}, counted from before it began. Rejects without a
+   * confirmation if `setAll` rejects or Redis is unreachable.
    */
-  confirmMarks(setAll: () => Promise<void>): Promise<void>;
-  /** Raises counters of quotas to what was used; none is lowered. Rejects if Redis cannot be asked. */
+  confirmMarkers(setAll: () => Promise<void>): Promise<void>;
+  /** Raises quota counters to the used amounts; never lowers a counter. Rejects if Redis is unreachable. */
   raiseQuotas(uses: readonly QuotaUse[]): Promise<void>;
   /**
-   * Called whenever marks may have been lost (the connection broke, the server restarted): caches of principals must be
-   * emptied. Returns a function that ends the subscription.
+   * Registers a listener that is called when markers may have been lost (connection lost, server restarted): caches of
+   * principals must be cleared. Returns a function that unregisters it.
    */
-  onMarksLost(listener: () => void): () => void;
+  onMarkersLost(listener: () => void): () => void;
   healthy(): Promise<boolean>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** 0 switches a limit off. */
+/** Limits of requests. 0 disables a limit. */
 export interface Limits {
-  /** Requests a key may make in each window. */
+  /** Requests per key and window. */
   readonly rateLimitRequests: number;
+  /** Requests of all keys of a workspace and environment together, per window. */
+  readonly workspaceRateLimitRequests: number;
   readonly rateLimitWindowSeconds: number;
   /** Requests per workspace, environment and calendar month (UTC). */
   readonly monthlyQuota: number;
 }
 
-/** The limits of the installation, which hold where a check brings none. */
+/** Limits of the installation, used for checks without `limits`. */
 export interface LimiterOptions extends Limits {
-  /** Failed authentications that an address may have in a minute; 0: any number. */
+  /** Failed authentications per address and minute; 0: unlimited. */
   readonly authFailureLimit: number;
 }

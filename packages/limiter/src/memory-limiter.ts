@@ -1,34 +1,43 @@
 import { LRUCache } from 'lru-cache';
-import { failureRateOf, gcraStep, monthOf, rateOf, rateState, wholeSeconds } from './gcra.ts';
+import { failureRateOf, gcraStep, monthOf, type Rate, rateState, ratesOf, wholeSeconds } from './gcra.ts';
 import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
 
 const maxKeys = 100_000;
-const markTtlMs = 60 * 60 * 1000;
+const markerTtlMs = 60 * 60 * 1000;
 
-/** Limits and marks in the memory of one process, for npm start. Bounded: the keys used longest ago are forgotten. */
+/**
+ * Creates a limiter in the memory of one process, for npm start. Memory is bounded: the least recently used keys are
+ * evicted.
+ */
 export function createMemoryLimiter(options: LimiterOptions & { now?: () => number }): Limiter {
-  const { now = Date.now } = options;
+  // Rate limits need only durations, so they use the monotonic clock; the quota needs the date.
+  const { now = Date.now, now: elapsedMs = () => performance.now() } = options;
+  // An integer: fractions would be rounded differently in sums and differences, so that a full burst could be refused.
+  const elapsedUs = () => Math.floor(elapsedMs() * 1000);
   const failureRate = failureRateOf(options);
   const arrivals = new LRUCache<string, number>({ max: maxKeys });
   const failures = new LRUCache<string, number>({ max: maxKeys });
   const used = new LRUCache<string, number>({ max: maxKeys });
-  const marks = new LRUCache<string, number>({ max: maxKeys, ttl: markTtlMs });
+  const markers = new LRUCache<string, number>({ max: maxKeys, ttl: markerTtlMs });
 
   const check = ({ workspaceId, environment, keyId, keyVersion, limits = options }: LimitCheck): LimitDecision => {
-    const standing = (marks.get(keyId) ?? 0) > keyVersion ? 'changed' : 'current';
+    const freshness = (markers.get(keyId) ?? 0) > keyVersion ? 'changed' : 'current';
     const nowMs = now();
-    const rate = rateOf(limits);
     const { monthlyQuota } = limits;
-    let rateNow: LimitState | undefined;
-    let arrivalUs: number | undefined;
-    if (rate) {
-      const step = gcraStep(rate, arrivals.get(keyId) ?? 0, nowMs * 1000);
-      rateNow = rateState(rate, step.remaining, step.resetUs);
-      if (!step.allowed) {
-        const retryAfterSeconds = wholeSeconds(step.retryAfterUs);
-        return { outcome: 'rate_limited', standing, rate: rateNow, quota: undefined, retryAfterSeconds };
-      }
-      arrivalUs = step.arrivalUs;
+    const { own, workspace } = ratesOf(limits);
+    const step = (rate: Rate | undefined, key: string) =>
+      rate && { key, ...gcraStep(rate, arrivals.get(key) ?? 0, elapsedUs()) };
+    const steps = { own: step(own, keyId), workspace: step(workspace, `${workspaceId}/${environment}`) };
+    const rate = own && steps.own && rateState(own, steps.own.remaining, steps.own.resetUs);
+    const workspaceRate =
+      workspace && steps.workspace && rateState(workspace, steps.workspace.remaining, steps.workspace.resetUs);
+    const common = { freshness, rate, workspaceRate } as const;
+    const taken = [steps.own, steps.workspace].filter((one) => one !== undefined);
+    const refused = taken.filter((one) => !one.allowed);
+    if (refused.length > 0) {
+      for (const { key, arrivalUs } of refused) arrivals.set(key, arrivalUs);
+      const retryAfterSeconds = wholeSeconds(Math.max(...refused.map(({ retryAfterUs }) => retryAfterUs)));
+      return { ...common, outcome: 'rate_limited', quota: undefined, retryAfterSeconds };
     }
     let quota: LimitState | undefined;
     if (monthlyQuota > 0) {
@@ -38,35 +47,34 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
       const remaining = Math.max(0, monthlyQuota - count - 1);
       quota = { limit: monthlyQuota, remaining, resetSeconds: endsInSeconds };
       if (count >= monthlyQuota) {
-        return { outcome: 'quota_exceeded', standing, rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
+        return { ...common, outcome: 'quota_exceeded', quota, retryAfterSeconds: endsInSeconds };
       }
       used.set(counter, count + 1);
     }
-    if (arrivalUs !== undefined) arrivals.set(keyId, arrivalUs);
-    return { outcome: 'allowed', standing, rate: rateNow, quota };
+    for (const { key, arrivalUs } of taken) arrivals.set(key, arrivalUs);
+    return { ...common, outcome: 'allowed', quota };
   };
 
   return {
     check: async (request) => check(request),
     async countFailure(address) {
       if (!failureRate) return 0;
-      const step = gcraStep(failureRate, failures.get(address) ?? 0, now() * 1000);
-      if (!step.allowed) return wholeSeconds(step.retryAfterUs);
+      const step = gcraStep(failureRate, failures.get(address) ?? 0, elapsedUs());
       failures.set(address, step.arrivalUs);
-      return 0;
+      return step.allowed ? 0 : wholeSeconds(step.retryAfterUs);
     },
-    async mark(changes) {
-      for (const { keyId, version } of changes) marks.set(keyId, Math.max(version, marks.get(keyId) ?? 0));
+    async setMarkers(changes) {
+      for (const { keyId, version } of changes) markers.set(keyId, Math.max(version, markers.get(keyId) ?? 0));
     },
-    confirmMarks: (setAll) => setAll(),
+    confirmMarkers: (setAll) => setAll(),
     async raiseQuotas(uses) {
       for (const { workspaceId, environment, monthMs, used: count } of uses) {
         const counter = `${workspaceId}/${environment}/${monthOf(monthMs).month}`;
         used.set(counter, Math.max(count, used.get(counter) ?? 0));
       }
     },
-    // Marks and the caches that rely on them end with the same process.
-    onMarksLost: () => () => {},
+    // Markers and the caches that rely on them are lost together when the process ends.
+    onMarkersLost: () => () => {},
     healthy: async () => true,
     async start() {},
     async stop() {},

@@ -1,20 +1,23 @@
-import type { Logger, Metrics, Settings } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import type { Metrics } from '@rms/metrics';
+import type { Settings } from '@rms/settings';
 import type { Limiter } from './limiter.ts';
 import { readRedisSettings } from './open-redis.ts';
 import { createRedisLimiter } from './redis-limiter.ts';
 
 export interface OpenLimiterOptions {
   readonly log: Logger;
-  /** Gets the gauge that says whether limits are kept locally. */
+  /** Registry for the degradation gauge. */
   readonly metrics?: Metrics;
 }
 
-/** The limiter on the Redis that the settings name. Throws SettingsError. */
+/** Opens the limiter on the Redis named by the settings. Throws SettingsError. */
 export function openLimiter(settings: Settings, { log, metrics }: OpenLimiterOptions): Limiter {
   return createRedisLimiter({
     ...readRedisSettings(settings),
     log,
     rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+    workspaceRateLimitRequests: settings.WORKSPACE_RATE_LIMIT_REQUESTS,
     rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
     monthlyQuota: settings.MONTHLY_QUOTA,
     authFailureLimit: settings.AUTH_FAILURE_LIMIT,

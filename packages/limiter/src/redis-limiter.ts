@@ -1,7 +1,10 @@
-import { Gauge, type Logger, type Metrics, type TlsFiles } from '@rms/service';
+import { withTimeout } from '@rms/async';
+import type { Logger } from '@rms/logging';
+import { Gauge, type Metrics } from '@rms/metrics';
+import type { TlsFiles } from '@rms/settings';
 import { attribute, spanKind, traced } from '@rms/tracing';
 import { type CheckReply, connectLater } from './connect-later.ts';
-import { failureRateOf, monthOf, type Rate, rateOf, rateState, wholeSeconds } from './gcra.ts';
+import { failureRateOf, monthOf, type Rates, rateState, ratesOf, wholeSeconds } from './gcra.ts';
 import {
   type LimitCheck,
   type LimitDecision,
@@ -9,34 +12,36 @@ import {
   type LimiterOptions,
   type LimitState,
   type Limits,
-  marksTrustMs,
+  markersTrustMs,
 } from './limiter.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
 import { confirmedKey, createRedisWatch, runIdOf } from './redis-watch.ts';
-import { withTimeout } from './timeout.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions {
-  /** rediss:// is TLS, and the server proves that it is the host of the URL. */
+  /** rediss:// enables TLS with verification of the host name. */
   readonly url: string;
-  /** For rediss://. Without a CA the public ones count. */
+  /** For rediss://. Without a CA, the public CAs are trusted. */
   readonly tls?: TlsFiles;
   readonly log: Logger;
-  /** Gets the gauge that says whether limits are kept locally. */
+  /** Registry for the degradation gauge. */
   readonly metrics?: Metrics;
 }
 
-/** A check that takes longer is answered without Redis. */
+/** A check that takes longer is decided without Redis. */
 const checkTimeoutMs = 250;
 const checkStep = {
   name: 'EVALSHA limits',
   kind: spanKind.client,
   attributes: { [attribute.dbSystem]: 'redis', [attribute.dbOperation]: 'EVALSHA' },
 };
-const markTimeoutMs = 2_000;
-/** Longer than any gateway caches a verdict. */
-const markTtlMs = 60 * 60 * 1000;
+const markerTimeoutMs = 2_000;
+/** Longer than any gateway caches a principal. */
+const markerTtlMs = 60 * 60 * 1000;
 
-/** Limits and marks that all gateways share. One round trip a check; calls of one turn of the event loop share it. */
+/**
+ * Creates a limiter with state shared by all gateways. A check takes one round trip; checks in one turn of the event
+ * loop share it.
+ */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   const { url, tls = {}, log } = options;
   const failureRate = failureRateOf(options);
@@ -48,17 +53,20 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
 
   const withoutRedis = async (check: LimitCheck): Promise<LimitDecision> => ({
     ...(await local().check(check)),
-    standing: 'unknown',
+    freshness: 'unknown',
   });
-  const ask = ({ workspaceId, environment, keyId, keyVersion }: LimitCheck, rate: Rate | undefined, quota: number) => {
+  const ask = ({ workspaceId, environment, keyId, keyVersion }: LimitCheck, rates: Rates, quota: number) => {
     const { month, endsInSeconds } = monthOf(Date.now());
     return redis.rmsCheck(
       `rms:{${workspaceId}}:mark:${keyId}`,
       `rms:{${workspaceId}}:rate:${keyId}`,
+      `rms:{${workspaceId}}:rate:${environment}`,
       `rms:{${workspaceId}}:quota:${environment}:${month}`,
       keyVersion,
-      rate?.emissionUs ?? 0,
-      rate?.burst ?? 0,
+      rates.own?.emissionUs ?? 0,
+      rates.own?.burst ?? 0,
+      rates.workspace?.emissionUs ?? 0,
+      rates.workspace?.burst ?? 0,
       quota,
       endsInSeconds,
     );
@@ -69,18 +77,20 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       hasChecked = true;
       if (!watch.usable()) return withoutRedis(check);
       const limits = check.limits ?? options;
-      const rate = rateOf(limits);
-      // Of before: trust that begins meanwhile may rest on a mark that the answer has not seen.
-      const trustedUntilMs = watch.marksTrustedUntilMs();
+      const rates = ratesOf(limits);
+      // Read before the call: a confirmation that arrives during the call may cover a marker that was set after Redis
+      // checked the request.
+      const trustedUntilMs = watch.markersTrustedUntilMs();
       try {
         const reply = await traced(
           () => checkStep,
-          () => withTimeout(ask(check, rate, limits.monthlyQuota), checkTimeoutMs),
+          () => withTimeout(ask(check, rates, limits.monthlyQuota), checkTimeoutMs, 'Redis'),
         );
-        const decision = toDecision(reply, rate, limits);
-        // Compared after the answer: nobody waits for a mark that it did not see once trust has run out.
+        const decision = toDecision(reply, rates, limits);
+        // Compared after the response: once the trust has expired, a revocation can complete without a marker that this
+        // check would have seen.
         const isTrusted = performance.now() < trustedUntilMs;
-        return decision.standing === 'current' && !isTrusted ? { ...decision, standing: 'unknown' } : decision;
+        return decision.freshness === 'current' && !isTrusted ? { ...decision, freshness: 'unknown' } : decision;
       } catch (error) {
         watch.failed(error);
         return withoutRedis(check);
@@ -94,6 +104,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
         const waitUs = await withTimeout(
           redis.rmsCountFailure(`rms:failures:${address}`, emissionUs, burst),
           checkTimeoutMs,
+          'Redis',
         );
         return waitUs === 0 ? 0 : wholeSeconds(waitUs);
       } catch (error) {
@@ -101,32 +112,34 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
         return local().countFailure(address);
       }
     },
-    async mark(changes) {
-      const marks = changes.map(({ workspaceId, keyId, version }) =>
-        redis.rmsMark(`rms:{${workspaceId}}:mark:${keyId}`, version, markTtlMs),
+    async setMarkers(changes) {
+      const markers = changes.map(({ workspaceId, keyId, version }) =>
+        redis.rmsSetMarker(`rms:{${workspaceId}}:mark:${keyId}`, version, markerTtlMs),
       );
-      await withTimeout(Promise.all(marks), markTimeoutMs);
+      await withTimeout(Promise.all(markers), markerTimeoutMs, 'Redis');
     },
-    async confirmMarks(setAll) {
-      // By the clock of Redis, before anything is read: a confirmation that arrives late says nothing that is not true.
+    async confirmMarkers(setAll) {
+      // Reads the clock of Redis before `setAll` reads the changes, so that a late confirmation expires early instead
+      // of being wrong.
       const [info, [seconds = 0, microseconds = 0]] = await withTimeout(
         Promise.all([redis.info('server'), redis.time()]),
-        markTimeoutMs,
+        markerTimeoutMs,
+        'Redis',
       );
       await setAll();
-      const untilMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + marksTrustMs;
-      await withTimeout(redis.set(confirmedKey, runIdOf(info), 'PXAT', untilMs), markTimeoutMs);
+      const untilMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + markersTrustMs;
+      await withTimeout(redis.set(confirmedKey, runIdOf(info), 'PXAT', untilMs), markerTimeoutMs, 'Redis');
     },
     async raiseQuotas(uses) {
       const raised = uses.map(({ workspaceId, environment, monthMs, used }) => {
         const { month, endsInSeconds } = monthOf(monthMs);
         return redis.rmsRaiseQuota(`rms:{${workspaceId}}:quota:${environment}:${month}`, used, endsInSeconds);
       });
-      await withTimeout(Promise.all(raised), markTimeoutMs);
+      await withTimeout(Promise.all(raised), markerTimeoutMs, 'Redis');
     },
-    onMarksLost: watch.onMarksLost,
+    onMarkersLost: watch.onMarkersLost,
     healthy: () =>
-      withTimeout(redis.ping(), checkTimeoutMs).then(
+      withTimeout(redis.ping(), checkTimeoutMs, 'Redis').then(
         () => true,
         () => false,
       ),
@@ -135,24 +148,30 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   };
 }
 
-function toDecision(reply: CheckReply, rate: Rate | undefined, { monthlyQuota }: Limits): LimitDecision {
-  const [outcome, remaining, retryAfterUs, resetUs, quotaLeft, changed] = reply;
-  const standing = changed === 1 ? 'changed' : 'current';
-  const rateNow = rate ? rateState(rate, remaining, resetUs) : undefined;
+function toDecision(reply: CheckReply, { own, workspace }: Rates, { monthlyQuota }: Limits): LimitDecision {
+  const [outcome, retryAfterUs, remaining, resetUs, workspaceRemaining, workspaceResetUs, quotaRemaining, changed] =
+    reply;
+  const freshness = changed === 1 ? 'changed' : 'current';
+  const rate = own ? rateState(own, remaining, resetUs) : undefined;
+  const workspaceRate = workspace ? rateState(workspace, workspaceRemaining, workspaceResetUs) : undefined;
+  const common = { freshness, rate, workspaceRate } as const;
   if (outcome === 1) {
     const retryAfterSeconds = wholeSeconds(retryAfterUs);
-    return { outcome: 'rate_limited', standing, rate: rateNow, quota: undefined, retryAfterSeconds };
+    return { ...common, outcome: 'rate_limited', quota: undefined, retryAfterSeconds };
   }
   const { endsInSeconds } = monthOf(Date.now());
   const quota: LimitState | undefined =
-    monthlyQuota > 0 ? { limit: monthlyQuota, remaining: quotaLeft, resetSeconds: endsInSeconds } : undefined;
+    monthlyQuota > 0 ? { limit: monthlyQuota, remaining: quotaRemaining, resetSeconds: endsInSeconds } : undefined;
   if (outcome === 2) {
-    return { outcome: 'quota_exceeded', standing, rate: rateNow, quota, retryAfterSeconds: endsInSeconds };
+    return { ...common, outcome: 'quota_exceeded', quota, retryAfterSeconds: endsInSeconds };
   }
-  return { outcome: 'allowed', standing, rate: rateNow, quota };
+  return { ...common, outcome: 'allowed', quota };
 }
 
-/** While Redis is away each gateway grants its fair share of the limits. The quota is not counted then. */
+/**
+ * Creates the limiter for outages of Redis: each gateway grants an equal share of the limits and does not count the
+ * quota.
+ */
 function createLocalShare(options: LimiterOptions, members: () => number) {
   const share = (limit: number, among: number) => (limit === 0 ? 0 : Math.ceil(limit / among));
   let current = { members: 0, limiter: createMemoryLimiter(options) };
@@ -165,9 +184,10 @@ function createLocalShare(options: LimiterOptions, members: () => number) {
     const { limiter } = current;
     return {
       check(check) {
-        const { rateLimitRequests, rateLimitWindowSeconds } = check.limits ?? options;
+        const { rateLimitRequests, workspaceRateLimitRequests, rateLimitWindowSeconds } = check.limits ?? options;
         const limits = {
           rateLimitRequests: share(rateLimitRequests, among),
+          workspaceRateLimitRequests: share(workspaceRateLimitRequests, among),
           rateLimitWindowSeconds,
           monthlyQuota: 0,
         };
@@ -181,7 +201,7 @@ function createLocalShare(options: LimiterOptions, members: () => number) {
 function showDegradation(metrics: Metrics, degraded: () => boolean): void {
   new Gauge({
     name: 'rms_limiter_degraded',
-    help: 'Whether limits are kept locally, at a fair share, because Redis cannot be asked.',
+    help: 'Whether limits are enforced locally, at an equal share, because Redis is unreachable.',
     registers: [metrics],
     collect() {
       this.set(degraded() ? 1 : 0);

@@ -1,34 +1,36 @@
 import { randomUUID } from 'node:crypto';
-import type { Logger } from '@rms/service';
+import { withTimeout } from '@rms/async';
+import type { Logger } from '@rms/logging';
 import type { Redis } from 'ioredis';
-import { marksTrustMs } from './limiter.ts';
-import { withTimeout } from './timeout.ts';
+import { markersTrustMs } from './limiter.ts';
 
-/** How often Redis is asked whether it is still the same one, and while it is away whether it is back. */
+/** Interval of probes while Redis is reachable. They also detect that another server has taken over. */
 const watchMs = 1_000;
-const awayWatchMs = 500;
+/** Interval of probes while Redis is unreachable. */
+const reconnectCheckMs = 500;
 const probeTimeoutMs = 1_000;
-/** Limiters that were not heard of for so long don't count. */
+/** Limiters that have not registered for this long do not count as members. */
 const memberTtlMs = 30_000;
 
 /**
- * Stands as long as gateways may trust the marks; see Limiter.confirmMarks. It names the server that holds them: where
- * another takes over with a copy of this key, it says nothing about the marks that were not copied.
+ * Key that exists while gateways may trust the markers; see Limiter.confirmMarks. Its value is the run ID of the server
+ * that holds the markers: if another server takes over with a copy of this key, the key does not confirm markers that
+ * were not copied.
  */
 export const confirmedKey = 'rms:marks-confirmed';
 const epochKey = 'rms:epoch';
 const membersKey = 'rms:limiters';
 
 export interface RedisWatch {
-  /** Whether a check should ask Redis. */
+  /** Whether a check should use Redis. */
   usable(): boolean;
-  /** A check has failed: Redis is left alone until a probe in the background finds that it answers. */
+  /** Reports a failed check. Redis is not used until a background probe succeeds. */
   failed(error: unknown): void;
-  /** Until when an auth instance vouches for the marks, in milliseconds of performance.now(). */
-  marksTrustedUntilMs(): number;
-  /** How many limiters checked lately, this one included. */
+  /** End of the trust in the markers, as performance.now() in milliseconds. */
+  markersTrustedUntilMs(): number;
+  /** Number of limiters that checked recently, including this one. */
   members(): number;
-  onMarksLost(listener: () => void): () => void;
+  onMarkersLost(listener: () => void): () => void;
   start(): Promise<void>;
   stop(): void;
 }
@@ -36,76 +38,82 @@ export interface RedisWatch {
 /**
  * Watches one Redis connection.
  *
- *   away ──a probe answers──► usable ──a check fails, the connection breaks──► away
+ *   away ──a probe succeeds──► usable ──a check fails, the connection breaks──► away
  *
- * Marks may be lost when the connection breaks (another server may answer next), when the server's run id changes, and
- * when the epoch key is gone (it restarted empty, or was flushed). What was cached while nobody vouched for marks is not
- * covered by marks either, so it goes when somebody vouches again.
+ * Markers may be lost when the connection breaks (the next connection may reach another server), when the server's run
+ * ID changes, and when the epoch key is missing (the server restarted empty or was flushed). Principals that were
+ * cached while the markers were unconfirmed are not covered by markers, so they are dropped when a confirmation
+ * arrives.
  */
 export function createRedisWatch(redis: Redis, log: Logger, isMember: () => boolean): RedisWatch {
   const id = randomUUID();
-  const marksLostListeners = new Set<() => void>();
-  let state: 'away' | 'usable' = 'away';
+  const markersLostListeners = new Set<() => void>();
+  let state: 'unavailable' | 'usable' = 'unavailable';
   let connected = false;
   let known: { runId: string; epoch: string } | undefined;
   let memberCount = 1;
   let trustedUntilMs = 0;
-  /** Why connections failed since Redis went away; each reason is logged once. */
+  /** Distinct connection errors since Redis became unreachable; each is logged once. */
   const reasons = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  const marksLost = () => {
-    for (const listener of marksLostListeners) listener();
+  const markersLost = () => {
+    for (const listener of markersLostListeners) listener();
   };
-  const away = (err?: unknown) => {
-    if (state === 'away') return;
-    state = 'away';
+  const unavailable = (err?: unknown) => {
+    if (state === 'unavailable') return;
+    state = 'unavailable';
     // stop() has closed the connection.
     if (stopped) return;
-    log.warn({ err }, 'redis cannot be asked; limits are kept locally, revocations are asked of auth');
-    schedule(awayWatchMs);
+    log.warn({ err }, 'Redis is unreachable; limits are enforced locally and auth verifies keys');
+    schedule(reconnectCheckMs);
   };
   redis.on('error', (err: Error) => {
-    if (state === 'usable') return away(err);
-    // A wrong password or certificate shows here alone: what waits for the connection hears that it is closed.
+    if (state === 'usable') return unavailable(err);
+    // A wrong password or certificate is reported only here: commands that wait for the connection only learn that it
+    // closed.
     if (stopped || reasons.has(err.message)) return;
     reasons.add(err.message);
-    log.warn({ err }, 'redis cannot be reached');
+    log.warn({ err }, 'cannot connect to Redis');
   });
   redis.on('ready', () => {
     connected = true;
     void probe();
   });
   redis.on('close', () => {
-    away(new Error('the connection is closed'));
-    if (connected) marksLost();
+    unavailable(new Error('the connection is closed'));
+    if (connected) markersLost();
     connected = false;
   });
 
   const ask = async () => {
-    const nowMs = Date.now();
-    const askedAtMs = performance.now();
+    // The limiters share the clock of Redis.
+    const [seconds, microseconds] = await withTimeout(redis.time(), probeTimeoutMs, 'Redis');
+    const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+    const sentAtMs = performance.now();
     const pipeline = redis.pipeline().set(epochKey, randomUUID(), 'NX').get(epochKey).info('server');
     pipeline.get(confirmedKey).pttl(confirmedKey);
     if (isMember()) pipeline.zadd(membersKey, nowMs, id).pexpire(membersKey, memberTtlMs);
-    pipeline.zremrangebyscore(membersKey, '-inf', nowMs - memberTtlMs).zcard(membersKey);
-    const answers = (await withTimeout(pipeline.exec(), probeTimeoutMs)) ?? [];
-    for (const [error] of answers) if (error) throw error;
-    const runId = runIdOf(String(answers[2]?.[1]));
-    const isConfirmed = answers[3]?.[1] === runId;
-    // However the clock of Redis is set meanwhile, nothing is trusted for longer than this.
-    const trustMs = Math.min(Number(answers[4]?.[1]), marksTrustMs);
+    pipeline.zremrangebyscore(membersKey, '-inf', nowMs - memberTtlMs);
+    // Also removes scores from the future, which remain after the clock was set back.
+    pipeline.zremrangebyscore(membersKey, nowMs + memberTtlMs, '+inf').zcard(membersKey);
+    const responses = (await withTimeout(pipeline.exec(), probeTimeoutMs, 'Redis')) ?? [];
+    for (const [error] of responses) if (error) throw error;
+    const runId = runIdOf(String(responses[2]?.[1]));
+    const isConfirmed = responses[3]?.[1] === runId;
+    // Bounds the trust independently of changes to Redis's clock.
+    const trustMs = Math.min(Number(responses[4]?.[1]), markersTrustMs);
     return {
       runId,
-      epoch: String(answers[1]?.[1]),
-      trustedUntilMs: isConfirmed ? askedAtMs + trustMs : 0,
-      members: Number(answers.at(-1)?.[1]),
+      epoch: String(responses[1]?.[1]),
+      trustedUntilMs: isConfirmed ? sentAtMs + trustMs : 0,
+      members: Number(responses.at(-1)?.[1]),
     };
   };
 
   const probe = async () => {
-    if (redis.status !== 'ready') return schedule(awayWatchMs);
+    if (redis.status !== 'ready') return schedule(reconnectCheckMs);
     try {
       const { runId, epoch, members, trustedUntilMs: trusted } = await ask();
       const changed = known !== undefined && (known.runId !== runId || known.epoch !== epoch);
@@ -113,14 +121,14 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
       memberCount = Math.max(1, members);
       const trustBegins = !isTrusted(trustedUntilMs) && isTrusted(trusted);
       trustedUntilMs = trusted;
-      if (state === 'away') log.info('redis answers');
+      if (state === 'unavailable') log.info('Redis is reachable');
       reasons.clear();
       state = 'usable';
-      if (changed || trustBegins) marksLost();
+      if (changed || trustBegins) markersLost();
     } catch (error) {
-      away(error);
+      unavailable(error);
     }
-    schedule(state === 'away' ? awayWatchMs : watchMs);
+    schedule(state === 'unavailable' ? reconnectCheckMs : watchMs);
   };
   const schedule = (delayMs: number) => {
     clearTimeout(timer);
@@ -129,17 +137,17 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
 
   return {
     usable: () => state === 'usable' && redis.status === 'ready',
-    failed: away,
-    marksTrustedUntilMs: () => trustedUntilMs,
+    failed: unavailable,
+    markersTrustedUntilMs: () => trustedUntilMs,
     members: () => memberCount,
-    onMarksLost(listener) {
-      marksLostListeners.add(listener);
-      return () => marksLostListeners.delete(listener);
+    onMarkersLost(listener) {
+      markersLostListeners.add(listener);
+      return () => markersLostListeners.delete(listener);
     },
     async start() {
-      // A Redis that is away at the start is as one that goes away later.
+      // An unreachable Redis at the start is treated like a later failure.
       await redis.connect().then(probe, () => {});
-      if (state === 'away') schedule(awayWatchMs);
+      if (state === 'unavailable') schedule(reconnectCheckMs);
     },
     stop() {
       stopped = true;
@@ -149,7 +157,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   };
 }
 
-/** Of what INFO answers: a server has another one after each start. */
+/** Extracts the run ID from the output of INFO. A server gets a new run ID at each start. */
 export function runIdOf(info: string): string {
   return /run_id:(\w+)/.exec(info)?.[1] ?? '';
 }

@@ -11,10 +11,11 @@ describeLimiter('in memory', async (options) => {
   };
 });
 
-test('the quota starts anew with the month, in UTC', async () => {
+test('the quota is reset at the start of each month, in UTC', async () => {
   let nowMs = Date.UTC(2026, 11, 31, 23, 59, 30);
   const limiter = createMemoryLimiter({
     rateLimitRequests: 0,
+    workspaceRateLimitRequests: 0,
     rateLimitWindowSeconds: 60,
     monthlyQuota: 1,
     authFailureLimit: 0,
@@ -25,4 +26,21 @@ test('the quota starts anew with the month, in UTC', async () => {
   expect(await limiter.check(check)).toMatchObject({ outcome: 'quota_exceeded', retryAfterSeconds: 30 });
   nowMs += 30_000;
   expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed' });
+});
+
+test('a full burst is allowed at any fraction of a microsecond', async () => {
+  let nowMs = 0;
+  const limiter = createMemoryLimiter({
+    rateLimitRequests: 1,
+    workspaceRateLimitRequests: 0,
+    rateLimitWindowSeconds: 3_600,
+    monthlyQuota: 0,
+    authFailureLimit: 0,
+    now: () => nowMs,
+  });
+  for (let i = 0; i < 1_000; i += 1) {
+    nowMs = 20_000 + i * 97.123456789;
+    const check = { workspaceId: 'ws_1', environment: 'live', keyId: `key_${i}`, keyVersion: 1 } as const;
+    expect([i, (await limiter.check(check)).outcome]).toEqual([i, 'allowed']);
+  }
 });

@@ -1,4 +1,4 @@
-import { createMetrics } from '@rms/service';
+import { createMetrics } from '@rms/metrics';
 import { describeWith, testServer, waitUntil } from '@rms/testkit';
 import { Redis } from 'ioredis';
 import type { LimitDecision, Limiter } from '../src/limiter.ts';
@@ -11,7 +11,13 @@ describeWith('redis', 'on Redis', () => {
   let auth: Limiter;
   beforeAll(async () => {
     raw = new Redis(testServer('redis'));
-    const none = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0, authFailureLimit: 0 };
+    const none = {
+      rateLimitRequests: 0,
+      workspaceRateLimitRequests: 0,
+      rateLimitWindowSeconds: 60,
+      monthlyQuota: 0,
+      authFailureLimit: 0,
+    };
     auth = createRedisLimiter({ url: testServer('redis'), log, ...none });
     await auth.start();
   });
@@ -22,11 +28,11 @@ describeWith('redis', 'on Redis', () => {
 
   describeLimiter('in Redis', async (options) => {
     const limiter = createRedisLimiter({ url: testServer('redis'), log, ...options });
-    await auth.confirmMarks(async () => {});
+    await auth.confirmMarkers(async () => {});
     await limiter.start();
     return {
       limiter,
-      /** Moves what is stored into the past. */
+      /** Shifts the stored times, instead of the clock of Redis. */
       async pass(seconds, { workspaceId, address }) {
         for (const key of [...(await raw.keys(`rms:{${workspaceId}}:rate:*`)), `rms:failures:${address}`]) {
           const arrivalUs = await raw.get(key);
@@ -40,13 +46,13 @@ describeWith('redis', 'on Redis', () => {
 describeWith('redis-server', 'the Redis limiter', () => {
   let bench: RedisBench;
   const outcomeOf = async (limiter: Limiter, of = check) => (await limiter.check(of)).outcome;
-  const checksAtOnce = (limiter: Limiter, count: number, of = check): Promise<LimitDecision[]> =>
+  const concurrentChecks = (limiter: Limiter, count: number, of = check): Promise<LimitDecision[]> =>
     Promise.all(Array.from({ length: count }, () => limiter.check(of)));
   const countOf = (all: readonly LimitDecision[], outcome: string) =>
     all.filter((decision) => decision.outcome === outcome).length;
-  /** Whether it answers by itself, before anything can have come from the network. */
-  const answersAtOnce = (answer: Promise<unknown>) =>
-    Promise.race([answer.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
+  /** Returns whether the limiter decides without waiting for the network. */
+  const respondsImmediately = (response: Promise<unknown>) =>
+    Promise.race([response.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
 
   beforeEach(async () => {
     bench = await openRedisBench();
@@ -80,29 +86,29 @@ describeWith('redis-server', 'the Redis limiter', () => {
   test.each<[string, (limiter: Limiter) => Promise<unknown>]>([
     ['a check', (limiter) => limiter.check(check)],
     ['counting a failed authentication', (limiter) => limiter.countFailure('192.0.2.1')],
-  ])('%s is one command and one round trip; those of one moment share the trip', async (_, call) => {
+  ])('%s takes one command and one round trip; concurrent calls share the round trip', async (_, call) => {
     const limiter = await bench.open({ rateLimitRequests: 10_000, authFailureLimit: 10_000 });
     await call(limiter);
-    // What asking and the limiters' own watches read in the meantime.
+    // Allowance for reads by this test and by the probes of the limiters.
     const slack = 25;
     const oneByOne = await measure(async () => {
       for (let i = 0; i < 100; i += 1) await call(limiter);
     });
     expect(oneByOne.commands).toBe(100);
     expect(oneByOne.reads).toBeLessThanOrEqual(100 + slack);
-    const atOnce = await measure(() => Promise.all(Array.from({ length: 100 }, () => call(limiter))));
-    expect(atOnce.commands).toBe(100);
-    expect(atOnce.reads).toBeLessThanOrEqual(1 + slack);
+    const concurrent = await measure(() => Promise.all(Array.from({ length: 100 }, () => call(limiter))));
+    expect(concurrent.commands).toBe(100);
+    expect(concurrent.reads).toBeLessThanOrEqual(1 + slack);
   });
 
-  test('keys of a workspace are in one slot, and none stays for ever', async () => {
+  test('the Redis keys of a workspace are in one slot, and all expire', async () => {
     const limiter = await bench.openTrusting();
     await limiter.check(check);
     await limiter.countFailure('192.0.2.1');
-    await bench.auth.mark([{ ...check, keyId: 'key_2', version: 2 }]);
+    await bench.auth.setMarkers([{ ...check, keyId: 'key_2', version: 2 }]);
     await bench.raw(async (redis) => {
       const ofWorkspaces = await redis.keys('rms:{*');
-      expect(ofWorkspaces).toHaveLength(3);
+      expect(ofWorkspaces).toHaveLength(4);
       for (const key of ofWorkspaces) expect(key.startsWith('rms:{ws_1}:')).toBe(true);
       for (const key of [...ofWorkspaces, 'rms:failures:192.0.2.1', 'rms:marks-confirmed']) {
         expect(await redis.pttl(key)).toBeGreaterThan(0);
@@ -110,49 +116,54 @@ describeWith('redis-server', 'the Redis limiter', () => {
     });
   });
 
-  test('a Redis that has forgotten the scripts is taught them', async () => {
+  test('scripts are reloaded after Redis has lost them', async () => {
     const limiter = await bench.openTrusting();
     await limiter.check(check);
     await limiter.countFailure('192.0.2.1');
-    await bench.auth.mark([{ ...check, keyId: 'key_2', version: 2 }]);
+    await bench.auth.setMarkers([{ ...check, keyId: 'key_2', version: 2 }]);
     await bench.raw((redis) => redis.script('FLUSH'));
     expect(await limiter.check(check)).toMatchObject({
       outcome: 'allowed',
-      standing: 'current',
+      freshness: 'current',
       rate: { remaining: 18 },
     });
     expect(await limiter.countFailure('192.0.2.1')).toBe(0);
-    await bench.auth.mark([{ ...check, version: 2 }]);
-    expect(await bench.standingOf(limiter)).toBe('changed');
+    await bench.auth.setMarkers([{ ...check, version: 2 }]);
+    expect(await bench.freshnessOf(limiter)).toBe('changed');
   });
 
-  test('while Redis is frozen the limits are kept locally and no request waits for it; then it is asked again', async () => {
+  test('while Redis is paused, limits are enforced locally without waiting; afterwards Redis is used again', async () => {
     const limiter = await bench.openTrusting();
-    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', standing: 'current' });
+    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', freshness: 'current' });
     bench.server.pause();
-    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', standing: 'unknown' });
-    expect(await answersAtOnce(limiter.check(check))).toBe(true);
-    expect(await answersAtOnce(limiter.countFailure('192.0.2.1'))).toBe(true);
-    const rest = await checksAtOnce(limiter, 50);
+    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', freshness: 'unknown' });
+    expect(await respondsImmediately(limiter.check(check))).toBe(true);
+    expect(await respondsImmediately(limiter.countFailure('192.0.2.1'))).toBe(true);
+    const rest = await concurrentChecks(limiter, 50);
     expect([countOf(rest, 'allowed'), countOf(rest, 'rate_limited')]).toEqual([18, 32]);
-    expect(new Set(rest.map(({ standing }) => standing))).toEqual(new Set(['unknown']));
+    expect(new Set(rest.map(({ freshness }) => freshness))).toEqual(new Set(['unknown']));
     const waits = await Promise.all(Array.from({ length: 50 }, () => limiter.countFailure('192.0.2.1')));
     expect(waits.filter((seconds) => seconds === 0)).toHaveLength(19);
     bench.server.resume();
     await bench.becomesTrusting(limiter);
   });
 
-  test('limits that a check brings are kept locally as well; the quota is not counted then', async () => {
+  test('without Redis, limits of a check are enforced locally, and the quota is not counted', async () => {
     const limiter = await bench.open();
     await bench.server.kill();
-    const limits = { rateLimitRequests: 5, rateLimitWindowSeconds: 3_600, monthlyQuota: 1 };
-    const all = await checksAtOnce(limiter, 30, { ...check, limits });
+    const limits = {
+      rateLimitRequests: 5,
+      rateLimitWindowSeconds: 3_600,
+      workspaceRateLimitRequests: 0,
+      monthlyQuota: 1,
+    };
+    const all = await concurrentChecks(limiter, 30, { ...check, limits });
     expect([countOf(all, 'allowed'), countOf(all, 'rate_limited')]).toEqual([5, 25]);
-    const off = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 1 };
-    expect(countOf(await checksAtOnce(limiter, 30, { ...check, limits: off }), 'allowed')).toBe(30);
+    const off = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, workspaceRateLimitRequests: 0, monthlyQuota: 1 };
+    expect(countOf(await concurrentChecks(limiter, 30, { ...check, limits: off }), 'allowed')).toBe(30);
   });
 
-  test('a gauge says whether limits are kept locally', async () => {
+  test('a gauge shows whether limits are enforced locally', async () => {
     const metrics = createMetrics('gateway');
     const limiter = await bench.open({ metrics });
     const degraded = async () => (await metrics.getSingleMetric('rms_limiter_degraded')?.get())?.values[0]?.value;
@@ -162,37 +173,37 @@ describeWith('redis-server', 'the Redis limiter', () => {
     await limiter.check(check);
     expect(await degraded()).toBe(1);
     await bench.server.restart();
-    await waitUntil(async () => (await degraded()) === 0, { what: 'Redis to be asked again' });
+    await waitUntil(async () => (await degraded()) === 0, { what: 'Redis to be used again' });
   });
 
-  test('a Redis that is away at the start is used once it is there', async () => {
+  test('a Redis that is unreachable at the start is used once it is up', async () => {
     await bench.server.kill();
     const limiter = await bench.open();
-    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', standing: 'unknown' });
+    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', freshness: 'unknown' });
     expect(await limiter.healthy()).toBe(false);
     await bench.server.restart();
     await bench.becomesTrusting(limiter);
     expect(await limiter.healthy()).toBe(true);
   });
 
-  test('without Redis each of two gateways grants half of the rate', async () => {
+  test('without Redis, each of two gateways grants half the rate', async () => {
     const [one, two] = await Promise.all([bench.open(), bench.open()]);
     for (const gateway of [one, two]) await gateway.check(check);
     await bench.raw((redis) =>
       waitUntil(async () => (await redis.zcard('rms:limiters')) === 2, { what: 'both gateways to be known' }),
     );
-    // Both have been told once the later one has asked again.
+    // Each limiter counts both members after the later limiter has probed again.
     await bench.raw(async (redis) => {
       const members = await redis.zrange('rms:limiters', '0', '-1');
       const scores = () => Promise.all(members.map((member) => redis.zscore('rms:limiters', member)));
       const first = await scores();
       await waitUntil(async () => (await scores()).every((score, i) => Number(score) > Number(first[i])), {
-        what: 'both gateways to have looked again',
+        what: 'both gateways to probe again',
       });
     });
     await bench.server.kill();
     await bench.becomes(one, 'unknown');
-    expect(countOf(await checksAtOnce(one, 50, { ...check, keyId: 'key_fresh' }), 'allowed')).toBe(10);
+    expect(countOf(await concurrentChecks(one, 50, { ...check, keyId: 'key_fresh' }), 'allowed')).toBe(10);
     const waits = await Promise.all(Array.from({ length: 50 }, () => one.countFailure('192.0.2.1')));
     expect(waits.filter((seconds) => seconds === 0)).toHaveLength(10);
   });

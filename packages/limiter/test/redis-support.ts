@@ -1,7 +1,7 @@
-import { createLogger } from '@rms/service';
+import { createLogger } from '@rms/logging';
 import { type RedisServer, startRedis, waitUntil } from '@rms/testkit';
 import { Redis } from 'ioredis';
-import type { LimitCheck, Limiter, LimiterOptions, Standing } from '../src/limiter.ts';
+import type { Freshness, LimitCheck, Limiter, LimiterOptions } from '../src/limiter.ts';
 import { createRedisLimiter, type RedisLimiterOptions } from '../src/redis-limiter.ts';
 
 export const log = createLogger({ name: 'limiter', level: 'silent' });
@@ -10,6 +10,7 @@ export const check: LimitCheck = { workspaceId: 'ws_1', environment: 'live', key
 
 const limits: LimiterOptions = {
   rateLimitRequests: 20,
+  workspaceRateLimitRequests: 1_000,
   rateLimitWindowSeconds: 3_600,
   monthlyQuota: 1_000,
   authFailureLimit: 20,
@@ -17,7 +18,10 @@ const limits: LimiterOptions = {
 
 export type RedisBench = Awaited<ReturnType<typeof openRedisBench>>;
 
-/** A Redis that a test may freeze and kill, limiters on it, and one that vouches for the marks as auth does. */
+/**
+ * Starts a Redis that a test may pause and kill. `open` creates limiters on it; the limiter `auth` confirms the
+ * markers, as the auth service does.
+ */
 export async function openRedisBench() {
   const server: RedisServer = await startRedis();
   const limiters: Limiter[] = [];
@@ -28,19 +32,19 @@ export async function openRedisBench() {
     return limiter;
   };
   const auth = await open();
-  const vouch = () => auth.confirmMarks(async () => {});
-  const standingOf = async (limiter: Limiter, of = check): Promise<Standing> => (await limiter.check(of)).standing;
+  const confirm = () => auth.confirmMarkers(async () => {});
+  const freshnessOf = async (limiter: Limiter, of = check): Promise<Freshness> => (await limiter.check(of)).freshness;
   return {
     server,
     auth,
     open,
-    vouch,
-    /** A gateway that trusts the marks from its first check on. */
+    confirm,
+    /** Opens a limiter that trusts the markers from its first check. */
     async openTrusting(options?: Partial<RedisLimiterOptions>) {
-      await vouch();
+      await confirm();
       return open(options);
     },
-    /** Asks Redis itself. */
+    /** Runs commands on Redis directly. */
     async raw<T>(ask: (redis: Redis) => Promise<T>): Promise<T> {
       const redis = new Redis(server.url);
       try {
@@ -49,20 +53,20 @@ export async function openRedisBench() {
         redis.disconnect();
       }
     },
-    standingOf,
-    /** Waits; keys that nothing else is asked about take nothing from the limits of others. */
-    becomes: (limiter: Limiter, standing: Standing) =>
-      waitUntil(async () => (await standingOf(limiter, { ...check, keyId: `key_${Math.random()}` })) === standing, {
-        what: `a check to be ${standing}`,
+    freshnessOf,
+    /** Waits until a check has the freshness. Uses random keys, so that rate limits do not interfere. */
+    becomes: (limiter: Limiter, freshness: Freshness) =>
+      waitUntil(async () => (await freshnessOf(limiter, { ...check, keyId: `key_${Math.random()}` })) === freshness, {
+        what: `a check to return ${freshness}`,
       }),
-    /** As {@link becomes} 'current', with auth vouching all the while. */
+    /** Like {@link becomes} 'current', with a confirmation by auth before each check. */
     becomesTrusting: (limiter: Limiter, of = { ...check, keyId: 'key_asked' }) =>
       waitUntil(
         async () => {
-          await vouch().catch(() => {});
-          return (await standingOf(limiter, of)) === 'current';
+          await confirm().catch(() => {});
+          return (await freshnessOf(limiter, of)) === 'current';
         },
-        { what: 'the marks to be trusted' },
+        { what: 'the markers to be trusted' },
       ),
     async stop() {
       await Promise.all(limiters.map((limiter) => limiter.stop()));
@@ -71,7 +75,7 @@ export async function openRedisBench() {
   };
 }
 
-/** Milliseconds since 1970 by the clock of Redis. */
+/** Returns the time of Redis's clock, in milliseconds since 1970. */
 export async function timeOf(redis: Redis): Promise<number> {
   const [seconds = 0, microseconds = 0] = await redis.time();
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);

@@ -1,7 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, readSettings } from '@rms/service';
+import { createLogger } from '@rms/logging';
+import { readSettings } from '@rms/settings';
 import {
   type Certificates,
   describeWith,
@@ -11,13 +13,14 @@ import {
   waitUntil,
 } from '@rms/testkit';
 import { Redis } from 'ioredis';
+import { plainConnection } from '../src/connect-later.ts';
 import { type Limiter, openLimiter } from '../src/index.ts';
 import { check } from './redis-support.ts';
 
-describeWith('redis-server', 'the limiter on a Redis with TLS and users', () => {
+describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {
   let folder: string;
-  let ours: Certificates;
-  let strangers: Certificates;
+  let trusted: Certificates;
+  let untrusted: Certificates;
   let server: RedisServer;
   let admin: Redis;
   let limiters: Limiter[] = [];
@@ -25,17 +28,17 @@ describeWith('redis-server', 'the limiter on a Redis with TLS and users', () => 
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'rms-redis-tls-'));
-    ours = makeCertificates(join(folder, 'ours'));
-    strangers = makeCertificates(join(folder, 'strangers'));
-    const { certFile, keyFile } = ours.issue('redis', { sans: ['127.0.0.1'] });
+    trusted = makeCertificates(join(folder, 'ours'));
+    untrusted = makeCertificates(join(folder, 'strangers'));
+    const { certFile, keyFile } = trusted.issue('redis', { sans: ['127.0.0.1'] });
     server = await startRedis({
       'tls-cert-file': certFile,
       'tls-key-file': keyFile,
-      'tls-ca-cert-file': ours.caFile,
+      'tls-ca-cert-file': trusted.caFile,
       'tls-auth-clients': 'optional',
       requirepass: 'of-the-admin',
     });
-    const ca = readFileSync(ours.caFile);
+    const ca = readFileSync(trusted.caFile);
     admin = new Redis(server.url, { password: 'of-the-admin', tls: { ca } });
     await setPassword('of-rms');
   });
@@ -67,90 +70,108 @@ describeWith('redis-server', 'the limiter on a Redis with TLS and users', () => 
     await limiter.start();
     return limiter;
   };
-  /** It works as if Redis were away, and says each reason once. */
-  const isAwayFor = async (limiter: Limiter, reason: RegExp) => {
+  /** Expects the limiter to behave as if Redis were unreachable, and to log each reason once. */
+  const failsWith = async (limiter: Limiter, reason: RegExp) => {
     expect(await limiter.healthy()).toBe(false);
-    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', standing: 'unknown' });
+    expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', freshness: 'unknown' });
     const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn');
     for (const { msg, err } of warnings)
-      expect([msg, err.message]).toEqual(['redis cannot be reached', expect.stringMatching(reason)]);
+      expect([msg, err.message]).toEqual(['cannot connect to Redis', expect.stringMatching(reason)]);
     expect(new Set(warnings.map(({ err }) => err.message)).size).toBe(warnings.length);
     expect(warnings).not.toHaveLength(0);
   };
   const connectionsTaken = async () => Number(/total_connections_received:(\d+)/.exec(await admin.info('stats'))?.[1]);
 
-  test('the right CA and password: limits are counted in Redis', async () => {
-    const limiter = await open({ REDIS_CA_FILE: ours.caFile });
+  test('the right CA and password: limits are enforced in Redis', async () => {
+    const limiter = await open({ REDIS_CA_FILE: trusted.caFile });
     expect(await limiter.healthy()).toBe(true);
     expect(await limiter.check(check)).toMatchObject({ outcome: 'allowed', quota: { remaining: 9_999_999 } });
     expect(String(await admin.call('CLIENT', 'LIST'))).toContain('user=rms');
     expect(lines.join('')).not.toContain('of-rms');
   });
 
-  test('"?tls=" in the URL does not turn TLS off, nor do capitals', async () => {
-    const limiter = await open({ REDIS_CA_FILE: ours.caFile }, (url) => {
+  test('neither "?tls=" in the URL nor capital letters disable TLS', async () => {
+    const limiter = await open({ REDIS_CA_FILE: trusted.caFile }, (url) => {
       url.search = '?tls=';
     });
     expect(await limiter.healthy()).toBe(true);
     const shouting = server.url.replace('rediss://', 'REDISS://rms:of-rms@');
-    const another = await open({ REDIS_CA_FILE: ours.caFile, REDIS_URL: shouting });
+    const another = await open({ REDIS_CA_FILE: trusted.caFile, REDIS_URL: shouting });
     expect(await another.healthy()).toBe(true);
   });
 
-  test('another CA, or none: away', async () => {
-    await isAwayFor(await open({ REDIS_CA_FILE: strangers.caFile }), /self-signed certificate|unable to verify/);
+  test('another CA, or none: unreachable', async () => {
+    await failsWith(await open({ REDIS_CA_FILE: untrusted.caFile }), /self-signed certificate|unable to verify/);
     await stopAll();
-    await isAwayFor(await open({}), /self-signed certificate|unable to verify/);
+    await failsWith(await open({}), /self-signed certificate|unable to verify/);
   });
 
-  test('a host name that the certificate is not for: away', async () => {
-    const limiter = await open({ REDIS_CA_FILE: ours.caFile }, (url) => {
+  test('a server whose certificate is rejected may send an alert afterwards: the second error is ignored', async () => {
+    const redis = plainConnection(server.url, { ca: readFileSync(untrusted.caFile) });
+    try {
+      const sockets: Socket[] = [];
+      const errors: Error[] = [];
+      redis.on('error', (error) => {
+        errors.push(error);
+        sockets.push((redis as unknown as { stream: Socket }).stream);
+      });
+      await expect(redis.connect()).rejects.toThrow('Connection is closed');
+      expect(errors[0]?.message).toMatch(/self-signed certificate|unable to verify/);
+      expect(() => sockets[0]?.emit('error', new Error('alert decode error'))).not.toThrow();
+      expect(errors).toHaveLength(1);
+    } finally {
+      redis.disconnect();
+    }
+  });
+
+  test('a host name that does not match the certificate: unreachable', async () => {
+    const limiter = await open({ REDIS_CA_FILE: trusted.caFile }, (url) => {
       url.hostname = 'localhost';
     });
-    await isAwayFor(limiter, /does not match certificate's altnames/);
+    await failsWith(limiter, /does not match certificate's altnames/);
   });
 
-  test('a wrong password: away, said once without the password, and tried again until it fits', async () => {
+  test('a wrong password: unreachable, logged once without the password, and retried until it is correct', async () => {
     const before = await connectionsTaken();
-    const limiter = await open({ REDIS_CA_FILE: ours.caFile }, (url) => {
+    const limiter = await open({ REDIS_CA_FILE: trusted.caFile }, (url) => {
       url.password = 'hunter2-new';
     });
-    await waitUntil(async () => (await connectionsTaken()) >= before + 4, { what: 'it to be tried again' });
-    await isAwayFor(limiter, /WRONGPASS/);
+    await waitUntil(async () => (await connectionsTaken()) >= before + 4, { what: 'the limiter to retry' });
+    await failsWith(limiter, /WRONGPASS/);
     await setPassword('hunter2-new');
-    await waitUntil(() => limiter.healthy(), { what: 'the new password to fit' });
-    await waitUntil(async () => (await limiter.check(check)).quota !== undefined, { what: 'Redis to be asked' });
-    expect(lines.join('')).toContain('redis answers');
+    await waitUntil(() => limiter.healthy(), { what: 'the new password to be accepted' });
+    await waitUntil(async () => (await limiter.check(check)).quota !== undefined, { what: 'Redis to be used' });
+    expect(lines.join('')).toContain('Redis is reachable');
     expect(lines.join('')).not.toContain('hunter2');
     await setPassword('of-rms');
   });
 
-  test('a client certificate where the server demands one', async () => {
+  test('a server that requires client certificates accepts only valid certificates', async () => {
     await admin.config('SET', 'tls-auth-clients', 'yes');
     try {
-      const { certFile, keyFile } = ours.issue('client');
-      const stranger = strangers.issue('client');
-      const ca = { REDIS_CA_FILE: ours.caFile };
+      const { certFile, keyFile } = trusted.issue('client');
+      const outsider = untrusted.issue('client');
+      const ca = { REDIS_CA_FILE: trusted.caFile };
       const limiter = await open({ ...ca, REDIS_CERT_FILE: certFile, REDIS_KEY_FILE: keyFile });
       expect(await limiter.healthy()).toBe(true);
       await stopAll();
-      await isAwayFor(await open(ca), /certificate required|ECONNRESET|closed/);
+      await failsWith(await open(ca), /certificate required|ECONNRESET|closed/);
       await stopAll();
-      const strange = { REDIS_CERT_FILE: stranger.certFile, REDIS_KEY_FILE: stranger.keyFile };
-      await isAwayFor(await open({ ...ca, ...strange }), /unknown ca|ECONNRESET|closed/i);
+      const foreign = { REDIS_CERT_FILE: outsider.certFile, REDIS_KEY_FILE: outsider.keyFile };
+      await failsWith(await open({ ...ca, ...foreign }), /unknown ca|ECONNRESET|closed/i);
     } finally {
       await admin.config('SET', 'tls-auth-clients', 'optional');
     }
   });
 
-  test('files of TLS with a URL that is not TLS are refused', async () => {
+  test('TLS files with a URL without TLS are rejected', async () => {
     const REDIS_URL = 'redis://:hunter2@redis.example';
-    const { certFile, keyFile } = ours.issue('client');
+    const { certFile, keyFile } = trusted.issue('client');
     const cert = { REDIS_CERT_FILE: certFile, REDIS_KEY_FILE: keyFile };
-    await expect(open({ REDIS_URL, REDIS_CA_FILE: ours.caFile })).rejects.toThrow(/^REDIS_CA_FILE is set.*rediss:/);
+    await expect(open({ REDIS_URL, REDIS_CA_FILE: trusted.caFile })).rejects.toThrow(/^REDIS_CA_FILE is set.*rediss:/);
     await expect(open({ REDIS_URL, ...cert })).rejects.toThrow(/^REDIS_CERT_FILE is set.*rediss:/);
     await expect(open({ REDIS_URL: 'https://redis.example' })).rejects.toThrow(
-      /^REDIS_URL: is no URL that begins with redis:/,
+      /^REDIS_URL: is not a URL that starts with redis:/,
     );
   });
 });

@@ -1,33 +1,33 @@
 import type { Queryable } from '@rms/db';
 
-/** An event to publish, as the transaction that causes it writes it down. */
+/** An event to publish, as written in the transaction that causes it. */
 export interface OutboxEvent {
   readonly workspaceId: string;
   readonly environment: string;
-  /** See partitionOf. */
+  /** See {@link partitionOf}. */
   readonly partition: number;
   readonly eventId: string;
   readonly eventType: string;
-  /** The key of the bus record: the resource id. */
+  /** Key of the bus record: the resource ID. */
   readonly recordKey: string;
   readonly requestId: string;
   /** Empty if the request is not traced. */
   readonly traceparent: string;
-  /** The bus record's value. */
+  /** Value of the bus record. */
   readonly payload: Uint8Array;
 }
 
-/** The columns that a writer fills when it appends in its own statement, in the order of {@link eventParameters}. */
+/** Columns that a writer fills when it appends in its own statement, in the order of {@link eventParameters}. */
 export const eventColumns =
   'workspace_id, environment, partition, event_id, event_type, record_key, request_id, traceparent, payload';
 
-/** `unnest(…)` over the parameters of {@link eventParameters}, the first of which is $`first`. */
+/** Returns `unnest(…)` over the parameters of {@link eventParameters}, numbered from $`first`. */
 export function unnestEvents(first: number): string {
   const types = ['text', 'text', 'integer', 'text', 'text', 'text', 'text', 'text', 'bytea'];
   return `unnest(${types.map((type, i) => `$${first + i}::${type}[]`).join(', ')})`;
 }
 
-/** One array for each of {@link eventColumns}. */
+/** Returns one array per column of {@link eventColumns}. */
 export function eventParameters(events: readonly OutboxEvent[]): unknown[] {
   return [
     events.map(({ workspaceId }) => workspaceId),
@@ -48,7 +48,7 @@ const appendSql = `
     from ${unnestEvents(1)} with ordinality as event (${eventColumns}, position)
    order by position`;
 
-/** Appends events, in their order, in the caller's transaction. Wake the relay after the commit. */
+/** Appends events, in order, in the caller's transaction. Wake the relay after the commit. */
 export async function appendEvents(tx: Queryable, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return;
   await tx.query({ name: 'outbox-append', text: appendSql, values: eventParameters(events) });

@@ -1,13 +1,13 @@
 import type { PoolClient } from '@rms/db';
 
-/** The first of the lock's two numbers: "a partition of the outbox"; the second is the partition. */
+/** First key of the advisory locks on outbox partitions; the second key is the partition. */
 const lockClass = 7_267_003;
-/** Stands beside the partitions: each relay holds it shared, which lets them be counted. */
+/** Second key of a lock that each relay holds in shared mode, so that relays can be counted. */
 const memberKey = 2_147_483_647;
 
 export type Connection = Pick<PoolClient, 'query'>;
 
-/** Joins the relays of this database, until the connection ends. */
+/** Registers this relay in the database until the connection ends. */
 export async function joinRelays(connection: Connection): Promise<void> {
   await connection.query({
     text: 'select pg_advisory_lock_shared($1, $2)',
@@ -15,7 +15,7 @@ export async function joinRelays(connection: Connection): Promise<void> {
   });
 }
 
-/** How many relays of this database there are. Asked regularly, it also shows that the connection still lives. */
+/** Counts the relays of this database. Regular calls also verify that the connection is alive. */
 export async function countRelays(connection: Connection): Promise<number> {
   const { rows } = await connection.query<{ relays: number }>({
     text: `
@@ -28,7 +28,7 @@ export async function countRelays(connection: Connection): Promise<number> {
   return rows[0]?.relays ?? 1;
 }
 
-/** Takes at most `limit` of the partitions that nobody holds; answers with those that it got. */
+/** Locks up to `limit` partitions that no relay holds, and returns them. */
 export async function claimPartitions(
   connection: Connection,
   wanted: readonly number[],
@@ -43,7 +43,7 @@ export async function claimPartitions(
   return rows.map(({ partition }) => partition);
 }
 
-/** Gives partitions back and tells the other relays. */
+/** Releases partitions and notifies the other relays. */
 export async function yieldPartitions(connection: Connection, partitions: readonly number[]): Promise<void> {
   await connection.query({
     text: `
@@ -53,10 +53,13 @@ export async function yieldPartitions(connection: Connection, partitions: readon
   });
 }
 
-/** Gives everything back and tells the other relays. */
+/** Releases all partitions and notifies the other relays. */
 export async function leaveRelays(connection: Connection): Promise<void> {
   await connection.query({ text: `select pg_advisory_unlock_all(), pg_notify($1, '')`, values: [channel] });
 }
 
-/** Relays listen here. The payload names partitions with new events; an empty one says that partitions are free. */
+/**
+ * NOTIFY channel of the relays. The payload lists partitions with new events; an empty payload means that partitions
+ * are free.
+ */
 export const channel = 'rms_outbox';

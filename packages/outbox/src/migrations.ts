@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Migration } from '@rms/db';
 
-/** The table of events to publish. It belongs to this package, whichever service appends to it. */
+/** The schema of events to publish. This package owns it; the resources service uses it. */
 export const migrations: Migration = {
   schema: 'outbox',
   directory: fileURLToPath(new URL('../migrations/', import.meta.url)),

@@ -1,8 +1,9 @@
 import { type Connection, claimPartitions, countRelays, yieldPartitions } from './claim-queries.ts';
 
 /**
- * Brings what this relay holds nearer to its share, partitions ÷ relays rounded up: takes free partitions, or gives
- * idle ones back. Session locks hold the claims: they end with the connection, however it ends.
+ * Moves the number of partitions of this relay towards its share, partitions ÷ relays rounded up: claims free
+ * partitions, or releases idle partitions. The claims are session locks, so they end with the connection, even if it
+ * breaks.
  */
 export async function balanceClaims(
   connection: Connection,
@@ -14,7 +15,7 @@ export async function balanceClaims(
     const others = Array.from({ length: partitions }, (_, partition) => partition).filter((p) => !owned.has(p));
     for (const partition of await claimPartitions(connection, others, share - owned.size)) owned.add(partition);
   } else if (owned.size > share) {
-    // One that is being published stays until a later time, so that no other relay publishes the same rows meanwhile.
+    // A partition that is publishing is released later, so that no other relay publishes the same rows concurrently.
     const surplus = [...owned].filter((partition) => !isBusy(partition)).slice(0, owned.size - share);
     if (surplus.length === 0) return;
     for (const partition of surplus) owned.delete(partition);

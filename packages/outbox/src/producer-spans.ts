@@ -10,11 +10,11 @@ import {
 } from '@rms/tracing';
 import type { PendingEvent } from './relay-queries.ts';
 
-/** Spans of events that are being published, each in the trace of the request that it is due to. */
+/** Spans for publishing events, each in the trace of the request that caused the event. */
 export interface ProducerSpans {
-  /** What the record of an event carries on; empty: it is not traced. */
+  /** Returns the traceparent for the event's record; empty if the event is not traced. */
   traceparentOf(event: PendingEvent): string;
-  /** The first call counts. */
+  /** Ends all spans. Later calls have no effect. */
   end(error?: unknown): void;
 }
 

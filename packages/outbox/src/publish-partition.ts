@@ -1,8 +1,7 @@
+import { abortableDelay, coalesce, type WakeableSleep, waitAtMost } from '@rms/async';
 import type { BusRecord, EventBus } from '@rms/bus';
 import type { Pool } from '@rms/db';
-import { coalesce } from '@rms/rpc';
-import { abortableDelay, type Logger } from '@rms/service';
-import type { Bell } from './bell.ts';
+import type { Logger } from '@rms/logging';
 import { startProducerSpans } from './producer-spans.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
 import { batchLimits, deletePublished, type PendingEvent } from './relay-queries.ts';
@@ -16,17 +15,20 @@ interface PublisherParts {
   readonly partitions: number;
   readonly log: Logger;
   readonly metrics: Pick<RelayMetrics, 'published' | 'failed'>;
-  /** Rung when a partition is free again. */
-  readonly bell: Bell;
+  /** Woken when a partition becomes idle. */
+  readonly sleeper: Pick<WakeableSleep, 'wake'>;
   /** Partitions to read again. */
   readonly due: Set<number>;
 }
 
-/** Publishes one batch of each partition at a time, side by side, and deletes what is acknowledged. */
-export function createPublisher({ pool, bus, topic, partitions, log, metrics, bell, due }: PublisherParts) {
+/**
+ * Creates a publisher, which sends one batch per partition at a time, partitions concurrently, and deletes acknowledged
+ * events.
+ */
+export function createPublisher({ pool, bus, topic, partitions, log, metrics, sleeper, due }: PublisherParts) {
   const busy = new Map<number, Promise<void>>();
   const cut = new AbortController();
-  // Batches that are acknowledged at about the same time are deleted by one statement.
+  // Combines batches that are acknowledged at about the same time into one DELETE.
   const forget = coalesce(
     async (batches: (readonly PendingEvent[])[]) => {
       await deletePublished(pool, batches.flat());
@@ -50,40 +52,38 @@ export function createPublisher({ pool, bus, topic, partitions, log, metrics, be
       spans.end(err);
       if (cut.signal.aborted) return;
       metrics.failed();
-      log.warn({ err, partition, events: events.length }, 'events were not published; they will be tried again');
+      log.warn({ err, partition, events: events.length }, 'publishing events failed; retrying');
       await abortableDelay(retryMs, cut.signal);
     } finally {
       busy.delete(partition);
       if (more) due.add(partition);
-      bell.ring();
+      sleeper.wake();
     }
   };
 
   return {
     isBusy: (partition: number) => busy.has(partition),
-    /** Resolves when all of it is deleted, or left for another try, but not later than after `longestMs`. */
-    async publish(pending: readonly PendingEvent[], longestMs: number) {
+    /** Resolves when all batches are deleted or scheduled for a retry, at the latest after `maxMs`. */
+    async publish(pending: readonly PendingEvent[], maxMs: number) {
       const round = [...byPartition(pending)].map(([partition, events]) => {
         const published = publishOne(partition, events);
         busy.set(partition, published);
         return published;
       });
-      const stuck = new AbortController();
-      await Promise.race([Promise.all(round), abortableDelay(longestMs, stuck.signal)]);
-      stuck.abort();
+      await waitAtMost(Promise.all(round), maxMs);
     },
-    /** Gives up what is on its way. */
+    /** Aborts all batches in flight. */
     abort: (reason: unknown) => cut.abort(reason),
-    /** Waits for what is on its way, but not longer than that. */
-    async drain(longestMs: number) {
-      const timer = setTimeout(() => cut.abort(new Error('the relay has stopped')), longestMs);
+    /** Waits for batches in flight, then aborts them after `maxMs`. */
+    async drain(maxMs: number) {
+      const timer = setTimeout(() => cut.abort(new Error('the relay has stopped')), maxMs);
       await Promise.all(busy.values());
       clearTimeout(timer);
     },
   };
 }
 
-/** Whether the limits of a batch may have left events behind. */
+/** Returns whether the limits of a batch may have excluded events. */
 function isFull(events: readonly PendingEvent[]): boolean {
   const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0);
   return events.length >= batchLimits.rows || bytes >= batchLimits.bytes;

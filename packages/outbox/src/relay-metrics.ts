@@ -1,43 +1,43 @@
 import type { Pool } from '@rms/db';
-import { Counter, Gauge, gatherGauges, Histogram, type Metrics } from '@rms/service';
+import { Counter, Gauge, gatherGauges, Histogram, type Metrics } from '@rms/metrics';
 import { countWaiting, oldestAgeSeconds, type PendingEvent } from './relay-queries.ts';
 
 export interface RelayMetrics {
-  /** A batch is on the bus, so long after it was read. */
+  /** Records a published batch and the time since it was read. */
   published(events: readonly Pick<PendingEvent, 'waited_seconds'>[], sinceReadMs: number): void;
-  /** A batch was not taken, and is tried again. */
+  /** Records a batch that failed and will be retried. */
   failed(): void;
 }
 
 interface Parts {
   readonly pool: Pool;
   readonly partitions: number;
-  /** Those that this relay holds. */
+  /** Partitions held by this relay. */
   readonly owned: ReadonlySet<number>;
 }
 
-/** What a relay does, and what waits for any of them. */
+/** Registers the metrics of this relay, and gauges of the events waiting in the whole database. */
 export function createRelayMetrics(metrics: Metrics, { pool, partitions, owned }: Parts): RelayMetrics {
   const registers = [metrics];
   const published = new Counter({
     name: 'rms_outbox_published_total',
-    help: 'Events that are on the bus.',
+    help: 'Events published to the bus.',
     registers,
   });
   const failures = new Counter({
     name: 'rms_outbox_publish_failures_total',
-    help: 'Batches of events that the bus did not take; they are tried again.',
+    help: 'Batches of events that could not be published; they are retried.',
     registers,
   });
   const lag = new Histogram({
     name: 'rms_outbox_relay_lag_seconds',
-    help: 'From the commit of the oldest event of a batch until the batch was safe on the bus.',
+    help: 'Time from the commit of the oldest event of a batch until the bus acknowledged the batch.',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers,
   });
   new Gauge({
     name: 'rms_outbox_partitions_held',
-    help: 'Partitions that the relay of this instance publishes.',
+    help: 'Partitions held by the relay of this instance.',
     registers,
     collect() {
       this.set(owned.size);
@@ -54,14 +54,14 @@ export function createRelayMetrics(metrics: Metrics, { pool, partitions, owned }
   gauge(
     {
       name: 'rms_outbox_events',
-      help: 'Events that are committed and not on the bus yet, in the whole database; past about 2,000 an estimate.',
+      help: 'Committed events that are not published yet, in the whole database; estimated above about 2,000.',
     },
     ({ events }) => [{ value: events }],
   );
   gauge(
     {
       name: 'rms_outbox_oldest_seconds',
-      help: 'How long the oldest event that is not on the bus yet has been waiting; 0: none waits.',
+      help: 'Age of the oldest event that is not published yet; 0 if there is none.',
     },
     ({ oldestSeconds }) => [{ value: oldestSeconds }],
   );

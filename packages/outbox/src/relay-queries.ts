@@ -1,9 +1,9 @@
 import type { Queryable } from '@rms/db';
 import { channel } from './claim-queries.ts';
 
-/** A row of the outbox as the relay publishes it. */
+/** A row of the outbox, as read for publishing. */
 export interface PendingEvent {
-  /** bigint as text. */
+  /** A bigint, as text. */
   readonly id: string;
   readonly workspace_id: string;
   readonly environment: string;
@@ -14,29 +14,29 @@ export interface PendingEvent {
   readonly request_id: string;
   readonly traceparent: string;
   readonly payload: Buffer;
-  /** How long it had been waiting when it was read, in seconds. */
+  /** Time between creation and reading, in seconds. */
   readonly waited_seconds: number;
 }
 
 /**
- * How much one batch of a partition holds at most. It may exceed the bytes by its last event, which is well below 512 kB;
- * Kafka takes a batch of up to 1 MB.
+ * Limits of a batch, which belongs to one partition. The last event may exceed the byte limit; it is well below 512 kB.
+ * Kafka accepts batches of up to 1 MB.
  */
 export const batchLimits = { rows: 200, bytes: 512 * 1024 };
 
 /**
- * Makes {@link readPending} walk the index in its order, whatever the statistics say: those of a queue are wrong most of
- * the time. Such a walk also marks the entries of rows that were deleted, so that the next one passes over them; a bitmap
- * or a sequential scan would visit all of them again and again until the next vacuum.
+ * Forces {@link readPending} to scan the index in order, because statistics of a queue table are usually outdated. An
+ * index scan also marks the entries of deleted rows as dead, so that the next scan skips them; a bitmap or sequential
+ * scan would visit them again until the next vacuum.
  */
 export async function walkIndexOnly(connection: Queryable): Promise<void> {
   await connection.query('set enable_bitmapscan = off; set enable_seqscan = off');
 }
 
 /**
- * The oldest rows of each of these partitions in the order of their ids: for one resource that is the order of its
- * commits, since a later change waits for the earlier one's row lock before it takes an id. Sizes are read without
- * reading the payloads.
+ * Reads the oldest rows of each partition in order of their IDs. For one resource this is the commit order, because a
+ * later change waits for the earlier change's row lock before it takes an ID. Sizes are computed without reading the
+ * payloads.
  */
 export async function readPending(
   db: Queryable,
@@ -63,7 +63,7 @@ export async function readPending(
   return rows;
 }
 
-/** Forgets rows that are safe on the bus. Ids are unique; the partitions are named for the index. */
+/** Deletes published rows. IDs are unique; the partitions are included for the index. */
 export async function deletePublished(db: Queryable, events: readonly PendingEvent[]): Promise<void> {
   await db.query('delete from outbox.events where partition = any($1::integer[]) and id = any($2::bigint[])', [
     [...new Set(events.map(({ partition }) => partition))],
@@ -71,7 +71,7 @@ export async function deletePublished(db: Queryable, events: readonly PendingEve
   ]);
 }
 
-/** How long the oldest row of these many partitions has been waiting, in seconds; 0 if none is. */
+/** Returns the age of the oldest row of all partitions, in seconds; 0 if the outbox is empty. */
 export async function oldestAgeSeconds(db: Queryable, partitions: number): Promise<number> {
   const { rows } = await db.query<{ age: number | null }>(
     `select extract(epoch from now() - min(oldest.created_at))::float8 as age
@@ -84,12 +84,12 @@ export async function oldestAgeSeconds(db: Queryable, partitions: number): Promi
   return Math.max(0, rows[0]?.age ?? 0);
 }
 
-/** Pages that {@link countWaiting} reads at most; an outbox of 2 MiB is counted whole. */
+/** Maximum number of pages that {@link countWaiting} reads; an outbox of up to 2 MiB is counted exactly. */
 const pagesCounted = 256;
 
 /**
- * How many rows there are: exact in a small table; in a large one an estimate from a random sample of its pages, which
- * costs the same however many rows there are.
+ * Counts rows: exactly for a small table, otherwise as an estimate from a random sample of pages, with a cost
+ * independent of the table size.
  */
 export async function countWaiting(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ part: number }>(
@@ -105,7 +105,7 @@ export async function countWaiting(db: Queryable): Promise<number> {
   return Math.round((counts[0]?.count ?? 0) / part);
 }
 
-/** Tells the relays of other processes which partitions have new events. */
+/** Notifies the relays of other processes about partitions with new events. */
 export async function notifyRelays(db: Queryable, partitions: readonly number[]): Promise<void> {
   await db.query({ name: 'outbox-notify', text: 'select pg_notify($1, $2)', values: [channel, partitions.join()] });
 }

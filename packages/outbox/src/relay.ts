@@ -1,8 +1,9 @@
+import { coalesce, createWakeableSleep } from '@rms/async';
 import type { EventBus } from '@rms/bus';
 import type { Pool, PoolClient } from '@rms/db';
-import { coalesce } from '@rms/rpc';
-import type { Logger, Metrics, Worker, WorkerHealth } from '@rms/service';
-import { createBell } from './bell.ts';
+import type { Logger } from '@rms/logging';
+import type { Metrics } from '@rms/metrics';
+import type { Worker, WorkerHealth } from '@rms/service';
 import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
 import { balanceClaims } from './partition-claims.ts';
 import { createPublisher } from './publish-partition.ts';
@@ -10,61 +11,61 @@ import { createRelayMetrics } from './relay-metrics.ts';
 import { notifyRelays, oldestAgeSeconds, readPending, walkIndexOnly } from './relay-queries.ts';
 
 export interface RelayOptions {
-  /** One of its connections is the relay's while it runs. */
+  /** The relay keeps one of its connections while it runs. */
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly topic: string;
-  /** How many partitions the topic has. */
+  /** Number of partitions of the topic. */
   readonly partitions: number;
   readonly log: Logger;
-  /** Get what the relay does, and what waits for it. */
+  /** Registry for the relay's metrics. */
   readonly metrics: Metrics;
-  /** How often to look without being woken. */
+  /** Interval of polling without a notification. */
   readonly pollMs?: number;
-  /** How often to look whether other relays have come or gone. */
+  /** Interval at which the relay checks whether other relays have started or stopped. */
   readonly balanceMs?: number;
 }
 
-/** Publishes what is in the outbox. One relay at a time holds a partition; several share them. */
+/** Publishes the events of the outbox. Several relays share the partitions; one relay holds a partition at a time. */
 export interface Relay extends Worker {
   /**
-   * To be called after a commit that appended events of these partitions: wakes this relay, and the others by NOTIFY if
-   * this one does not hold all of them (NOTIFY serialises commits, so it is kept for when it is needed).
+   * Call this after a commit that appended events of these partitions. It wakes this relay, and the others by NOTIFY
+   * unless this relay holds all of the partitions. (NOTIFY serializes commits, so it is avoided where possible.)
    */
   committed(partitions: Iterable<number>): void;
-  /** Whether this relay holds the partition now. */
+  /** Returns whether this relay holds the partition now. */
   owns(partition: number): boolean;
-  /** Age of the oldest event that waits, in seconds. */
+  /** Returns the age of the oldest unpublished event, in seconds. */
   lagSeconds(): Promise<number>;
 }
 
 /**
- * A round of batches, one a partition, is waited for, so that what commits meanwhile makes fuller batches; not longer than
- * this, so that a partition that is stuck holds up the others for a moment once, and then no more.
+ * Maximum time to wait for a round of batches, one per partition. Waiting lets concurrent commits form fuller batches;
+ * the limit keeps a stuck partition from delaying the others.
  */
 const roundMs = 25;
-/** At the end a batch that is on its way may still arrive. */
+/** Maximum time at shutdown for batches in flight. */
 const drainMs = 5_000;
 
 /**
- * Each partition that this relay holds:
+ * Creates the relay worker. States of a partition that the relay holds:
  *
- *   at rest ──woken, or polled──► due ──read──► publishing ──acknowledged──► deleted ──► at rest, or due if more is there
- *                                  ▲                └──failed, after a moment──┐
- *                                  └───────────────────────────────────────────┘
+ *   idle ──woken, or polled──► due ──read──► publishing ──acknowledged──► deleted ──► idle, or due if more rows exist
+ *                               ▲                └──failed, after a delay──┐
+ *                               └──────────────────────────────────────────┘
  *
- * A partition that is publishing is left out of the next read, so one that is stuck holds up no other for long. Rows are
- * deleted, not passed by a cursor: what commits late is simply there at the next read (docs/adr/0005).
+ * The next read skips partitions that are publishing, so that a stuck partition does not delay the others. The relay
+ * deletes rows instead of advancing a cursor, so the next read finds a row that commits late (docs/adr/0005).
  */
 export function createRelay(options: RelayOptions): Relay {
   const { pool, partitions, log, pollMs = 1_000, balanceMs = 2_000 } = options;
   const owned = new Set<number>();
   const metrics = createRelayMetrics(options.metrics, { pool, partitions, owned });
   const due = new Set<number>();
-  const bell = createBell();
+  const sleeper = createWakeableSleep();
   const wake = (touched: Iterable<number>) => {
     for (const partition of touched) due.add(partition);
-    bell.ring();
+    sleeper.wake();
   };
   const notify = coalesce(async (touched: (readonly number[])[]) => {
     await notifyRelays(pool, [...new Set(touched.flat())]);
@@ -74,17 +75,18 @@ export function createRelay(options: RelayOptions): Relay {
   const run = async (signal: AbortSignal, health?: WorkerHealth) => {
     const connection = await pool.connect();
     const broken = new AbortController();
-    const onBroken = (error?: Error) => broken.abort(error ?? new Error('the connection of the relay has ended'));
+    const onBroken = (error?: Error) =>
+      broken.abort(error ?? new Error('the database connection of the relay was lost'));
     connection.on('error', onBroken);
     connection.on('end', onBroken);
-    const onStop = () => bell.ring();
+    const onStop = () => sleeper.wake();
     signal.addEventListener('abort', onStop);
     try {
       await relayUntil(signal, broken.signal, connection, health);
     } finally {
       signal.removeEventListener('abort', onStop);
       owned.clear();
-      // The claims end with the connection.
+      // Closing the connection releases the claims.
       connection.release(true);
     }
     if (!signal.aborted) throw broken.signal.reason;
@@ -101,12 +103,12 @@ export function createRelay(options: RelayOptions): Relay {
     connection.on('notification', ({ payload }) => {
       if (payload) return wake(payload.split(',').map(Number));
       balanceAtMs = 0;
-      bell.ring();
+      sleeper.wake();
     });
     await connection.query(`listen ${channel}`);
     await joinRelays(connection);
     await walkIndexOnly(connection);
-    const publisher = createPublisher({ ...options, metrics, bell, due });
+    const publisher = createPublisher({ ...options, metrics, sleeper, due });
     broken.addEventListener('abort', () => publisher.abort(broken.reason), { once: true });
 
     try {
@@ -125,7 +127,7 @@ export function createRelay(options: RelayOptions): Relay {
         }
         const ready = [...due].filter((partition) => owned.has(partition) && !publisher.isBusy(partition));
         if (ready.length === 0) {
-          await bell.sleep(Math.min(pollAtMs, balanceAtMs) - performance.now(), broken);
+          await sleeper.sleep(Math.min(pollAtMs, balanceAtMs) - performance.now(), broken);
           continue;
         }
         for (const partition of ready) due.delete(partition);
@@ -150,7 +152,7 @@ export function createRelay(options: RelayOptions): Relay {
       wake(all);
       const elsewhere = all.filter((partition) => !owned.has(partition));
       if (elsewhere.length === 0) return;
-      notify(elsewhere).catch((err: unknown) => log.debug({ err }, 'other relays were not notified; they poll'));
+      notify(elsewhere).catch((err: unknown) => log.debug({ err }, 'could not notify other relays; they poll instead'));
     },
     owns: (partition) => owned.has(partition),
     lagSeconds: () => oldestAgeSeconds(pool, partitions),

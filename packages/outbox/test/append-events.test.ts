@@ -14,11 +14,11 @@ const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 test('a resource always has the same partition', () => {
   expect(partitionOf('res_0000000000000000000000000a', 6)).toBe(partitionOf('res_0000000000000000000000000a', 6));
-  // A change of the hash would break the order of events across a release.
+  // A changed hash would break the order of events across releases.
   expect(upTo(8).map((n) => partitionOf(`res_${n}`, 6))).toEqual([5, 5, 3, 5, 2, 4, 2, 0]);
 });
 
-test('resources spread over all partitions', () => {
+test('resources are distributed over all partitions', () => {
   const counts = new Map<number, number>();
   for (const n of upTo(6_000)) {
     const partition = partitionOf(`res_${n}`, 6);
@@ -28,7 +28,7 @@ test('resources spread over all partitions', () => {
   for (const count of counts.values()) expect(count).toBeGreaterThan(700);
 });
 
-test('events keep their order and every field', async () => {
+test('events keep their order and all fields', async () => {
   const events = upTo(500).map((n) => ({ ...event('res_1', n), traceparent: `00-${n}` }));
   await appendEvents(database.pool, events);
   const rows = await readPending(database.pool, upTo(4), { rows: 1_000, bytes: 1e9 });
@@ -56,7 +56,7 @@ test('a writer can append in its own statement', async () => {
   expect(rows.map((row) => row.event_id)).toEqual(['1', '3']);
 });
 
-test('nothing to append is nothing to do', async () => {
+test('appending no events does nothing', async () => {
   await appendEvents(database.pool, []);
   expect(await readPending(database.pool, upTo(4))).toEqual([]);
 });

@@ -27,7 +27,7 @@ describeWith('kafka', 'the relay and Kafka', () => {
     for (const key of many) expect(firstSeen(world.seen)[key]).toEqual(upTo(total));
   });
 
-  test('a relay that is cut off in the middle loses nothing: the next one publishes what was not deleted', async () => {
+  test('a terminated relay loses nothing: the next relay publishes the remaining events', async () => {
     const total = 2_000;
     await world.append(upTo(total).map((n) => event(`res_${n % 10}`, n)));
     const first = world.startRelay();

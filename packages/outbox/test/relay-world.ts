@@ -1,4 +1,6 @@
 import { createInProcessBus, type EventBus } from '@rms/bus';
+import { createLogger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
 import {
   appendEvents,
   createRelay,
@@ -8,7 +10,6 @@ import {
   type Relay,
   type RelayOptions,
 } from '@rms/outbox';
-import { createLogger, createMetrics } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 
 export const partitions = 4;
@@ -19,9 +20,9 @@ export interface RelayWorld {
   readonly database: TestDatabase;
   readonly bus: EventBus;
   readonly topic: string;
-  /** What the consumer has handled: "key:event" in its order. */
+  /** Records in the order in which the consumer handled them: "key:event". */
   readonly seen: string[];
-  /** By default relays neither poll nor look for each other on their own: what works, works by being woken. */
+  /** Starts a relay. By default it neither polls nor rebalances, so tests depend on notifications. */
   startRelay(options?: Partial<RelayOptions>): { relay: Relay; stop(): Promise<void>; ended: Promise<void> };
   append(events: readonly OutboxEvent[]): Promise<void>;
   waiting(): Promise<number>;
@@ -86,7 +87,7 @@ export async function createRelayWorld({ bus = createInProcessBus(), topic = 't'
   };
 }
 
-/** Event number `n` of a resource. */
+/** Creates event number `n` of a resource. */
 export function event(recordKey: string, n: number, payload: Uint8Array = Buffer.from(String(n))): OutboxEvent {
   return {
     workspaceId: 'ws_1',
@@ -101,7 +102,7 @@ export function event(recordKey: string, n: number, payload: Uint8Array = Buffer
   };
 }
 
-/** The first appearance of each event, by resource: what is left when repeats are dropped. */
+/** Returns the first occurrence of each event, by resource; repetitions are dropped. */
 export function firstSeen(seen: readonly string[]): Record<string, number[]> {
   const byKey: Record<string, number[]> = {};
   for (const entry of new Set(seen)) {
@@ -113,7 +114,7 @@ export function firstSeen(seen: readonly string[]): Record<string, number[]> {
   return byKey;
 }
 
-/** A key of each partition. */
+/** One key per partition. */
 export const keys: readonly string[] = Array.from({ length: partitions }, (_, partition) => {
   let n = 0;
   while (partitionOf(`res_${n}`, partitions) !== partition) n += 1;

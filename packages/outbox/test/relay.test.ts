@@ -1,7 +1,7 @@
 import type { EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
+import { createMetrics } from '@rms/metrics';
 import { appendEvents } from '@rms/outbox';
-import { createMetrics } from '@rms/service';
 import { waitUntil } from '@rms/testkit';
 import { countWaiting, deletePublished, readPending } from '../src/relay-queries.ts';
 import { createRelayWorld, event, firstSeen, keys, log, partitions, type RelayWorld } from './relay-world.ts';
@@ -16,10 +16,10 @@ const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 const drained = () => waitUntil(async () => (await world.waiting()) === 0, { what: 'an empty outbox' });
 const ownsAll = ({ owns }: { owns(partition: number): boolean }) => upTo(partitions).every(owns);
 
-test('a committed event is published because the relay is woken, without polling, and then deleted', async () => {
+test('a committed event is published by notification, without polling, and then deleted', async () => {
   const { relay } = world.startRelay();
   await waitUntil(() => ownsAll(relay), { what: 'the partitions' });
-  // Whatever the start made it do is done when this one has passed.
+  // The start may publish the first event; only notifications publish the later events.
   for (const n of upTo(5)) {
     const one = event('res_1', n);
     await world.append([one]);
@@ -30,21 +30,21 @@ test('a committed event is published because the relay is woken, without polling
   await drained();
 });
 
-test('what was left in the outbox is published at the start', async () => {
+test('events left in the outbox are published at the start', async () => {
   await world.append(upTo(3).map((n) => event('res_1', n)));
   world.startRelay();
   await drained();
   expect(world.seen).toEqual(['res_1:0', 'res_1:1', 'res_1:2']);
 });
 
-test('an event whose writer died before it woke anybody is found by polling', async () => {
+test('polling finds an event whose writer died before it notified the relay', async () => {
   const { relay } = world.startRelay({ pollMs: 50 });
   await waitUntil(() => ownsAll(relay), { what: 'the partitions' });
   await world.append([event('res_1', 0)]);
   await waitUntil(() => world.seen.length === 1, { what: 'the event' });
 });
 
-test('an event that commits late, under a lower id than one already published, is not skipped', async () => {
+test('an event that commits late, with a lower ID than a published one, is not skipped', async () => {
   const { relay } = world.startRelay();
   const [key = ''] = keys;
   const late = await world.database.pool.connect();
@@ -61,7 +61,7 @@ test('an event that commits late, under a lower id than one already published, i
   await drained();
 });
 
-test('ten thousand events of many resources are drained, each resource in order', async () => {
+test('ten thousand events of many resources are published, each resource in order', async () => {
   const perKey = 100;
   const many = upTo(100).map((i) => `res_${i}`);
   for (const start of upTo(10)) {
@@ -75,7 +75,7 @@ test('ten thousand events of many resources are drained, each resource in order'
   expect(world.seen).toHaveLength(10_000);
 });
 
-test('an event that was published, but not acknowledged, comes again: repeats, none lost, in order', async () => {
+test('an event without an acknowledgement is published again: duplicates, but no loss, in order', async () => {
   let failures = 0;
   const bus: EventBus = {
     ...world.bus,
@@ -95,7 +95,7 @@ test('an event that was published, but not acknowledged, comes again: repeats, n
   expect(world.seen.length).toBeGreaterThan(20);
 });
 
-test('a partition that is stuck holds up no other', async () => {
+test('a stuck partition does not delay the others', async () => {
   const bus: EventBus = {
     ...world.bus,
     publish: (batch, signal) =>
@@ -109,10 +109,12 @@ test('a partition that is stuck holds up no other', async () => {
     relay.committed(upTo(partitions));
   }
   await waitUntil(() => world.seen.length === 10 * (partitions - 1), { what: 'the events of the other partitions' });
-  await waitUntil(async () => (await world.waiting()) === 10, { what: 'only the stuck partition to be left' });
+  await waitUntil(async () => (await world.waiting()) === 10, {
+    what: 'only the events of the stuck partition to remain',
+  });
 });
 
-test('large events are published in batches that Kafka takes', async () => {
+test('large events are published in batches that Kafka accepts', async () => {
   const sizes: number[] = [];
   const bus: EventBus = {
     ...world.bus,
@@ -129,36 +131,36 @@ test('large events are published in batches that Kafka takes', async () => {
 });
 
 describe('several relays', () => {
-  test('share the partitions, and one takes over what another leaves', async () => {
+  test('share the partitions, and take over partitions of a stopped relay', async () => {
     const first = world.startRelay({ balanceMs: 50 });
-    await waitUntil(() => ownsAll(first.relay), { what: 'all partitions at the first' });
+    await waitUntil(() => ownsAll(first.relay), { what: 'the first relay to own all partitions' });
     const second = world.startRelay({ balanceMs: 50 });
     const held = ({ relay }: typeof first) => upTo(partitions).filter(relay.owns);
     await waitUntil(() => held(first).length === 2 && held(second).length === 2, { what: 'equal shares' });
     expect([...held(first), ...held(second)].sort()).toEqual(upTo(partitions));
     await first.stop();
-    await waitUntil(() => ownsAll(second.relay), { what: 'all partitions at the second' });
+    await waitUntil(() => ownsAll(second.relay), { what: 'the second relay to own all partitions' });
   });
 
-  test('a relay whose connection is lost holds nothing and fails; another goes on where it was', async () => {
+  test('a relay that loses its connection releases its partitions and fails; another one continues', async () => {
     const pool = createPool({ url: world.database.url, max: 5, applicationName: 'doomed-relay', log });
     pool.on('error', () => {});
     const first = world.startRelay({ pool });
-    await waitUntil(() => ownsAll(first.relay), { what: 'all partitions at the first' });
+    await waitUntil(() => ownsAll(first.relay), { what: 'the first relay to own all partitions' });
     const second = world.startRelay({ balanceMs: 50 });
     await world.database.pool.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'doomed-relay'`,
     );
     await expect(first.ended).rejects.toThrow();
     expect(upTo(partitions).some(first.relay.owns)).toBe(false);
-    await waitUntil(() => ownsAll(second.relay), { what: 'all partitions at the second' });
+    await waitUntil(() => ownsAll(second.relay), { what: 'the second relay to own all partitions' });
     await world.append([event('res_1', 0)]);
     second.relay.committed([event('res_1', 0).partition]);
     await waitUntil(() => world.seen.length === 1, { what: 'the event' });
     await pool.end();
   });
 
-  test('a commit beside a relay that holds nothing wakes the one that does', async () => {
+  test('committed() of a relay without partitions notifies the relay that holds them', async () => {
     const holder = world.startRelay();
     await waitUntil(() => ownsAll(holder.relay), { what: 'the partitions' });
     const other = world.startRelay();
@@ -167,7 +169,7 @@ describe('several relays', () => {
     await waitUntil(() => world.seen.length === 1, { what: 'the event' });
   });
 
-  test('while shares move back and forth nothing is lost or out of order', async () => {
+  test('moving partitions between relays loses and reorders nothing', async () => {
     const first = world.startRelay({ balanceMs: 20 });
     const total = 300;
     const writing = (async () => {
@@ -178,7 +180,7 @@ describe('several relays', () => {
     })();
     for (const _ of upTo(3)) {
       const guest = world.startRelay({ balanceMs: 20 });
-      await waitUntil(() => upTo(partitions).some(guest.relay.owns), { what: 'a share for the guest' });
+      await waitUntil(() => upTo(partitions).some(guest.relay.owns), { what: 'the guest to own a partition' });
       await guest.stop();
     }
     await writing;
@@ -187,7 +189,7 @@ describe('several relays', () => {
   });
 });
 
-test('the age of the oldest waiting event is known', async () => {
+test('lagSeconds() returns the age of the oldest event', async () => {
   const { relay, stop } = world.startRelay();
   expect(await relay.lagSeconds()).toBe(0);
   await stop();
@@ -196,7 +198,7 @@ test('the age of the oldest waiting event is known', async () => {
   expect(await relay.lagSeconds()).toBeGreaterThanOrEqual(60);
 });
 
-test('what waits is counted, and shown with what was published', async () => {
+test('metrics show waiting and published events', async () => {
   const metrics = createMetrics('outbox');
   const { relay, stop } = world.startRelay({ metrics });
   await waitUntil(() => ownsAll(relay), { what: 'the partitions' });
@@ -212,7 +214,7 @@ test('what waits is counted, and shown with what was published', async () => {
   expect(text).toMatch(/rms_outbox_relay_lag_seconds_count\{[^}]*\} [1-3]\n/);
 });
 
-test('a long outbox is counted from a sample', async () => {
+test('a large outbox is counted from a sample', async () => {
   await world.database.pool.query(
     `insert into outbox.events (workspace_id, environment, partition, event_id, event_type, record_key, request_id,
                                 traceparent, payload)
@@ -223,7 +225,7 @@ test('a long outbox is counted from a sample', async () => {
   expect(count).toBeLessThan(36_000);
 });
 
-test('a backlog that the statistics know nothing of is read and deleted without reading all of it again and again', async () => {
+test('a backlog that is missing from the statistics is not read repeatedly', async () => {
   const client = await world.database.pool.connect();
   try {
     const fill = (count: number) =>
@@ -234,7 +236,7 @@ test('a backlog that the statistics know nothing of is read and deleted without 
            from generate_series(1, $2::integer) as n`,
         [partitions, count],
       );
-    // The statistics see many pages and hardly a row; whatever the connection prepares, it prepares for that.
+    // The statistics show many pages with hardly a row, and the connection plans its statements for that.
     await fill(8_000);
     await client.query('delete from outbox.events where id > 1');
     await client.query('analyze outbox.events');

@@ -1,1 +1,10 @@
-export { may, mayChangeRole, type Permission, permissions, permissionsOf, type Role, roles } from './roles.ts';
+export {
+  leastRoleFor,
+  may,
+  mayChangeRole,
+  type Permission,
+  permissions,
+  permissionsOf,
+  type Role,
+  roles,
+} from './roles.ts';

@@ -1,12 +1,12 @@
-/** The roles of people in a workspace; each may do what those before it may. */
+/** Roles of members of a workspace, in ascending order; each includes the permissions of the previous roles. */
 export const roles = ['viewer', 'developer', 'admin', 'owner'] as const;
 
-/** What a person is in a workspace. */
+/** Role of a member in a workspace. */
 export type Role = (typeof roles)[number];
 
 /**
- * The one table of what each role may do: the least role for each thing. Both environments are alike. The dashboard's
- * back end asks it before every call; its pages ask it for what to show; auth asks it for what is about people.
+ * Permission table: the least role per permission. The same in both environments. The dashboard's back end checks it
+ * before every call, its pages use it to choose the visible controls, and auth checks it for operations on members.
  */
 const leastRole = {
   'overview.read': 'viewer',
@@ -27,34 +27,39 @@ const leastRole = {
 
   'alerts.write': 'admin',
   'audit.read': 'admin',
-  /** Invite, change and remove members; owners are for owners, see {@link mayChangeRole}. */
+  /** Invite, change and remove members. Only owners manage owners; see {@link mayChangeRole}. */
   'members.write': 'admin',
 
-  /** Make further workspaces. */
+  /** Create further workspaces. */
   'workspaces.create': 'owner',
 } as const satisfies Record<string, Role>;
 
-/** Something that not everybody may do. */
+/** A permission that some roles lack. */
 export type Permission = keyof typeof leastRole;
 
 /** All permissions, in the order of the table. */
 export const permissions = Object.keys(leastRole) as readonly Permission[];
 
-/** Whether somebody with this role may do that; without a role (not a member) nobody may do anything. */
+/** Returns whether a role has a permission. Without a role (not a member), no permission is granted. */
 export function may(role: Role | undefined, permission: Permission): boolean {
   return role !== undefined && rank(role) >= rank(leastRole[permission]);
 }
 
-/** Everything that a role may do. */
+/** Returns the least role that has a permission. */
+export function leastRoleFor(permission: Permission): Role {
+  return leastRole[permission];
+}
+
+/** Returns all permissions of a role. */
 export function permissionsOf(role: Role | undefined): Permission[] {
   return permissions.filter((permission) => may(role, permission));
 }
 
 /**
- * Whether somebody with role `actor` may make a member with role `from` one with role `to`. Nobody gives, or takes away,
- * more than they have themselves.
+ * Returns whether a member with role `actor` may change another member's role from `from` to `to`. Members cannot grant
+ * or revoke a role higher than their own.
  * @param from undefined: not a member yet
- * @param to undefined: no member any more
+ * @param to undefined: the member is removed
  */
 export function mayChangeRole(actor: Role | undefined, from: Role | undefined, to: Role | undefined): boolean {
   if (actor === undefined || !may(actor, 'members.write')) return false;

@@ -1,7 +1,7 @@
 import { may, mayChangeRole, permissions, permissionsOf, type Role, roles } from '../src/index.ts';
 
 describe('roles', () => {
-  test('each role may do what those before it may, and something more', () => {
+  test('each role has the permissions of the previous role, and more', () => {
     roles.slice(1).forEach((role, i) => {
       const before = permissionsOf(roles[i]);
       expect(permissionsOf(role)).toEqual(expect.arrayContaining(before));
@@ -10,13 +10,13 @@ describe('roles', () => {
     expect(permissionsOf('owner')).toEqual(permissions);
   });
 
-  test('a viewer changes nothing', () => {
+  test('a viewer has no write permissions', () => {
     expect(permissionsOf('viewer').filter((permission) => !permission.endsWith('.read'))).toEqual([]);
     expect(may('viewer', 'keys.read')).toBe(false);
     expect(may('viewer', 'audit.read')).toBe(false);
   });
 
-  test('a developer builds, and has no say about people', () => {
+  test('a developer can change resources but not members', () => {
     for (const permission of ['resources.write', 'webhooks.write', 'deliveries.send', 'keys.write'] as const) {
       expect(may('developer', permission)).toBe(true);
     }
@@ -24,7 +24,7 @@ describe('roles', () => {
     expect(may('developer', 'alerts.write')).toBe(false);
   });
 
-  test('who is no member may do nothing', () => {
+  test('a non-member has no permissions', () => {
     expect(permissionsOf(undefined)).toEqual([]);
     expect(mayChangeRole(undefined, 'viewer', 'developer')).toBe(false);
   });
@@ -42,7 +42,7 @@ describe('roles', () => {
     ['admin', 'owner', undefined, false],
     ['developer', undefined, 'viewer', false],
     ['viewer', 'viewer', undefined, false],
-  ])('a role of %s: from %s to %s: %s', (actor, from, to, allowed) => {
+  ])('a member with role %s may change role %s to %s: %s', (actor, from, to, allowed) => {
     expect(mayChangeRole(actor, from, to)).toBe(allowed);
   });
 });

@@ -13,15 +13,15 @@ import {
   traceparentOf,
 } from '@rms/tracing';
 
-/** A request of a batch, as far as its trace goes. */
+/** The tracing context of a batched request. */
 interface Item {
   readonly context?: { readonly traceparent?: string } | undefined;
 }
 
 /**
- * Makes one call for many requests. Each that is traced has a span of the call in its own trace, below the span that its
- * context names; the context that is sent names that span instead.
- * @param errorOf the error that a result holds
+ * Makes one call for many requests. Each traced request gets a span of the call in its own trace, as a child of the
+ * span in its context; the sent context names the new span.
+ * @param errorOf extracts the error from a result
  */
 export async function callForAll<Request extends Item, Result>(
   method: DescMethod,
@@ -33,7 +33,7 @@ export async function callForAll<Request extends Item, Result>(
   const spans = spansOf(`${method.parent.typeName}/${method.name}`, requests);
   const carried = requests.map((request, i) => withSpan(request, spans[i]));
   try {
-    // Its items carry the traces: the call itself has none.
+    // The items carry the traces; the call itself has no trace.
     const results = await outsideSpans(() => send(carried));
     for (const [i, span] of spans.entries()) endSpan(span, results[i] && errorOf(results[i]));
     return results;
@@ -53,7 +53,7 @@ function spansOf(name: string, requests: readonly Item[]): (Span | undefined)[] 
   return requests.map(({ context }) => {
     const parent = parseTraceparent(context?.traceparent);
     if (!parent) return undefined;
-    // The span is one of this process.
+    // The parent span belongs to this process.
     const links = first ? [{ context: first.spanContext() }] : [];
     const span = startSpan(step, { ...parent, isRemote: false }, links);
     first ??= span;

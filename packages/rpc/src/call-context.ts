@@ -10,14 +10,14 @@ import {
 
 export { Environment, type Principal, Scope };
 
-/** Who calls and for which request; travels in metadata, and inside each item of a batch. */
+/** The caller and the request; sent in metadata, and inside each item of a batch. */
 export type CallContext = CallContextMessage;
 
 const requestIdKey = 'x-request-id';
 const traceparentKey = 'traceparent';
 const callerKey = 'rms-caller-bin';
 
-/** Writes a context as metadata: request id and traceparent as text, who calls as bytes. */
+/** Converts a context to metadata: request ID and traceparent as text, the caller as bytes. */
 export function contextToMetadata(context: MessageInitShape<typeof CallContextSchema> | undefined): Metadata {
   const metadata = new Metadata();
   if (!context) return metadata;
@@ -35,7 +35,7 @@ export function contextToMetadata(context: MessageInitShape<typeof CallContextSc
   return metadata;
 }
 
-/** Reads what {@link contextToMetadata} wrote. A caller that can't be read is none. */
+/** Reads the metadata written by {@link contextToMetadata}. An unreadable caller is treated as absent. */
 export function contextFromMetadata(metadata: Metadata): CallContext {
   const context = callerOf(metadata);
   context.requestId = textOf(metadata, requestIdKey);
@@ -48,7 +48,7 @@ function callerOf(metadata: Metadata): CallContext {
   try {
     if (bytes instanceof Buffer) return fromBinary(CallContextSchema, bytes);
   } catch {
-    // Not ours.
+    // Another program wrote the bytes.
   }
   return create(CallContextSchema);
 }

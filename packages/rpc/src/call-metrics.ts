@@ -1,25 +1,25 @@
-import { Counter, Histogram, type Metrics } from '@rms/service';
+import { Counter, Histogram, type Metrics } from '@rms/metrics';
 
-/** A call that is over, as a server or a client saw it. */
+/** A completed call, as seen by a server or a client. */
 export interface EndedCall {
   /** "package.Service/Method". */
   readonly method: string;
-  /** "ok", or the code of its error. */
+  /** "ok", or the error code. */
   readonly code: string;
-  /** From its begin to its end; of a stream to its last message. */
+  /** Time until the end of the call; for a stream, until its last message. */
   readonly durationMs: number;
 }
 
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Counts the calls that a server answers. */
+/** Returns a function that counts the calls of a server. */
 export function countServerCalls(metrics: Metrics): (call: EndedCall) => void {
-  return countCalls(metrics, 'server', 'Calls that this service has answered');
+  return countCalls(metrics, 'server', 'Calls handled by this service');
 }
 
-/** Counts the calls that clients of a process make, all of them together. */
+/** Returns a function that counts the calls of all clients of a process. */
 export function countClientCalls(metrics: Metrics): (call: EndedCall) => void {
-  return countCalls(metrics, 'client', 'Calls that this service has made');
+  return countCalls(metrics, 'client', 'Calls made by this service');
 }
 
 function countCalls(metrics: Metrics, side: 'server' | 'client', about: string): (call: EndedCall) => void {
@@ -32,7 +32,7 @@ function countCalls(metrics: Metrics, side: 'server' | 'client', about: string):
   });
   const durations = new Histogram({
     name: `rms_grpc_${side}_call_duration_seconds`,
-    help: `${about}: how long they took, by method.`,
+    help: `${about}: duration, by method.`,
     labelNames: ['method'],
     buckets: bucketsSeconds,
     registers,

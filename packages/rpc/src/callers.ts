@@ -1,55 +1,118 @@
 import type { PeerCertificate } from 'node:tls';
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { ServerUnaryCall } from '@grpc/grpc-js';
+import { userOfActor } from './actor.ts';
+import type { CallContext } from './call-context.ts';
+
+/** A method that a caller may call only for a user; see {@link forUsers}. */
+interface UserGrant {
+  readonly forUser: DescMethod;
+}
+
+/** A method that a caller may call only for an API key; see {@link forKeys}. */
+interface KeyGrant {
+  readonly forKey: DescMethod;
+}
 
 /**
- * Who may call what, by the name in the caller's certificate. Whoever is not named may call nothing. 'all' is every
- * method and reflection; health is for any certificate.
+ * Methods that each caller may call, by the name in its certificate. A caller that is not listed may call nothing.
+ *
+ * - A method: the caller may call it in its own name. The context must name no actor, so the caller cannot pose as a
+ *   user or an operator.
+ * - {@link forUsers}: the caller may call the methods for a user. The context must name a user, and the contexts in a
+ *   batch must name the same user.
+ * - {@link forKeys}: the caller may call the methods for an API key. The context must have a principal and no actor.
+ * - 'all': every method, with any actor, and reflection.
+ *
+ * Health checks are open to any certificate.
  */
-export type Callers = Readonly<Record<string, 'all' | readonly DescMethod[]>>;
+export type Callers = Readonly<Record<string, 'all' | readonly (DescMethod | UserGrant | KeyGrant)[]>>;
 
-type Call = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext'>;
+/** Grants methods that a caller may call only for a user. */
+export function forUsers(...methods: readonly DescMethod[]): UserGrant[] {
+  return methods.map((method) => ({ forUser: method }));
+}
 
-/** Throws {@link CallerRefused} unless the call's caller may call the method ("package.Service/Method"). */
-export type CallerCheck = (method: string, call: Call) => void;
+/** Grants methods that a caller may call only for an API key. */
+export function forKeys(...methods: readonly DescMethod[]): KeyGrant[] {
+  return methods.map((method) => ({ forKey: method }));
+}
+
+type Call = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext' | 'request'>;
 
 /**
- * A call by somebody who may not make it; the message is for the caller. It has no public code: to the client of a
- * gateway that is refused, it is a failure inside.
+ * Throws {@link CallerRefused} unless the caller may call the method ("package.Service/Method") for the actor of the
+ * call's context.
+ */
+export type CallerCheck = (method: string, call: Call, context: Pick<CallContext, 'actor' | 'principal'>) => void;
+
+/**
+ * A call without permission; the message is for the calling service. It has no public code: for the client of the
+ * gateway, it is an internal error.
  */
 export class CallerRefused extends Error {
   override readonly name = 'CallerRefused';
 }
 
-/** What a service's callers are held to. */
+/** Creates the permission check of a service. */
 export function createCallerCheck(callers: Callers): CallerCheck {
-  const allowed = new Map(
-    Object.entries(callers).map(([name, methods]) => [
-      name,
-      methods === 'all' ? methods : new Set(methods.map((method) => `${method.parent.typeName}/${method.name}`)),
-    ]),
-  );
-  return (method, call) => {
+  const allowed = new Map(Object.entries(callers).map(([name, grants]) => [name, readGrants(grants)]));
+  return (method, call, context) => {
     const names = namesOf(call);
-    const may = (name: string) => {
-      const methods = allowed.get(name);
-      return methods === 'all' || methods?.has(method) === true;
-    };
-    if (names.some(may)) return;
-    throw new CallerRefused(`The certificate of "${names.join(', ') || 'nobody'}" may not call ${method}.`);
+    const grants = names.flatMap((name) => allowed.get(name) ?? []);
+    if (grants.some(({ any }) => any)) return;
+    const isFor = grants.some(({ users }) => users.has(method));
+    const isForKey = grants.some(({ keys }) => keys.has(method));
+    const isOwn = grants.some(({ own }) => own.has(method));
+    const actors = new Set([context.actor, ...actorsOfItems(call.request)]);
+    const [actor = ''] = actors;
+    const mayAsItself = isOwn || (isForKey && context.principal !== undefined);
+    if (actors.size === 1 && (actor === '' ? mayAsItself : isFor && userOfActor(actor) !== undefined)) return;
+    const who = `The certificate of "${names.join(', ') || 'unknown'}"`;
+    if (isFor) throw new CallerRefused(`${who} may call ${method} only for one user${isOwn ? ', or for none' : ''}.`);
+    if (isForKey) throw new CallerRefused(`${who} may call ${method} only for an API key.`);
+    if (isOwn) throw new CallerRefused(`${who} may call ${method} only in its own name.`);
+    throw new CallerRefused(`${who} may not call ${method}.`);
   };
 }
 
+/** Permissions of a caller: any call, or methods by name, in its own name, for users and for API keys. */
+interface Grants {
+  readonly any: boolean;
+  readonly own: ReadonlySet<string>;
+  readonly users: ReadonlySet<string>;
+  readonly keys: ReadonlySet<string>;
+}
+
+function readGrants(grants: Callers[string]): Grants {
+  const namesOf = (methods: readonly DescMethod[]) =>
+    new Set(methods.map((method) => `${method.parent.typeName}/${method.name}`));
+  if (grants === 'all') return { any: true, own: new Set(), users: new Set(), keys: new Set() };
+  return {
+    any: false,
+    own: namesOf(grants.flatMap((grant) => ('forUser' in grant || 'forKey' in grant ? [] : grant))),
+    users: namesOf(grants.flatMap((grant) => ('forUser' in grant ? grant.forUser : []))),
+    keys: namesOf(grants.flatMap((grant) => ('forKey' in grant ? grant.forKey : []))),
+  };
+}
+
+/** Returns the actors of a batch, whose items are in `requests` and may have their own contexts. */
+function actorsOfItems(request: unknown): string[] {
+  const { requests } = (request ?? {}) as {
+    requests?: readonly { readonly context?: { readonly actor?: string } }[];
+  };
+  return (requests ?? []).flatMap(({ context }) => (context ? (context.actor ?? '') : []));
+}
+
 /**
- * The names that a certificate stands for: the first label of each DNS name ("gateway" of "gateway.rms.svc"), or the
- * common name if it has no alternative names at all. Each of several names counts. The domain does not: the CA has to be
- * one that signs for these services alone.
+ * Returns the names that a certificate proves: the first label of each DNS name ("gateway" of "gateway.rms.svc"), or
+ * the common name if it has no alternative names. The domain is ignored, so the CA must sign for these services only.
  */
 export function callerNames(certificate: PeerCertificate | undefined): string[] {
   if (!certificate) return [];
   const { subject, subjectaltname } = certificate;
   if (!subjectaltname) return [subject?.CN ?? []].flat();
-  // Node escapes commas within an entry, and puts what is unusual in quotes: such a name is none of ours.
+  // Node escapes commas within an entry and quotes unusual entries; no service has such a name.
   const names = subjectaltname
     .split(', ')
     .filter((entry) => entry.startsWith('DNS:'))
@@ -57,7 +120,7 @@ export function callerNames(certificate: PeerCertificate | undefined): string[] 
   return [...new Set(names)];
 }
 
-/** By connection, which has one certificate: reading that takes longer than many a call. */
+/** Names by connection. A connection has one certificate, and parsing it takes longer than many calls. */
 const known = new WeakMap<object, readonly string[]>();
 
 function namesOf(call: Call): readonly string[] {
@@ -69,7 +132,10 @@ function namesOf(call: Call): readonly string[] {
   return names;
 }
 
-/** grpc-js has no public way to tell connections apart; without these fields the certificate is read at every call. */
+/**
+ * Returns the connection of a call. grpc-js has no public API for this; without these fields, the certificate is parsed
+ * at every call.
+ */
 function sessionOf(call: Call): object | undefined {
   return (call as { call?: { stream?: { session?: object } } }).call?.stream?.session;
 }

@@ -2,9 +2,10 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { experimental } from '@grpc/grpc-js';
-import { describeError, SettingsError } from '@rms/service';
+import { describeError } from '@rms/logging/describe-error';
+import { SettingsError } from '@rms/settings';
 
-/** Where the certificates of a service are; PEM. */
+/** Paths of a service's certificate files, in PEM format. */
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
@@ -19,9 +20,9 @@ interface Loaded {
 
 type Provider = experimental.CertificateProvider;
 
-/** What is in the files, for grpc-js, and when the certificate ends. */
+/** The loaded certificates, as a provider for grpc-js. */
 export interface WatchedCertificates extends Provider {
-  /** In milliseconds since 1970. */
+  /** Expiry of the certificate, in milliseconds since 1970. */
   endMs(): number;
 }
 
@@ -31,9 +32,9 @@ type IdentityListener = Parameters<Provider['addIdentityCertificateListener']>[0
 const refreshEveryMs = 5_000;
 
 /**
- * The certificates in files, read again now and then while anyone uses them: new connections get what the files hold by
- * then. Files that do not fit together (one has been replaced, the others not yet) change nothing.
- * Throws {@link SettingsError} if they cannot be used at the start.
+ * Loads certificates from files and reloads them periodically while they are in use; new connections use the reloaded
+ * files. Ignores mismatched files, which occur while the files are being replaced. Throws {@link SettingsError} if the
+ * initial files are unusable.
  */
 export function watchCertificates(
   files: CertificateFiles,
@@ -57,7 +58,7 @@ export function watchCertificates(
       for (const listener of caListeners) listener({ caCertificate: loaded.ca });
       log.info({ file: files.certFile, valid_to: new X509Certificate(loaded.cert).validTo }, 'certificates reloaded');
     } catch (error) {
-      if (!failing) log.error({ err: describeError(error) }, 'certificates cannot be reloaded; the former ones stay');
+      if (!failing) log.error({ err: describeError(error) }, 'cannot reload certificates; keeping the previous ones');
       failing = true;
     }
   };
@@ -65,14 +66,14 @@ export function watchCertificates(
     if (caListeners.size + identityListeners.size > 0) {
       if (timer) return;
       timer = setInterval(refresh, refreshMs).unref();
-      // Nobody has looked while nobody used them.
+      // The files are not polled while unused, so they may have changed.
       refresh();
     } else {
       clearInterval(timer);
       timer = undefined;
     }
   };
-  // In the next turn, as grpc-js expects: it takes up what is told once it is done with adding.
+  // Listeners are called in the next turn: grpc-js expects the first update after the call that adds the listener.
   return {
     endMs: () => Date.parse(new X509Certificate(loaded.cert).validTo),
     addCaCertificateListener(listener) {
@@ -101,23 +102,26 @@ function load({ certFile, keyFile, caFile }: CertificateFiles): Loaded {
   const key = read('GRPC_KEY_FILE', keyFile);
   const ca = read('GRPC_CA_FILE', caFile);
   try {
-    insistOnWhole(cert);
-    insistOnWhole(ca);
+    checkComplete('GRPC_CERT_FILE', cert);
+    checkComplete('GRPC_CA_FILE', ca);
     createSecureContext({ cert, key, ca });
-    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error('the key is another one');
+    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+      throw new Error('the key in GRPC_KEY_FILE does not belong to the certificate in GRPC_CERT_FILE');
     new X509Certificate(ca);
   } catch (cause) {
     const reason = (cause as Error).message;
-    throw new SettingsError(`GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE do not fit together: ${reason}`, { cause });
+    throw new SettingsError(`GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE are not usable together: ${reason}`, {
+      cause,
+    });
   }
   return { cert, key, ca };
 }
 
-/** TLS takes a list of certificates that breaks off for a shorter one. */
-function insistOnWhole(pem: Buffer): void {
-  const count = (mark: string) => pem.toString('latin1').split(mark).length;
+/** Throws if a file is truncated. TLS would accept a truncated list of certificates as a shorter list. */
+function checkComplete(setting: string, pem: Buffer): void {
+  const count = (marker: string) => pem.toString('latin1').split(marker).length;
   if (count('-----BEGIN CERTIFICATE-----') !== count('-----END CERTIFICATE-----')) {
-    throw new Error('a file of certificates is not whole');
+    throw new Error(`the file of ${setting} is truncated: an END CERTIFICATE line is missing`);
   }
 }
 

@@ -17,9 +17,9 @@ import { loopbackOnly, type RpcSecurity } from './security.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
 export interface CallOptions {
-  /** Travels in metadata. */
+  /** Sent in metadata. */
   readonly context?: MessageInitShape<typeof CallContextSchema> | undefined;
-  /** How long the call may take; the client's default if unset. */
+  /** Timeout of the call; the client's default if unset. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -35,31 +35,31 @@ type Method<M extends DescMethod> = M['methodKind'] extends 'unary'
 
 /** A typed client: one function per unary or server-streaming method. All reject with RmsError. */
 export type RpcClient<S extends AnyService> = { readonly [Name in keyof S['method']]: Method<S['method'][Name]> } & {
-  /** Ends the connections once the calls under way are answered; later calls reject with `service_unavailable`. */
+  /** Closes the connections once calls in flight have completed; later calls reject with `service_unavailable`. */
   close(): void;
 };
 
 export interface ClientOptions {
-  /** "host:port", or "dns:///name:port" for a headless service whose addresses share the load. */
+  /** "host:port", or "dns:///name:port" to balance the load across the addresses of a headless service. */
   readonly target: string;
-  /** The default deadline of each call. */
+  /** Default timeout of a call. */
   readonly timeoutMs: number;
   /** Default: plaintext, to loopback only. */
   readonly security?: RpcSecurity;
-  /** The context of calls that bring none. */
+  /** Context of calls without their own `context`. */
   readonly context?: MessageInitShape<typeof CallContextSchema>;
-  /** Told of each call that is over. */
+  /** Called after each call. */
   readonly onCall?: ((call: EndedCall) => void) | undefined;
 }
 
 const channelOptions: ChannelOptions = {
-  // Headless services resolve to every pod; pick_first would send everything to one of them.
+  // A headless service resolves to every pod; pick_first would send every call to the same pod.
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   'grpc.keepalive_time_ms': 20_000,
   'grpc.keepalive_timeout_ms': 5_000,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
-  // A service that is back is reached within so long; until then calls to it fail at once.
+  // Maximum delay until a recovered service is reached; until then, calls to it fail immediately.
   'grpc.max_reconnect_backoff_ms': 500,
   'grpc.dns_min_time_between_resolutions_ms': 1_000,
   // A page of 100 resources with full metadata is below 4 MiB; a batch of 1,000 creates is not.
@@ -74,7 +74,7 @@ type RawUnary = (
 ) => { cancel(): void };
 type RawStream = (request: unknown, metadata: Metadata, options: { deadline: number }) => ClientReadableStream<unknown>;
 
-/** Makes a client of one service. It connects at the first call and reconnects by itself. */
+/** Creates a client of a service. It connects at the first call and reconnects automatically. */
 export function createClient<S extends AnyService>(service: S, options: ClientOptions): RpcClient<S> {
   const { target, timeoutMs, security = loopbackOnly, onCall } = options;
   const methodNames = new Map(service.methods.map((one) => [one.localName, `${service.typeName}/${one.name}`]));
@@ -143,7 +143,7 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
       try {
         const method = methodOf<RawStream>(name);
         stream = method(request, contextToMetadata(call.context ?? options.context), deadlineOf(call));
-        // The cancellation below surfaces as an error after the reader has gone.
+        // The cancellation below emits an error after the reader has stopped.
         stream.on('error', () => {});
         unlink = cancelOnAbort(stream, call.signal);
         yield* stream;
@@ -153,7 +153,7 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
       } finally {
         ended(name, failure, startedAtMs);
         unlink();
-        stream?.cancel(); // a reader that stops early ends the call
+        stream?.cancel(); // cancels the call of a reader that stops early
       }
     };
 

@@ -1,13 +1,13 @@
-/** The names of an enum's values as documents and tables have them: in lower case, and without "unspecified". */
+/** Names of an enum's values as in documents and tables: in lower case, without "unspecified". */
 export interface EnumNames<Name extends string, Value extends number> {
-  /** In the order in which the proto has them. */
+  /** In the order of the proto file. */
   readonly names: readonly Name[];
   toValue(name: Name): Value;
-  /** Undefined: unspecified, or a value that is not known here. */
+  /** Undefined for an unspecified or unknown value. */
   toName(value: Value): Name | undefined;
 }
 
-/** @param values an enum as it is generated, the prefix of its values left out: { UNSPECIFIED: 0, LIVE: 1, … } */
+/** @param values a generated enum without the prefix of its values: { UNSPECIFIED: 0, LIVE: 1, … } */
 export function enumNames<Enum extends Readonly<Record<string, string | number>>>(
   values: Enum,
 ): EnumNames<Exclude<Lowercase<keyof Enum & string>, 'unspecified'>, Extract<Enum[keyof Enum], number>> {
@@ -15,7 +15,7 @@ export function enumNames<Enum extends Readonly<Record<string, string | number>>
   type Value = Extract<Enum[keyof Enum], number>;
   const byName = new Map<Name, Value>();
   const byValue = new Map<Value, Name>();
-  // Enums of TypeScript have the way back, from numbers, as well.
+  // TypeScript enums also contain the reverse mapping from numbers.
   for (const [text, value] of Object.entries(values)) {
     if (typeof value !== 'number' || text === 'UNSPECIFIED') continue;
     byName.set(text.toLowerCase() as Name, value as Value);

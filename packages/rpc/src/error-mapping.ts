@@ -10,14 +10,18 @@ import {
 } from '@rms/proto/google/rpc/error_details_pb';
 import { type Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
 import { CallerRefused } from './callers.ts';
+import { grpcStatuses } from './grpc-statuses.ts';
 
 const domain = 'rms';
 const detailsKey = 'grpc-status-details-bin';
 const detailTypes = createRegistry(file_google_rpc_error_details);
 
-/** An error as google.rpc.Status (AIP-193): ErrorInfo always, BadRequest and RetryInfo where they say something. */
+/**
+ * Converts an error to google.rpc.Status (AIP-193), always with ErrorInfo, and with BadRequest and RetryInfo if they
+ * apply.
+ */
 export function toStatusMessage(error: unknown): Status {
-  const { code, kind, message, details, retryAfterSeconds } = toRmsError(error);
+  const { code, message, details, retryAfterSeconds } = toRmsError(error);
   const packed: Any[] = [anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason: code, domain }))];
   if (details.length > 0) {
     const fieldViolations = details.map(({ field, message: description }) => ({ field, description }));
@@ -30,10 +34,12 @@ export function toStatusMessage(error: unknown): Status {
     };
     packed.push(anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay })));
   }
-  return create(StatusSchema, { code: kind.grpcStatus, message, details: packed });
+  return create(StatusSchema, { code: grpcStatuses[code], message, details: packed });
 }
 
-/** The error that a google.rpc.Status tells of. One without our ErrorInfo is mapped by its gRPC code. */
+/**
+ * Converts a google.rpc.Status to an error. A status without the ErrorInfo of this system is mapped by its gRPC code.
+ */
 export function fromStatusMessage(status: Status, cause?: unknown): RmsError {
   let code: ErrorCode | undefined;
   let violations: { field: string; message: string }[] = [];
@@ -51,12 +57,12 @@ export function fromStatusMessage(status: Status, cause?: unknown): RmsError {
       if (retryDelay) retryAfterSeconds = Number(retryDelay.seconds) + retryDelay.nanos / 1e9;
     }
   }
-  // A text that did not come with our ErrorInfo is the transport's and stays inside.
+  // A message without the ErrorInfo of this system comes from the transport and stays internal.
   if (code === undefined) return new RmsError(codeOf(status.code), { cause: cause ?? new Error(status.message) });
   return new RmsError(code, { message: status.message, details: violations, retryAfterSeconds, cause });
 }
 
-/** The public code for a bare gRPC status, as transports and deadlines raise it. */
+/** Returns the public code for a bare gRPC status, as raised by transports and deadlines. */
 export function codeOf(status: grpcStatus): ErrorCode {
   switch (status) {
     case grpcStatus.UNAVAILABLE:
@@ -76,7 +82,7 @@ export function codeOf(status: grpcStatus): ErrorCode {
   }
 }
 
-/** What a server sends for an error. */
+/** Converts an error to the status that a server sends. */
 export function toGrpcStatus(error: unknown): Partial<StatusObject> {
   if (error instanceof CallerRefused) return { code: grpcStatus.PERMISSION_DENIED, details: error.message };
   const message = toStatusMessage(error);
@@ -85,19 +91,19 @@ export function toGrpcStatus(error: unknown): Partial<StatusObject> {
   return { code: message.code, details: message.message, metadata };
 }
 
-/** What a client makes of an error. */
+/** Converts an error received by a client to an RmsError. */
 export function fromServiceError(error: unknown): RmsError {
   if (error instanceof RmsError) return error;
   const { code, details, metadata } = error as Partial<ServiceError>;
-  // Thrown before anything was sent.
+  // Thrown before the request was sent.
   if (code === undefined || !metadata) return new RmsError('internal_error', { cause: error });
   const [bytes] = metadata.get(detailsKey);
   try {
     if (bytes instanceof Buffer) return fromStatusMessage(fromBinary(StatusSchema, bytes), error);
   } catch {
-    // Not a google.rpc.Status: the bare code tells enough.
+    // Not a google.rpc.Status: use the bare code.
   }
-  // A caller that was refused is told why; gateways keep the text of any internal_error to themselves.
+  // The message tells the calling service why it was rejected. Gateways do not expose messages of internal_error.
   const message = code === grpcStatus.PERMISSION_DENIED && details ? { message: details } : {};
   return new RmsError(codeOf(code), { ...message, cause: error });
 }

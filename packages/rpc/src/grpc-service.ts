@@ -1,6 +1,8 @@
+import { withTimeout } from '@rms/async';
+import type { RmsError } from '@rms/errors';
+import type { Logger } from '@rms/logging';
+import type { Metrics } from '@rms/metrics';
 import {
-  type Logger,
-  type Metrics,
   type MetricsAddress,
   type MetricsServer,
   type Service,
@@ -19,9 +21,9 @@ import { type RpcServer, serve } from './serve.ts';
 import type { RpcContext, RpcService } from './server-adapter.ts';
 import { showCertificate, showState } from './service-gauges.ts';
 
-/** A service that answers gRPC. */
+/** A service with a gRPC server. */
 export interface GrpcService extends Service {
-  /** "host:port"; known once the service has started. */
+  /** "host:port"; available once the service has started. */
   readonly address: string;
 }
 
@@ -32,18 +34,23 @@ export interface GrpcServiceOptions {
   readonly port: number;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Undefined: they are not shown. */
+  /** Undefined: metrics are not served. */
   readonly metricsAddress: MetricsAddress | undefined;
   readonly security: RpcSecurity;
-  /** Who may call what. */
+  /** Methods that each caller may call. */
   readonly callers: Callers;
   readonly services: readonly RpcService[];
+  /** Translates every error that a handler throws; translatePgError for services with a database. */
+  readonly translateError: (error: unknown) => RmsError;
   readonly workers: readonly Worker[];
-  /** Each resolves if the service can do that part of its work now; asked in turn once a second, health says the outcome. */
+  /**
+   * Health checks. A check resolves if that part of the service works. The checks run in order, once a second, and
+   * determine the gRPC health status.
+   */
   readonly checks: Readonly<Record<string, () => void | Promise<void>>>;
-  /** Opens connections before anything is served. */
+  /** Opens connections before the server starts. */
   open(): Promise<void>;
-  /** Lets go of what the context holds, after the last call and worker have ended. */
+  /** Closes connections after the last call and worker have ended. */
   close(): Promise<void>;
 }
 
@@ -51,13 +58,14 @@ const probeEveryMs = 1_000;
 const probeTimeoutMs = 2_000;
 
 /**
- * The skeleton of every gRPC service: opens, serves, runs workers, says whether it is healthy; and the same backwards.
+ * Creates the common part of every gRPC service: it opens connections, serves, runs workers and reports health, and
+ * shuts down in reverse.
  *
  *   start: open → serve (not serving yet) → workers → first probe ok → serving
- *   stop:  not serving → calls under way end → workers drain → close
+ *   stop:  not serving → calls in flight end → workers drain → close
  */
 export function createGrpcService(options: GrpcServiceOptions): GrpcService {
-  const { name, host, port, log, security, callers, services, workers, checks, open, close } = options;
+  const { name, host, port, log, security, callers, services, translateError, workers, checks, open, close } = options;
   let server: RpcServer | undefined;
   let supervisor: Supervisor | undefined;
   let metricsServer: MetricsServer | undefined;
@@ -89,12 +97,12 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
   });
   const onCall = (call: EndedCall, context: RpcContext) => {
     count(call);
-    // Most are of no interest: nothing is read of them.
+    // Most calls are not logged, so their fields are not read.
     if (!log.isLevelEnabled('debug')) return;
     const { method, code, durationMs } = call;
     const { requestIds, traceparent, peer } = context;
     const traceId = traceIdOf(traceparent) || undefined;
-    // A batch has several; it is found by each.
+    // A batch has several request IDs; its log line contains all of them.
     const requests = requestIds.length > 1 ? { request_ids: requestIds } : { request_id: requestIds[0] ?? '' };
     log.debug({ ...requests, trace_id: traceId, method, code, duration_ms: rounded(durationMs), peer }, 'call');
   };
@@ -122,7 +130,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
       const { metricsAddress, metrics } = options;
       if (metricsAddress) metricsServer = await serveMetrics(metricsAddress, [metrics], state);
       await open();
-      server = await serve({ host, port, services, log, security, callers, onCall });
+      server = await serve({ host, port, services, translateError, log, security, callers, onCall });
       log.info({ address: server.address }, 'serving');
       supervisor = superviseWorkers(workers, log);
       await probe();
@@ -138,7 +146,7 @@ function rounded(durationMs: number): number {
   return Math.round(durationMs * 100) / 100;
 }
 
-/** What fails, by name, and why. */
+/** Failing checks or workers, and the reason. */
 interface Failure {
   readonly names: readonly string[];
   readonly reason: unknown;
@@ -147,7 +155,7 @@ interface Failure {
 async function firstFailure(checks: GrpcServiceOptions['checks']): Promise<Failure | undefined> {
   for (const [name, check] of Object.entries(checks)) {
     try {
-      await withTimeout(Promise.resolve(check()), probeTimeoutMs);
+      await withTimeout(Promise.resolve(check()), probeTimeoutMs, name);
     } catch (reason) {
       return { names: [name], reason };
     }
@@ -157,12 +165,5 @@ async function firstFailure(checks: GrpcServiceOptions['checks']): Promise<Failu
 
 function idleWorkers(names: readonly string[]): Failure | undefined {
   if (names.length === 0) return undefined;
-  return { names, reason: new Error(`not doing their work: ${names.join(', ')}`) };
-}
-
-function withTimeout(work: Promise<void>, timeoutMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+  return { names, reason: new Error(`failing workers: ${names.join(', ')}`) };
 }

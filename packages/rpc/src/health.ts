@@ -2,10 +2,10 @@ import { RmsError } from '@rms/errors';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { type RpcService, rpcService } from './server-adapter.ts';
 
-/** The state that grpc.health.v1 answers with, for the whole server ("") and each of its services. */
+/** Health state served by grpc.health.v1, for the whole server ("") and each of its services. */
 export class HealthState {
   readonly #states = new Map<string, ServingStatus>();
-  /** Each wakes one watcher. */
+  /** Functions that wake one watcher each. */
   readonly #wakers = new Set<() => void>();
   #closed = false;
 
@@ -13,20 +13,23 @@ export class HealthState {
     for (const name of ['', ...services]) this.#states.set(name, ServingStatus.NOT_SERVING);
   }
 
-  /** Sets one service, or all and the server itself. */
+  /** Sets the state of one service, or of all services and the server. */
   set(serving: boolean, service?: string): void {
     const state = serving ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
     for (const name of service === undefined ? [...this.#states.keys()] : [service]) this.#states.set(name, state);
     this.#wakeAll();
   }
 
-  /** All not serving, for good; watchers are told and their calls end, so that they don't hold up the server's end. */
+  /**
+   * Sets all states to not serving permanently. Watchers receive the final state and end, so that they do not delay the
+   * shutdown.
+   */
   close(): void {
     this.#closed = true;
     this.set(false);
   }
 
-  /** The health service over this state. */
+  /** Returns the health service for this state. */
   rpcService(): RpcService {
     return rpcService(Health, {
       check: async ({ service }) => {
@@ -39,11 +42,11 @@ export class HealthState {
   }
 
   async *#watch(service: string, signal: AbortSignal) {
-    let told: ServingStatus | undefined;
+    let lastSent: ServingStatus | undefined;
     while (!signal.aborted) {
       const status = this.#states.get(service) ?? ServingStatus.SERVICE_UNKNOWN;
-      if (status !== told) {
-        told = status;
+      if (status !== lastSent) {
+        lastSent = status;
         yield { status };
       } else if (this.#closed) {
         return;

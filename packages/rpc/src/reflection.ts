@@ -5,9 +5,12 @@ import { ServerReflection, type ServerReflectionResponseSchema } from '@rms/prot
 import { type RpcService, rpcService } from './server-adapter.ts';
 import type { AnyService } from './service-definition.ts';
 
-type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
+type Response = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
 
-/** grpc.reflection.v1 for these services: lets grpcurl and the like list and call them without .proto files. */
+/**
+ * Implements grpc.reflection.v1 for these services, so that tools such as grpcurl can list and call them without .proto
+ * files.
+ */
 export function reflectionService(services: readonly AnyService[]): RpcService {
   const files = new Map<string, DescFile>();
   const bySymbol = new Map<string, DescFile>();
@@ -35,26 +38,27 @@ export function reflectionService(services: readonly AnyService[]): RpcService {
   return rpcService(ServerReflection, {
     async *serverReflectionInfo(requests) {
       for await (const request of requests) {
-        const { case: asked, value } = request.messageRequest;
-        const answer = (messageResponse: Answer) => ({
+        const { case: requested, value } = request.messageRequest;
+        const response = (messageResponse: Response) => ({
           validHost: request.host,
           originalRequest: request,
           messageResponse,
         });
-        if (asked === 'listServices') {
+        if (requested === 'listServices') {
           const service = services.map(({ typeName }) => ({ name: typeName }));
-          yield answer({ case: 'listServicesResponse', value: { service } });
+          yield response({ case: 'listServicesResponse', value: { service } });
           continue;
         }
         const file =
-          asked === 'fileByFilename'
+          requested === 'fileByFilename'
             ? files.get(value)
-            : asked === 'fileContainingSymbol'
+            : requested === 'fileContainingSymbol'
               ? bySymbol.get(value)
               : undefined;
         if (file)
-          yield answer({ case: 'fileDescriptorResponse', value: { fileDescriptorProto: withDependencies(file) } });
-        else yield answer({ case: 'errorResponse', value: { errorCode: status.NOT_FOUND, errorMessage: 'not found' } });
+          yield response({ case: 'fileDescriptorResponse', value: { fileDescriptorProto: withDependencies(file) } });
+        else
+          yield response({ case: 'errorResponse', value: { errorCode: status.NOT_FOUND, errorMessage: 'not found' } });
       }
     },
   });

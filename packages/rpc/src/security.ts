@@ -4,18 +4,18 @@ import {
   credentials as grpcCredentials,
   ServerCredentials,
 } from '@grpc/grpc-js';
-import { type Settings, SettingsError } from '@rms/service';
+import { type Settings, SettingsError } from '@rms/settings';
 import { type CertificateFiles, watchCertificates } from './certificates.ts';
 
-/** How services trust one another. */
+/** Transport security between services. */
 export interface RpcSecurity {
-  /** Whether callers are known by their certificates. */
+  /** Whether callers are identified by their certificates. */
   readonly mutualTls: boolean;
-  /** For a server on that host. Throws {@link SettingsError} if it may not be there. */
+  /** Returns credentials for a server on `host`. Throws {@link SettingsError} if plaintext is not permitted there. */
   serverCredentials(host: string): ServerCredentials;
-  /** For a client of that target. Throws {@link SettingsError} if it may not be called so. */
+  /** Returns credentials for a client of `target`. Throws {@link SettingsError} if plaintext is not permitted there. */
   channelCredentials(target: string): ChannelCredentials;
-  /** When the certificate ends, in milliseconds since 1970; undefined: there is none. */
+  /** Expiry of the certificate, in milliseconds since 1970; undefined without a certificate. */
   readonly certificateEndMs?: () => number;
 }
 
@@ -28,27 +28,28 @@ interface SecurityLog {
 type SecuritySettings = Pick<Settings, 'GRPC_CERT_FILE' | 'GRPC_KEY_FILE' | 'GRPC_CA_FILE' | 'INSECURE_GRPC'>;
 
 /**
- * Mutual TLS if GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE are set: each side shows its certificate and verifies the
- * other's, servers by their names too. Else plaintext, on loopback only unless INSECURE_GRPC is set.
+ * Configures mutual TLS if GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE are set: both sides present a certificate,
+ * and clients also verify the server's name. Without these settings, connections are plaintext and restricted to
+ * loopback unless INSECURE_GRPC is set.
  */
 export function createRpcSecurity(
   settings: SecuritySettings,
   log: SecurityLog,
-  /** How often the files are read again; default: every five seconds. */
+  /** Interval of checks for changed files; default: five seconds. */
   refreshMs?: number,
 ): RpcSecurity {
   const files = filesOf(settings);
   return files ? mutualTls(files, log, refreshMs) : plaintext(settings.INSECURE_GRPC, log);
 }
 
-/** Plaintext on loopback, and nowhere else. */
+/** Plaintext, restricted to loopback. */
 export const loopbackOnly: RpcSecurity = plaintext(false, { info() {}, warn() {}, error() {} });
 
 function filesOf(settings: SecuritySettings): CertificateFiles | undefined {
   const names = ['GRPC_CERT_FILE', 'GRPC_KEY_FILE', 'GRPC_CA_FILE'] as const;
   const missing = names.filter((name) => settings[name] === '');
   if (missing.length === names.length) return undefined;
-  if (missing.length > 0) throw new SettingsError(`${missing.join(', ')} must be set as well for TLS between services`);
+  if (missing.length > 0) throw new SettingsError(`${missing.join(', ')} must also be set for TLS between services`);
   return { certFile: settings.GRPC_CERT_FILE, keyFile: settings.GRPC_KEY_FILE, caFile: settings.GRPC_CA_FILE };
 }
 
@@ -64,14 +65,15 @@ function mutualTls(files: CertificateFiles, log: SecurityLog, refreshMs?: number
 
 function plaintext(anywhere: boolean, log: SecurityLog): RpcSecurity {
   let warned = false;
-  const check = (place: string, isLoopback: boolean) => {
+  const check = (address: string, isLoopback: boolean) => {
     if (isLoopback) return;
     if (!anywhere) {
       throw new SettingsError(
-        `gRPC at ${place} goes beyond this machine: set GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE, or INSECURE_GRPC`,
+        `gRPC at ${address} is not on loopback: set GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE, or INSECURE_GRPC`,
       );
     }
-    if (!warned) log.warn({ place }, 'gRPC without TLS beyond this machine (INSECURE_GRPC): anyone there can call');
+    if (!warned)
+      log.warn({ address }, 'gRPC without TLS outside loopback (INSECURE_GRPC): callers are not authenticated');
     warned = true;
   };
   return {
@@ -87,7 +89,7 @@ function plaintext(anywhere: boolean, log: SecurityLog): RpcSecurity {
   };
 }
 
-/** Of "dns:///auth:9101", "[::1]:9101", "127.0.0.1:9101", "ipv4:127.0.0.1:1,127.0.0.1:2". */
+/** Parses "dns:///auth:9101", "[::1]:9101", "127.0.0.1:9101", "ipv4:127.0.0.1:1,127.0.0.1:2". */
 function hostsOf(target: string): string[] {
   return target
     .replace(/^(?:dns|ipv[46]):\/*/i, '')

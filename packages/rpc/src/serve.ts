@@ -12,39 +12,58 @@ export interface ServeOptions {
   /** 0: any free port. */
   readonly port: number;
   readonly services: readonly RpcService[];
-  /** The part of a logger that is needed: called for errors on our side only. */
+  /** Logger for server-side errors. */
   readonly log: {
     error(fields: object, message: string): void;
     warn(fields: object, message: string): void;
   };
-  /** Told of each call that is over, with its context. */
+  /**
+   * Translates every error that a handler throws, so that handlers need not. Default: no translation. An error other
+   * than RmsError then becomes `internal_error`.
+   */
+  readonly translateError?: (error: unknown) => unknown;
+  /** Called after each call, with its context. */
   readonly onCall?: ((call: EndedCall, context: RpcContext) => void) | undefined;
   /** Default: plaintext, on loopback only. */
   readonly security?: RpcSecurity;
-  /** Who may call what; without mutual TLS callers have no names, and all may call. */
+  /** Permitted callers. Without mutual TLS, callers have no names and every call is permitted. */
   readonly callers?: Callers;
 }
 
 export interface RpcServer {
-  /** "host:port", with the port that was bound. */
+  /** "host:port", with the bound port. */
   readonly address: string;
-  /** Starts as not serving. */
+  /** Initially not serving. */
   readonly health: HealthState;
-  /** Says "not serving", tells streams to end, finishes calls under way for up to `graceMs`, then closes. Safe to call twice. */
+  /**
+   * Reports "not serving", signals streams to end, waits up to `graceMs` for calls in flight, then closes. Idempotent.
+   */
   stop(graceMs?: number): Promise<void>;
 }
 
+const unchanged = (error: unknown) => error;
 const maxConnectionAgeMs = 5 * 60_000;
 
-/** Serves services with health and reflection on one port. Rejects with EADDRINUSE and the like if it can't bind. */
+/**
+ * Serves services with health and reflection on one port. Rejects with EADDRINUSE and similar errors if it cannot bind.
+ */
 export async function serve(options: ServeOptions): Promise<RpcServer> {
-  const { host, port, services, log, security = loopbackOnly, callers = {}, onCall } = options;
+  const {
+    host,
+    port,
+    services,
+    log,
+    security = loopbackOnly,
+    callers = {},
+    translateError = unchanged,
+    onCall,
+  } = options;
   const credentials = security.serverCredentials(host);
   const checkCaller = security.mutualTls ? createCallerCheck(callers) : undefined;
-  // What grpc-js would print of its own is either a rejection here or of no use to anyone.
+  // Errors that grpc-js would print are reported as rejections, or are irrelevant.
   setLogVerbosity(logVerbosity.NONE);
   const server = new Server({
-    // Clients see new pods of a headless service only when they reconnect.
+    // Clients discover new pods of a headless service only when they reconnect.
     'grpc.max_connection_age_ms': maxConnectionAgeMs,
     'grpc.max_connection_age_grace_ms': 30_000,
     'grpc.keepalive_time_ms': 30_000,
@@ -66,11 +85,11 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
     onCall({ method: context.method, code, durationMs: performance.now() - startedAtMs }, context);
   };
   const stopping = new AbortController();
-  const hooks = { onError, onEnd, checkCaller, stopping: stopping.signal };
+  const hooks = { translateError, onError, onEnd, checkCaller, stopping: stopping.signal };
   for (const service of [...services, reflectionService(services.map((one) => one.service))]) {
     service.addTo(server, hooks);
   }
-  // Whoever can reach us may ask how we are.
+  // Health checks are unauthenticated.
   health.rpcService().addTo(server, { ...hooks, checkCaller: undefined });
   const hostPart = host.includes(':') ? `[${host}]` : host;
   const bound = await bind(server, hostPart, port, credentials);
@@ -98,7 +117,7 @@ function bind(server: Server, host: string, port: number, credentials: ServerCre
   return new Promise((resolve, reject) => {
     server.bindAsync(`${host}:${port}`, credentials, (error, bound) => {
       if (!error) return resolve(bound);
-      // grpc-js wraps the reason in text only.
+      // grpc-js includes the reason only in the message.
       const code = /EADDRINUSE|EACCES|EADDRNOTAVAIL/.exec(error.message)?.[0];
       reject(Object.assign(error, code ? { code, port } : {}));
     });

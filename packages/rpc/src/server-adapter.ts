@@ -17,17 +17,17 @@ import { toGrpcStatus } from './error-mapping.ts';
 import { serveInTrace } from './server-span.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
-/** What a handler knows of its call besides the request. */
+/** Context of a call for its handler. */
 export interface RpcContext
   extends Pick<CallContext, 'requestId' | 'traceparent' | 'principal' | 'clientAddress' | 'actor'> {
-  /** Of the call; or of the items of a batch, each of which has a context of its own. */
+  /** Request ID of the call, or the IDs of a batch's items, which have their own contexts. */
   readonly requestIds: readonly string[];
   /** Aborts when the caller cancels or its deadline passes. */
   readonly signal: AbortSignal;
-  /** Aborts when the server stops: a stream without an end of its own has to end then, or it holds the server up. */
+  /** Aborts when the server stops: an endless stream must end then, or it delays the shutdown. */
   readonly stopping: AbortSignal;
   readonly deadline: Date | undefined;
-  /** The caller's address. */
+  /** Address of the caller. */
   readonly peer: string;
   /** "package.Service/Method". */
   readonly method: string;
@@ -44,7 +44,7 @@ type Handler<M extends DescMethod> = M['methodKind'] extends 'unary'
       ? (requests: AsyncIterable<Request<M>>, context: RpcContext) => Promise<Response<M>>
       : (requests: AsyncIterable<Request<M>>, context: RpcContext) => AsyncIterable<Response<M>>;
 
-/** One handler for each method of a service. */
+/** One handler per method of a service. */
 export type Handlers<S extends AnyService> = { [Name in keyof S['method']]: Handler<S['method'][Name]> };
 
 /** A service with its handlers, ready for {@link serve}. */
@@ -53,12 +53,14 @@ export interface RpcService {
   addTo(server: Server, hooks: ServerHooks): void;
 }
 
-/** What a server has to do with the calls of its services. */
+/** Callbacks of a server for the calls of its services. */
 export interface ServerHooks {
+  /** Translates an error that a handler throws. */
+  translateError(error: unknown): unknown;
   onError(error: unknown, context: RpcContext): void;
-  /** A call is over; told after its answer. */
+  /** Called after the response. */
   onEnd(context: RpcContext, error: unknown, startedAtMs: number): void;
-  /** Undefined: all may call. */
+  /** Undefined: every caller is permitted. */
   readonly checkCaller?: CallerCheck | undefined;
   /** Aborts when the server stops. */
   readonly stopping: AbortSignal;
@@ -70,7 +72,10 @@ type AnyCall = ServerUnaryCall<unknown, unknown> &
   ServerReadableStream<unknown, unknown> &
   ServerDuplexStream<unknown, unknown>;
 
-/** Pairs a service descriptor with handlers; the compiler checks that none is missing or of another shape. */
+/**
+ * Combines a service descriptor with its handlers. The compiler checks that all handlers exist and have the right
+ * types.
+ */
 export function rpcService<S extends AnyService>(service: S, handlers: Handlers<S>): RpcService {
   return {
     service,
@@ -90,19 +95,27 @@ function toGrpcHandler(
   service: AnyService,
   method: DescMethod,
   handler: AnyHandler,
-  { onError, onEnd, checkCaller, stopping }: ServerHooks,
+  { translateError, onError, onEnd, checkCaller, stopping }: ServerHooks,
 ): UntypedHandleCall {
   const name = `${service.typeName}/${method.name}`;
   const streamsIn = method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming';
   const requestOf = (call: AnyCall) => (streamsIn ? requestsOf(call) : call.request);
+  const translated = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw translateError(error);
+    }
+  };
 
   if (method.methodKind === 'unary' || method.methodKind === 'client_streaming') {
     const unary = async (call: AnyCall, respond: sendUnaryData<unknown>) => {
       const startedAtMs = performance.now();
       const context = new CallRpcContext(call, name, stopping);
       try {
-        checkCaller?.(name, call);
-        respond(null, await serveInTrace(context, () => handler(requestOf(call), context) as Promise<unknown>));
+        checkCaller?.(name, call, context);
+        const work = () => handler(requestOf(call), context) as Promise<unknown>;
+        respond(null, await serveInTrace(context, () => translated(work)));
         onEnd(context, undefined, startedAtMs);
       } catch (error) {
         onError(error, context);
@@ -116,12 +129,13 @@ function toGrpcHandler(
     const startedAtMs = performance.now();
     const context = new CallRpcContext(call, name, stopping);
     try {
-      checkCaller?.(name, call);
-      await writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
+      checkCaller?.(name, call, context);
+      const work = () => writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
+      await translated(work);
       onEnd(context, undefined, startedAtMs);
     } catch (error) {
       onError(error, context);
-      // Not destroy(error): grpc-js would then send no trailers and the client would hang to its deadline.
+      // With destroy(error), grpc-js would send no trailers and the client would hang until its deadline.
       call.emit('error', toGrpcStatus(error));
       onEnd(context, error, startedAtMs);
     }
@@ -129,12 +143,12 @@ function toGrpcHandler(
   return streaming as unknown as UntypedHandleCall;
 }
 
-// A plain `for await (… of call)` destroys a duplex call when the client half-closes: trailers would never be sent.
+// A plain `for await (… of call)` destroys a duplex call when the client half-closes, so trailers would never be sent.
 function requestsOf(call: AnyCall): AsyncIterable<unknown> {
   return { [Symbol.asyncIterator]: () => call.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown> };
 }
 
-/** Most handlers never look at their signal: it is made when one does. */
+/** Context that creates its signal on first use, because most handlers never use it. */
 class CallRpcContext implements RpcContext {
   readonly requestId: string;
   readonly traceparent: string;
@@ -161,8 +175,9 @@ class CallRpcContext implements RpcContext {
   get signal(): AbortSignal {
     if (!this.#abort) {
       const abort = new AbortController();
-      const end = () => abort.abort(new RmsError('timeout', { cause: new Error('the caller is gone') }));
-      // grpc-js emits it for a passed deadline, too.
+      const end = () =>
+        abort.abort(new RmsError('timeout', { cause: new Error('the call was canceled or its deadline passed') }));
+      // grpc-js also emits this event when the deadline passes.
       if (this.#call.cancelled) end();
       else this.#call.once('cancelled', end);
       this.#abort = abort;
@@ -185,7 +200,7 @@ class CallRpcContext implements RpcContext {
   }
 }
 
-/** Batches hold their items in `requests`. */
+/** Returns the distinct request IDs of a batch, whose items are in `requests`. */
 function requestIdsOfItems(batch: unknown): string[] {
   const { requests } = (batch ?? {}) as {
     requests?: readonly { readonly context?: { readonly requestId?: string } }[];

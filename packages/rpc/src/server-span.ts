@@ -11,7 +11,7 @@ import {
 } from '@rms/tracing';
 import type { CallContext } from './call-context.ts';
 
-/** Traces a call whose caller is traced, by the traceparent of its metadata. */
+/** Runs `work` in a span of the caller's trace if the call's metadata has a traceparent. */
 export function serveInTrace<T>(
   { method, traceparent }: { readonly method: string; readonly traceparent: string },
   work: () => Promise<T>,
@@ -38,9 +38,9 @@ function spanOf(method: string, traceparent: string): Span | undefined {
 }
 
 /**
- * Serves one request of a batch in that request's own trace, by the traceparent of its context, which from then on names
- * the span of this step.
- * @param errorOf the error that a result holds
+ * Serves one request of a batch in that request's own trace. Replaces the traceparent in its context with the
+ * traceparent of the new span.
+ * @param errorOf extracts the error from a result
  */
 export async function serveItem<Request extends { context?: CallContext | undefined }, Result>(
   method: string,

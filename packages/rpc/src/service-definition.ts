@@ -12,7 +12,7 @@ import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 /** A generated service descriptor. (GenService's `method` is not assignable to DescService's, hence the wider type.) */
 export type AnyService = Omit<DescService, 'method'> & { method: Record<string, DescMethod> };
 
-/** Turns a protobuf-es service descriptor into what grpc-js registers on servers and builds clients from. */
+/** Converts a protobuf-es service descriptor to the format that grpc-js uses for servers and clients. */
 export function toServiceDefinition(service: AnyService): ServiceDefinition {
   return Object.fromEntries(
     service.methods.map((method) => {
@@ -37,7 +37,7 @@ export function toServiceDefinition(service: AnyService): ServiceDefinition {
 
 function codec(descriptor: DescMessage) {
   return {
-    // create() takes both plain initial shapes and whole messages.
+    // create() accepts both plain initial shapes and complete messages.
     serialize(message: Message): Buffer {
       const bytes = toBinary(descriptor, create(descriptor, message as never));
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

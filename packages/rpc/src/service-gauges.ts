@@ -1,16 +1,16 @@
-import { Gauge, type Metrics } from '@rms/service';
+import { Gauge, type Metrics } from '@rms/metrics';
 import type { RpcSecurity } from './security.ts';
 
-/** What a service shows of itself. */
+/** State of a service, as exported in metrics. */
 export interface ServiceState {
   ready(): boolean;
-  /** The names of all workers. */
+  /** Names of all workers. */
   readonly workers: readonly string[];
-  /** Those of them that are not doing their work. */
+  /** Names of the failing workers. */
   failing(): readonly string[];
 }
 
-/** Shows whether a service is ready, and which of its workers fail. */
+/** Registers gauges of the service's readiness and of failing workers. */
 export function showState(metrics: Metrics, { ready, workers, failing }: ServiceState): void {
   new Gauge({
     name: 'rms_ready',
@@ -22,7 +22,7 @@ export function showState(metrics: Metrics, { ready, workers, failing }: Service
   });
   new Gauge({
     name: 'rms_worker_failing',
-    help: 'Whether a worker of the service is not doing its work, by worker.',
+    help: 'Whether a worker of the service is failing, by worker.',
     labelNames: ['worker'],
     registers: [metrics],
     collect() {
@@ -32,12 +32,12 @@ export function showState(metrics: Metrics, { ready, workers, failing }: Service
   });
 }
 
-/** Shows when the certificate between services ends; nothing without one. */
+/** Registers a gauge of the expiry of the gRPC certificate, if the service has a certificate. */
 export function showCertificate(metrics: Metrics, { certificateEndMs }: RpcSecurity): void {
   if (!certificateEndMs) return;
   new Gauge({
     name: 'rms_certificate_end_timestamp_seconds',
-    help: 'When the certificate that this service shows to the others ends, in Unix time.',
+    help: "Expiry of this service's gRPC certificate, in Unix time.",
     registers: [metrics],
     collect() {
       this.set(Math.floor(certificateEndMs() / 1000));

@@ -1,5 +1,5 @@
 import { RmsError } from '@rms/errors';
-import { createMetrics } from '@rms/service';
+import { createMetrics } from '@rms/metrics';
 import { countClientCalls, countServerCalls } from '../src/call-metrics.ts';
 import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 
@@ -22,7 +22,7 @@ describe('Calls', () => {
   });
   afterAll(() => workspaces.stop());
 
-  test('are told of on both sides when they are over, with their code', async () => {
+  test('are reported on both sides at their end, with their code', async () => {
     const method = 'rms.auth.v1.WorkspacesService/CreateWorkspace';
     await workspaces.client.createWorkspace({ name: 'a' }, { context: { requestId: 'req_metrics' } });
     await expect(workspaces.client.createWorkspace({ name: 'taken' })).rejects.toMatchObject({ code: 'conflict' });

@@ -7,30 +7,30 @@ import { ServerReflection, type ServerReflectionResponse } from '@rms/proto/grpc
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import { makeCertificates, waitUntil } from '@rms/testkit';
-import { callerNames } from '../src/callers.ts';
+import { callerNames, forKeys, forUsers } from '../src/callers.ts';
 import { toServiceDefinition } from '../src/service-definition.ts';
 import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 
 const silent = { info() {}, warn() {}, error() {} };
 
-describe('A certificate stands for', () => {
+describe('A certificate identifies', () => {
   test.each([
     ['the DNS name', 'DNS:gateway', ['gateway']],
-    ['the first label of it, in lower case', 'DNS:Gateway.rms.svc.cluster.local', ['gateway']],
-    ['each of several', 'DNS:auth, DNS:auth.rms, DNS:rms, IP Address:127.0.0.1', ['auth', 'rms']],
-    ['nobody if there are other kinds of names only', 'IP Address:127.0.0.1, URI:spiffe://x/gateway', []],
+    ['the first label, in lower case', 'DNS:Gateway.rms.svc.cluster.local', ['gateway']],
+    ['each of several names', 'DNS:auth, DNS:auth.rms, DNS:rms, IP Address:127.0.0.1', ['auth', 'rms']],
+    ['no caller with only other kinds of names', 'IP Address:127.0.0.1, URI:spiffe://x/gateway', []],
     [
-      'none that hides in another one',
+      'no name that is embedded in another name',
       'URI:"http://x\\u002c DNS:gateway.x", DNS:"gateway\\u002c.x"',
       ['"gateway\\u002c'],
     ],
-    ['no wildcard but itself', 'DNS:*.rms.svc', ['*']],
-    ['the common name if there are no other names', undefined, ['common']],
+    ['only itself for a wildcard', 'DNS:*.rms.svc', ['*']],
+    ['the common name without other names', undefined, ['common']],
   ])('%s', (_, subjectaltname, names) => {
     expect(callerNames({ subject: { CN: 'common' }, subjectaltname } as unknown as PeerCertificate)).toEqual(names);
   });
 
-  test('nobody if there is none', () => expect(callerNames(undefined)).toEqual([]));
+  test('no caller without a certificate', () => expect(callerNames(undefined)).toEqual([]));
 });
 
 describe('Callers of a server', () => {
@@ -43,9 +43,14 @@ describe('Callers of a server', () => {
     return createRpcSecurity({ ...files, INSECURE_GRPC: false }, silent, 20);
   };
   const clientOf = (security: RpcSecurity) =>
-    createClient(WorkspacesService, { target: server.server.address, timeoutMs: 5_000, security });
+    createClient(WorkspacesService, { target: server.server.address, timeoutMs: 60_000, security });
   beforeAll(async () => {
-    const callers = { gateway: [WorkspacesService.method.listWorkspaces], rms: 'all' } as const;
+    const { listWorkspaces, createWorkspace, bootstrapWorkspace, getWorkspace } = WorkspacesService.method;
+    const callers = {
+      gateway: [listWorkspaces, ...forKeys(getWorkspace)],
+      dashboard: [...forUsers(createWorkspace, bootstrapWorkspace), listWorkspaces, bootstrapWorkspace],
+      rms: 'all',
+    } as const;
     server = await startWorkspaces({}, { security: securityOf('auth'), callers });
   });
   afterAll(async () => {
@@ -53,7 +58,7 @@ describe('Callers of a server', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('on several connections at once are not taken for one another', async () => {
+  test('on concurrent connections are not confused', async () => {
     const gateway = clientOf(securityOf('gateway'));
     const rms = clientOf(securityOf('rms'));
     for (let i = 0; i < 3; i += 1) {
@@ -79,10 +84,50 @@ describe('Callers of a server', () => {
     rms.close();
   });
 
+  test('may call some methods only for a user, and others only in their own name', async () => {
+    const dashboard = clientOf(securityOf('dashboard'));
+    const as = (actor: string) => ({ context: { actor } });
+    const refused = (text: string) => ({
+      message: expect.stringContaining(text),
+      cause: { code: grpcStatus.PERMISSION_DENIED },
+    });
+    await dashboard.createWorkspace({ name: 'x' }, as('user:usr_1'));
+    await dashboard.listWorkspaces({});
+    for (const options of [undefined, as(''), as('operator:alice@laptop'), as('key:key_1'), as('user')]) {
+      await expect(dashboard.createWorkspace({ name: 'x' }, options)).rejects.toMatchObject(
+        refused('"dashboard, localhost" may call rms.auth.v1.WorkspacesService/CreateWorkspace only for one user.'),
+      );
+    }
+    for (const actor of ['user:usr_1', 'operator:alice@laptop']) {
+      await expect(dashboard.listWorkspaces({}, as(actor))).rejects.toMatchObject(refused('only in its own name'));
+    }
+    await dashboard.bootstrapWorkspace({ name: 'x' }, as('user:usr_1'));
+    await dashboard.bootstrapWorkspace({ name: 'x' });
+    await expect(dashboard.bootstrapWorkspace({ name: 'x' }, as('operator:x'))).rejects.toMatchObject(
+      refused('only for one user, or for none'),
+    );
+    await expect(dashboard.setWorkspacePlan({}, as('user:usr_1'))).rejects.toMatchObject(refused('may not call'));
+    dashboard.close();
+  });
+
+  test('may call some methods only for an API key', async () => {
+    const gateway = clientOf(securityOf('gateway'));
+    const principal = { workspaceId: 'ws_x', keyId: 'key_x' };
+    await gateway.getWorkspace({}, { context: { principal } });
+    for (const context of [undefined, {}, { principal, actor: 'user:usr_1' }, { actor: 'operator:x' }]) {
+      await expect(gateway.getWorkspace({}, { context })).rejects.toMatchObject({
+        message: expect.stringContaining('may call rms.auth.v1.WorkspacesService/GetWorkspace only for an API key.'),
+        cause: { code: grpcStatus.PERMISSION_DENIED },
+      });
+    }
+    gateway.close();
+  });
+
   test.each([
     ['rms', undefined],
     ['gateway', grpcStatus.PERMISSION_DENIED],
-  ])('%s asks for reflection', async (name, refusal) => {
+    ['dashboard', grpcStatus.PERMISSION_DENIED],
+  ])('%s requests reflection', async (name, refusal) => {
     const Client = makeGenericClientConstructor(toServiceDefinition(ServerReflection), ServerReflection.typeName);
     const { address } = server.server;
     const client = new Client(address, securityOf(name).channelCredentials(address)) as unknown as {
@@ -101,16 +146,16 @@ describe('Callers of a server', () => {
     client.close();
   });
 
-  test('whose certificate changes keep their connection; their next one shows the new certificate', async () => {
+  test('keep their connection when their certificate changes; new connections use the new certificate', async () => {
     const security = securityOf('changing', ['gateway']);
-    const standing = clientOf(security);
-    await standing.listWorkspaces({});
+    const persistent = clientOf(security);
+    await persistent.listWorkspaces({});
     authority.issue('changing', { sans: ['rms'] });
-    // Another target is another connection.
+    // A different target uses a different connection.
     const { address } = server.server;
     const target = address.replace('127.0.0.1', 'localhost');
     const mayCreate = async () => {
-      const client = createClient(WorkspacesService, { target, timeoutMs: 5_000, security });
+      const client = createClient(WorkspacesService, { target, timeoutMs: 60_000, security });
       try {
         return (await client.createWorkspace({ name: 'x' })).workspace !== undefined;
       } catch {
@@ -120,8 +165,8 @@ describe('Callers of a server', () => {
       }
     };
     await waitUntil(mayCreate, { what: 'the new certificate' });
-    await standing.listWorkspaces({});
-    await expect(standing.createWorkspace({ name: 'x' })).rejects.toThrow(/"gateway" may not call/);
-    standing.close();
+    await persistent.listWorkspaces({});
+    await expect(persistent.createWorkspace({ name: 'x' })).rejects.toThrow(/"gateway" may not call/);
+    persistent.close();
   });
 });

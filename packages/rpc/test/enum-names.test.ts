@@ -4,14 +4,14 @@ import { enumNames } from '../src/enum-names.ts';
 
 const environments = enumNames(Environment);
 
-test('values have their names in lower case, but for "unspecified"', () => {
+test('values have lower-case names, except "unspecified"', () => {
   expect(environments.names).toEqual(['live', 'sandbox']);
   expect(environments.toValue('live')).toBe(Environment.LIVE);
   expect(environments.toName(Environment.SANDBOX)).toBe('sandbox');
   expect(enumNames(AlertKind).toName(AlertKind.API_ERROR_RATE)).toBe('api_error_rate');
 });
 
-test('what is unspecified or not known has no name, and what is no name has no value', () => {
+test('unspecified and unknown values have no name, and unknown names have no value', () => {
   expect(environments.toName(Environment.UNSPECIFIED)).toBeUndefined();
   expect(environments.toName(99 as Environment)).toBeUndefined();
   for (const name of ['unspecified', 'LIVE', '1', 'constructor']) {

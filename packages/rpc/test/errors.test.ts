@@ -2,6 +2,7 @@ import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { type ErrorCode, errorKinds, RmsError } from '@rms/errors';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { codeOf, createClient, fromStatusMessage, toStatusMessage } from '@rms/rpc';
+import { grpcStatuses } from '../src/grpc-statuses.ts';
 import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 
 const codes = Object.keys(errorKinds) as ErrorCode[];
@@ -14,7 +15,7 @@ describe('Errors over gRPC', () => {
       createWorkspace: async () => {
         throw failure;
       },
-      // Not async: it throws before there is a promise.
+      // Not async: it throws before it returns a promise.
       listWorkspaces: () => {
         throw failure;
       },
@@ -32,7 +33,7 @@ describe('Errors over gRPC', () => {
     );
   };
 
-  test.each(codes)('%s arrives with its code, text, details and retry time', async (code) => {
+  test.each(codes)('%s arrives with its code, message, details and retry time', async (code) => {
     const sent = new RmsError(code, {
       message: 'What exactly',
       details: [{ field: 'metadata.größe', message: 'is too long' }],
@@ -46,10 +47,11 @@ describe('Errors over gRPC', () => {
       details: [{ field: 'metadata.größe', message: 'is too long' }],
       retryAfterSeconds: 2.5,
     });
-    expect(received.cause).toMatchObject({ code: errorKinds[code].grpcStatus });
+    expect(received.cause).toMatchObject({ code: grpcStatuses[code] });
+    expect(grpcStatuses[code]).not.toBe(status.OK);
   });
 
-  test.each(codes)('%s survives as the status of one item of a batch', (code) => {
+  test.each(codes)('%s survives as the status of a batch item', (code) => {
     const received = fromStatusMessage(toStatusMessage(new RmsError(code)));
     expect(received).toMatchObject({ code, message: errorKinds[code].message, details: [] });
     expect(received.retryAfterSeconds).toBeUndefined();
@@ -59,42 +61,65 @@ describe('Errors over gRPC', () => {
     ['an Error', new Error('password=hunter2 at db.internal')],
     ['a text', 'password=hunter2'],
     ['undefined', undefined],
-  ])('%s that a handler throws becomes internal_error without its text', async (_, thrown) => {
+  ])('%s thrown by a handler becomes internal_error without its message', async (_, thrown) => {
     const received = await failWith(thrown);
     expect(received).toMatchObject({ code: 'internal_error', message: errorKinds.internal_error.message });
     expect(JSON.stringify([received.message, (received.cause as Error).message])).not.toContain('hunter2');
     expect(workspaces.logged.at(-1)?.fields).toMatchObject({ err: thrown, code: 'internal_error' });
   });
 
-  test('a handler that throws before it returns a promise answers an error, too', async () => {
+  test('translateError translates the errors of handlers before they are logged and sent', async () => {
+    const translateError = (cause: unknown) => new RmsError('service_unavailable', { cause });
+    const lost = new Error('connection lost');
+    const fail = () => {
+      throw lost;
+    };
+    const codes: string[] = [];
+    const translating = await startWorkspaces(
+      { createWorkspace: async () => fail(), listWorkspaces: fail },
+      { translateError, onCall: ({ code }) => void codes.push(code) },
+    );
+    try {
+      const { client } = translating;
+      for (const call of [() => client.createWorkspace({}), () => client.listWorkspaces({})]) {
+        await expect(call()).rejects.toMatchObject({ code: 'service_unavailable' });
+      }
+      expect(translating.logged.map(({ fields }) => (fields.err as Error).cause)).toEqual([lost, lost]);
+      expect(codes).toEqual(['service_unavailable', 'service_unavailable']);
+    } finally {
+      await translating.stop();
+    }
+  });
+
+  test('a handler that throws synchronously returns an error, too', async () => {
     expect(await failWith(new RmsError('conflict'), 'listWorkspaces')).toMatchObject({ code: 'conflict' });
   });
 
-  test("a caller's mistakes are not logged as our errors", async () => {
+  test('client errors are not logged as server errors', async () => {
     const before = workspaces.logged.length;
     await failWith(new RmsError('invalid_request'));
     expect(workspaces.logged.length).toBe(before);
   });
 
-  test('a request that cannot be encoded is our error, and says nothing', async () => {
-    const name = Object.create(null) as string; // has no text
+  test('a request that cannot be encoded is an internal_error without details', async () => {
+    const name = Object.create(null) as string; // cannot be converted to a string
     const received = await workspaces.client.bootstrapWorkspace({ name }).catch((error) => error);
     expect(received).toMatchObject({ code: 'internal_error', message: errorKinds.internal_error.message });
   });
 
-  test('nobody listening is service_unavailable', async () => {
-    const client = createClient(WorkspacesService, { target: '127.0.0.1:1', timeoutMs: 5_000 });
+  test('an unreachable server is service_unavailable', async () => {
+    const client = createClient(WorkspacesService, { target: '127.0.0.1:1', timeoutMs: 60_000 });
     await expect(client.listWorkspaces({})).rejects.toMatchObject({ code: 'service_unavailable' });
     client.close();
   });
 
-  test('a closed client answers service_unavailable', async () => {
-    const client = createClient(WorkspacesService, { target: '127.0.0.1:1', timeoutMs: 5_000 });
+  test('a closed client returns service_unavailable', async () => {
+    const client = createClient(WorkspacesService, { target: '127.0.0.1:1', timeoutMs: 60_000 });
     client.close();
     await expect(client.listWorkspaces({})).rejects.toMatchObject({ code: 'service_unavailable' });
   });
 
-  test('details that are no google.rpc.Status do no harm', async () => {
+  test('details that are not a google.rpc.Status are ignored', async () => {
     const foreign = new Server();
     const metadata = new Metadata();
     metadata.set('grpc-status-details-bin', Buffer.from([0xff, 0xff, 0xff]));
@@ -111,7 +136,7 @@ describe('Errors over gRPC', () => {
         error ? reject(error) : resolve(bound),
       );
     });
-    const client = createClient(WorkspacesService, { target: `127.0.0.1:${port}`, timeoutMs: 5_000 });
+    const client = createClient(WorkspacesService, { target: `127.0.0.1:${port}`, timeoutMs: 60_000 });
     const received = await client.listWorkspaces({}).catch((error: RmsError) => error);
     expect(received).toMatchObject({ code: 'not_found', message: errorKinds.not_found.message });
     client.close();
@@ -129,7 +154,7 @@ describe('Errors over gRPC', () => {
     [status.UNKNOWN, 'internal_error'],
     [status.UNIMPLEMENTED, 'internal_error'],
     [status.DATA_LOSS, 'internal_error'],
-  ])('the bare gRPC status %i means %s', (grpcStatus, code) => {
+  ])('the bare gRPC status %i maps to %s', (grpcStatus, code) => {
     expect(codeOf(grpcStatus)).toBe(code);
   });
 });

@@ -1,3 +1,6 @@
+import { toRmsError } from '@rms/errors';
+import { createLogger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import {
@@ -8,13 +11,12 @@ import {
   loopbackOnly,
   rpcService,
 } from '@rms/rpc';
-import { createLogger, createMetrics } from '@rms/service';
 import { freePort, waitUntil } from '@rms/testkit';
-import { signalled } from './workspaces-server.ts';
+import { signaled } from './workspaces-server.ts';
 
 const { SERVING, NOT_SERVING } = ServingStatus;
 
-/** A service that notes what happens to it, in order. */
+/** Creates a service that records its events in order. */
 function build(overrides: Partial<GrpcServiceOptions> = {}) {
   const events: string[] = [];
   const logged: { msg: string; level: string }[] = [];
@@ -31,10 +33,12 @@ function build(overrides: Partial<GrpcServiceOptions> = {}) {
       rpcService(WorkspacesService, {
         createWorkspace: async () => ({}),
         listWorkspaces: async () => ({ workspaces: [] }),
+        getWorkspace: async () => ({}),
         bootstrapWorkspace: async () => ({}),
         setWorkspacePlan: async () => ({}),
       }),
     ],
+    translateError: toRmsError,
     workers: [
       {
         name: 'worker',
@@ -54,7 +58,7 @@ function build(overrides: Partial<GrpcServiceOptions> = {}) {
 }
 
 const stateOf = async ({ address }: GrpcService) => {
-  const health = createClient(Health, { target: address, timeoutMs: 2_000 });
+  const health = createClient(Health, { target: address, timeoutMs: 60_000 });
   try {
     return (await health.check({})).status;
   } finally {
@@ -62,8 +66,8 @@ const stateOf = async ({ address }: GrpcService) => {
   }
 };
 
-describe('The skeleton of gRPC services', () => {
-  test('opens, serves, runs its workers; and stops the other way round', async () => {
+describe('createGrpcService', () => {
+  test('opens, serves and runs workers, and stops in reverse order', async () => {
     const { service, events } = build();
     expect(() => service.address).toThrow('has not started');
     await service.start();
@@ -72,7 +76,7 @@ describe('The skeleton of gRPC services', () => {
     expect(events).toEqual(['open', 'worker runs', 'worker drained', 'close']);
   });
 
-  test('is stopped once, however often it is told', async () => {
+  test('stops once, even if stop() is called repeatedly', async () => {
     const { service, events } = build();
     await service.start();
     await Promise.all([service.stop(), service.stop()]);
@@ -80,63 +84,64 @@ describe('The skeleton of gRPC services', () => {
     expect(events.filter((event) => event === 'close')).toHaveLength(1);
   });
 
-  test('calls under way end before workers and connections do', async () => {
-    const entered = signalled();
-    const answer = signalled();
+  test('calls in flight end before workers and connections', async () => {
+    const entered = signaled();
+    const response = signaled();
     const { service, events } = build({
       services: [
         rpcService(WorkspacesService, {
           createWorkspace: async () => {
             entered.resolve();
-            await answer.promise;
+            await response.promise;
             events.push('call answered');
             return {};
           },
           listWorkspaces: async () => ({ workspaces: [] }),
+          getWorkspace: async () => ({}),
           bootstrapWorkspace: async () => ({}),
           setWorkspacePlan: async () => ({}),
         }),
       ],
     });
     await service.start();
-    const client = createClient(WorkspacesService, { target: service.address, timeoutMs: 5_000 });
+    const client = createClient(WorkspacesService, { target: service.address, timeoutMs: 60_000 });
     const call = client.createWorkspace({});
     await entered.promise;
     const stopped = service.stop();
-    answer.resolve();
+    response.resolve();
     await Promise.all([call, stopped]);
     client.close();
     expect(events).toEqual(['open', 'worker runs', 'call answered', 'worker drained', 'close']);
   });
 
-  test('its health follows what it depends on, and each change is logged once', async () => {
-    let away = true;
+  test('its health follows its dependencies, and each change is logged once', async () => {
+    let unavailable = true;
     const { service, logged } = build({
       checks: {
         async database() {
-          if (away) throw new Error('the database is away');
+          if (unavailable) throw new Error('the database is down');
         },
       },
     });
     await service.start();
     expect(await stateOf(service)).toBe(NOT_SERVING);
-    away = false;
+    unavailable = false;
     await waitUntil(async () => (await stateOf(service)) === SERVING, { what: 'serving' });
-    away = true;
+    unavailable = true;
     await waitUntil(async () => (await stateOf(service)) === NOT_SERVING, { what: 'not serving' });
     await service.stop();
-    const told = logged.map(({ msg }) => msg).filter((msg) => msg.endsWith('ready'));
-    expect(told).toEqual(['not ready', 'ready', 'not ready']);
+    const messages = logged.map(({ msg }) => msg).filter((msg) => msg.endsWith('ready'));
+    expect(messages).toEqual(['not ready', 'ready', 'not ready']);
   });
 
-  test('a dependency that never answers is one that is away', async () => {
+  test('a dependency that never responds counts as down', async () => {
     const { service } = build({ checks: { database: () => new Promise(() => {}) } });
     await service.start();
     expect(await stateOf(service)).toBe(NOT_SERVING);
     await service.stop();
   });
 
-  test('a worker that does not run makes it not serving', async () => {
+  test('a failing worker makes it not serving', async () => {
     const { service } = build({
       workers: [
         {
@@ -152,20 +157,20 @@ describe('The skeleton of gRPC services', () => {
     await service.stop();
   });
 
-  test('probes beside its metrics tell how it is, by name, and that it goes on taking calls', async () => {
-    let away = true;
-    const [entered, answer] = [signalled(), signalled()];
+  test('probes on the metrics port report its state, failing parts and whether it accepts calls', async () => {
+    let unavailable = true;
+    const [entered, response] = [signaled(), signaled()];
     const port = await freePort();
     const { service } = build({
       metricsAddress: { host: '127.0.0.1', port },
       checks: {
         async database() {
-          if (away) throw new Error('postgres://user:password@db is away');
+          if (unavailable) throw new Error('postgres://user:password@db is away');
         },
       },
       open: async () => {
         entered.resolve();
-        await answer.promise;
+        await response.promise;
       },
     });
     const probe = async (path: string) => {
@@ -177,17 +182,17 @@ describe('The skeleton of gRPC services', () => {
     expect(await probe('/livez')).toEqual([200, { status: 'alive' }]);
     const beforeStart = [503, { status: 'not_ready', failing: ['starting'] }];
     expect([await probe('/readyz'), await probe('/readyz/calls')]).toEqual([beforeStart, beforeStart]);
-    answer.resolve();
+    response.resolve();
     await started;
     expect(await probe('/readyz')).toEqual([503, { status: 'not_ready', failing: ['database'] }]);
     expect(await probe('/readyz/calls')).toEqual([200, { status: 'ready', failing: ['database'] }]);
-    away = false;
-    await waitUntil(async () => (await probe('/readyz'))[0] === 200, { what: 'ready' });
+    unavailable = false;
+    await waitUntil(async () => (await probe('/readyz'))[0] === 200, { what: 'readiness' });
     expect(await probe('/readyz')).toEqual([200, { status: 'ready', failing: [] }]);
     await service.stop();
   });
 
-  test('a start that fails leaves nothing behind when it is stopped', async () => {
+  test('stop() cleans up after a failed start', async () => {
     const { service, events } = build({
       open: async () => {
         throw new Error('cannot open');

@@ -10,14 +10,14 @@ describe('Health', () => {
   let health: RpcClient<typeof Health>;
   beforeEach(async () => {
     workspaces = await startWorkspaces();
-    health = createClient(Health, { target: workspaces.server.address, timeoutMs: 5_000 });
+    health = createClient(Health, { target: workspaces.server.address, timeoutMs: 60_000 });
   });
   afterEach(async () => {
     health.close();
     await workspaces.stop();
   });
 
-  test('a server starts as not serving, and says what it is set to, as a whole and for each service', async () => {
+  test("a server starts as not serving, and reports its state and each service's state", async () => {
     expect(await health.check({})).toMatchObject({ status: NOT_SERVING });
     workspaces.server.health.set(true);
     expect(await health.check({})).toMatchObject({ status: SERVING });
@@ -31,7 +31,7 @@ describe('Health', () => {
     await expect(health.check({ service: 'nobody' })).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('a watcher gets the state at once, then every change, and no repetitions', async () => {
+  test('a watcher receives the current state, then every change, without repetitions', async () => {
     const states = health.watch({ service })[Symbol.asyncIterator]();
     const next = async () => (await states.next()).value?.status;
     expect(await next()).toBe(NOT_SERVING);
@@ -43,7 +43,7 @@ describe('Health', () => {
     await states.return?.(undefined);
   });
 
-  test('watching an unknown service says so and waits', async () => {
+  test('watching an unknown service reports SERVICE_UNKNOWN and waits', async () => {
     const states = health.watch({ service: 'nobody' })[Symbol.asyncIterator]();
     expect((await states.next()).value).toMatchObject({ status: SERVICE_UNKNOWN });
     await states.return?.(undefined);
@@ -66,7 +66,7 @@ describe('Health', () => {
     await expect(watch()).rejects.toMatchObject({ code: 'service_unavailable' });
   });
 
-  test('a reader that stops early ends the call without an error anywhere', async () => {
+  test('a reader that stops early ends the call without an error', async () => {
     for (let i = 0; i < 20; i++) {
       for await (const { status } of health.watch({})) {
         expect(status).toBe(NOT_SERVING);
@@ -77,13 +77,13 @@ describe('Health', () => {
     expect(workspaces.logged).toEqual([]);
   });
 
-  test('when the server stops, watchers hear it and do not hold it up', async () => {
+  test('watchers are notified when the server stops, and do not delay it', async () => {
     workspaces.server.health.set(true);
     const seen: ServingStatus[] = [];
     const watched = (async () => {
       for await (const { status } of health.watch({})) {
         seen.push(status);
-        // An hour of grace: only the end of this call lets the server end in time.
+        // The grace period is an hour, so the server only stops in time if this call ends.
         if (status === SERVING) void workspaces.server.stop(3_600_000);
       }
     })();

@@ -9,7 +9,7 @@ import {
 import { toServiceDefinition } from '../src/service-definition.ts';
 import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 
-type Ask = ServerReflectionRequest['messageRequest'];
+type Query = ServerReflectionRequest['messageRequest'];
 interface ReflectionClient {
   serverReflectionInfo(): ClientDuplexStream<unknown, ServerReflectionResponse>;
   close(): void;
@@ -28,27 +28,27 @@ describe('Reflection', () => {
     await workspaces.stop();
   });
 
-  const ask = async (...requests: Ask[]) => {
+  const ask = async (...requests: Query[]) => {
     const stream = client.serverReflectionInfo();
     for (const messageRequest of requests) stream.write({ messageRequest });
     stream.end();
-    const answers: ServerReflectionResponse['messageResponse'][] = [];
+    const responses: ServerReflectionResponse['messageResponse'][] = [];
     for await (const { messageResponse } of stream as AsyncIterable<ServerReflectionResponse>) {
-      answers.push(messageResponse);
+      responses.push(messageResponse);
     }
-    return answers;
+    return responses;
   };
-  const filesOf = (answer: ServerReflectionResponse['messageResponse'] | undefined) =>
-    answer?.case === 'fileDescriptorResponse'
-      ? answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name)
+  const filesOf = (response: ServerReflectionResponse['messageResponse'] | undefined) =>
+    response?.case === 'fileDescriptorResponse'
+      ? response.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name)
       : [];
 
-  test('lists the services that are served', async () => {
-    const [answer] = await ask({ case: 'listServices', value: '' });
-    expect(answer?.value).toMatchObject({ service: [{ name: 'rms.auth.v1.WorkspacesService' }] });
+  test('lists the services', async () => {
+    const [response] = await ask({ case: 'listServices', value: '' });
+    expect(response?.value).toMatchObject({ service: [{ name: 'rms.auth.v1.WorkspacesService' }] });
   });
 
-  test('gives a file with all that it needs, by symbol and by name', async () => {
+  test('returns a file with its dependencies, by symbol and by name', async () => {
     const [bySymbol, byMethod, byFile] = await ask(
       { case: 'fileContainingSymbol', value: 'rms.auth.v1.WorkspacesService' },
       { case: 'fileContainingSymbol', value: 'rms.auth.v1.WorkspacesService.CreateWorkspace' },
@@ -60,11 +60,11 @@ describe('Reflection', () => {
     expect(filesOf(byFile)).toEqual(filesOf(bySymbol));
   });
 
-  test('says of what it does not know that it is not found, and goes on', async () => {
-    const answers = await ask(
+  test('reports unknown symbols as not found, and continues', async () => {
+    const responses = await ask(
       { case: 'fileContainingSymbol', value: 'nobody.Knows' },
       { case: 'listServices', value: '' },
     );
-    expect(answers.map((answer) => answer.case)).toEqual(['errorResponse', 'listServicesResponse']);
+    expect(responses.map((response) => response.case)).toEqual(['errorResponse', 'listServicesResponse']);
   });
 });

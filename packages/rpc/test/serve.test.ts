@@ -1,12 +1,12 @@
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient } from '@rms/rpc';
 import { waitUntil } from '@rms/testkit';
-import { signalled, startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { signaled, startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 
 const portOf = ({ server }: WorkspacesServer) => Number(server.address.split(':').at(-1));
 
 describe('A server', () => {
-  test('refuses to start on a port in use, naming it', async () => {
+  test('fails to start on a port in use, and names the port', async () => {
     const first = await startWorkspaces();
     await expect(startWorkspaces({}, { port: portOf(first) })).rejects.toMatchObject({
       code: 'EADDRINUSE',
@@ -15,30 +15,30 @@ describe('A server', () => {
     await first.stop();
   });
 
-  test('finishes calls under way when it stops, and takes no new ones', async () => {
-    const entered = signalled();
-    const answer = signalled();
+  test('finishes calls in flight when it stops, and accepts no new calls', async () => {
+    const entered = signaled();
+    const response = signaled();
     const workspaces = await startWorkspaces({
       createWorkspace: async () => {
         entered.resolve();
-        await answer.promise;
+        await response.promise;
         return { workspace: { name: 'finished' } };
       },
     });
     const call = workspaces.client.createWorkspace({});
     await entered.promise;
     const stopped = workspaces.server.stop();
-    const other = createClient(WorkspacesService, { target: workspaces.server.address, timeoutMs: 2_000 });
+    const other = createClient(WorkspacesService, { target: workspaces.server.address, timeoutMs: 60_000 });
     await expect(other.listWorkspaces({})).rejects.toMatchObject({ code: 'service_unavailable' });
-    answer.resolve();
+    response.resolve();
     expect((await call).workspace?.name).toBe('finished');
     await stopped;
     other.close();
     await workspaces.stop();
   });
 
-  test('tells calls under way that it stops', async () => {
-    const entered = signalled();
+  test('notifies calls in flight when it stops', async () => {
+    const entered = signaled();
     const workspaces = await startWorkspaces({
       createWorkspace: (_, { stopping }) => {
         expect(stopping.aborted).toBe(false);
@@ -55,8 +55,8 @@ describe('A server', () => {
     await workspaces.stop();
   });
 
-  test('ends calls that outlast the grace', async () => {
-    const entered = signalled();
+  test('ends calls that exceed the grace period', async () => {
+    const entered = signaled();
     const workspaces = await startWorkspaces({
       createWorkspace: () => {
         entered.resolve();
@@ -72,13 +72,13 @@ describe('A server', () => {
     await workspaces.stop();
   });
 
-  test('may be stopped twice, and without ever having had a call', async () => {
+  test('can be stopped twice, and without any call', async () => {
     const workspaces = await startWorkspaces();
     await Promise.all([workspaces.server.stop(), workspaces.server.stop()]);
     await workspaces.stop();
   });
 
-  test('is found again by its clients after a restart', async () => {
+  test('clients reconnect after its restart', async () => {
     const first = await startWorkspaces();
     const port = portOf(first);
     await first.client.createWorkspace({ name: 'before' });
@@ -93,7 +93,7 @@ describe('A server', () => {
     await first.stop();
   });
 
-  test('shares the load of a client with the other addresses of its target', async () => {
+  test('shares the calls of a client with the other servers of the target', async () => {
     const counts = [0, 0, 0];
     const servers = await Promise.all(
       counts.map((_, index) =>
@@ -106,8 +106,8 @@ describe('A server', () => {
       ),
     );
     const target = `ipv4:${servers.map(({ server }) => server.address).join(',')}`;
-    const client = createClient(WorkspacesService, { target, timeoutMs: 5_000 });
-    // The first call may go out before all three are connected.
+    const client = createClient(WorkspacesService, { target, timeoutMs: 60_000 });
+    // The first call may be sent before all three are connected.
     await waitUntil(
       async () => {
         await client.createWorkspace({});

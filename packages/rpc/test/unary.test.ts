@@ -1,7 +1,7 @@
 import { RmsError } from '@rms/errors';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcContext } from '@rms/rpc';
-import { signalled, startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { signaled, startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 
 describe('Unary calls', () => {
   let workspaces: WorkspacesServer | undefined;
@@ -14,13 +14,13 @@ describe('Unary calls', () => {
     workspaces = undefined;
   });
 
-  test('a request and its answer arrive as they were sent', async () => {
+  test('a request and its response arrive unchanged', async () => {
     const { client } = await start();
     const { workspace } = await client.createWorkspace({ name: 'Grüße 🌍' });
     expect(workspace).toMatchObject({ id: 'ws_1', name: 'Grüße 🌍' });
   });
 
-  test('request id, traceparent and principal travel in metadata', async () => {
+  test('request ID, traceparent and principal are sent in metadata', async () => {
     const seen: RpcContext[] = [];
     let peer = '';
     let deadline: Date | undefined;
@@ -44,12 +44,12 @@ describe('Unary calls', () => {
     expect(seen[0]).toMatchObject({ requestId: 'req_abc', traceparent: '00-aa-bb-01', principal });
     expect(seen[0]?.method).toBe('rms.auth.v1.WorkspacesService/CreateWorkspace');
     expect(peer).toContain('127.0.0.1');
-    const leftMs = (deadline?.getTime() ?? 0) - Date.now();
-    expect(leftMs).toBeGreaterThan(0);
-    expect(leftMs).toBeLessThanOrEqual(3_000);
+    const remainingMs = (deadline?.getTime() ?? 0) - Date.now();
+    expect(remainingMs).toBeGreaterThan(0);
+    expect(remainingMs).toBeLessThanOrEqual(3_000);
   });
 
-  test('a call without a context has empty ids and no principal', async () => {
+  test('a call without a context has empty IDs and no principal', async () => {
     const seen: RpcContext[] = [];
     const { client } = await start({
       createWorkspace: async (_, context) => {
@@ -63,7 +63,7 @@ describe('Unary calls', () => {
   });
 
   test('a call past its deadline is a timeout, and the handler sees its signal abort', async () => {
-    const aborted = signalled();
+    const aborted = signaled();
     const { client } = await start({
       createWorkspace: async (_, { signal }) => {
         await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
@@ -75,14 +75,14 @@ describe('Unary calls', () => {
     await aborted.promise;
   });
 
-  test("the client's default deadline holds for calls that set none", async () => {
+  test("the client's default timeout applies to calls without a timeout", async () => {
     const { client } = await start({ createWorkspace: () => new Promise(() => {}) }, { timeoutMs: 100 });
     await expect(client.createWorkspace({})).rejects.toMatchObject({ code: 'timeout' });
   });
 
-  test("an abort at the caller ends the call, and aborts the handler's signal", async () => {
-    const entered = signalled();
-    const aborted = signalled();
+  test("an abort by the caller ends the call, and aborts the handler's signal", async () => {
+    const entered = signaled();
+    const aborted = signaled();
     const { client } = await start({
       createWorkspace: async (_, { signal }) => {
         signal.addEventListener('abort', () => aborted.resolve());
@@ -99,20 +99,20 @@ describe('Unary calls', () => {
     await aborted.promise;
   });
 
-  test('a signal that has aborted before the call ends it at once', async () => {
+  test('a signal that has aborted before the call ends it immediately', async () => {
     const { client } = await start({ createWorkspace: () => new Promise(() => {}) });
     const call = client.createWorkspace({}, { signal: AbortSignal.abort() });
     await expect(call).rejects.toMatchObject({ code: 'service_unavailable' });
   });
 
-  test('a handler that looks at its signal late sees that the caller has gone', async () => {
-    const entered = signalled();
-    const look = signalled();
-    const seen = signalled<boolean>();
+  test('a handler that reads its signal late sees the cancellation', async () => {
+    const entered = signaled();
+    const lookup = signaled();
+    const seen = signaled<boolean>();
     const { client } = await start({
       createWorkspace: async (_, context) => {
         entered.resolve();
-        await look.promise;
+        await lookup.promise;
         seen.resolve(context.signal.aborted);
         return {};
       },
@@ -122,30 +122,30 @@ describe('Unary calls', () => {
     await entered.promise;
     abort.abort();
     await expect(call).rejects.toBeInstanceOf(RmsError);
-    // A second call on the same connection: the server has read the cancellation of the first by its answer.
+    // When a second call on the same connection returns, the server has read the cancellation of the first call.
     await client.listWorkspaces({});
-    look.resolve();
+    lookup.resolve();
     expect(await seen.promise).toBe(true);
   });
 
-  test('closing a client lets its calls under way finish', async () => {
-    const entered = signalled();
-    const answer = signalled();
+  test('closing a client lets its calls in flight finish', async () => {
+    const entered = signaled();
+    const response = signaled();
     const { client } = await start({
       createWorkspace: async () => {
         entered.resolve();
-        await answer.promise;
+        await response.promise;
         return { workspace: { name: 'finished' } };
       },
     });
     const call = client.createWorkspace({});
     await entered.promise;
     client.close();
-    answer.resolve();
+    response.resolve();
     expect((await call).workspace?.name).toBe('finished');
   });
 
-  test('a message of several MiB passes', async () => {
+  test('a message of several MiB is accepted', async () => {
     const { client } = await start();
     const name = 'x'.repeat(8 * 1024 * 1024);
     const { workspace } = await client.createWorkspace({ name });

@@ -25,23 +25,24 @@ export interface WorkspacesServer {
   stop(): Promise<void>;
 }
 
-/** A real server of one small service: by default CreateWorkspace answers with the name that it was given. */
+/** Starts a server with a small service. By default, CreateWorkspace returns the name that it received. */
 export async function startWorkspaces(
   handlers: Partial<WorkspacesHandlers> = {},
   {
     port,
-    timeoutMs = 5_000,
+    timeoutMs = 20_000,
     onClientCall,
     ...further
   }: { port?: number; timeoutMs?: number; onClientCall?: ClientOptions['onCall'] } & Pick<
     ServeOptions,
-    'security' | 'callers' | 'onCall'
+    'security' | 'callers' | 'onCall' | 'translateError'
   > = {},
 ): Promise<WorkspacesServer> {
   const logged: LoggedError[] = [];
   const server = await serve({
     host: '127.0.0.1',
-    // One that no server of this process has had: clients share what they know of an address, also that nobody is there.
+    // A port that no server of this process has used: clients share the connection state of an address, including
+    // failures.
     port: port ?? (await freePort()),
     log: {
       error: (fields, message) => void logged.push({ fields: fields as Record<string, unknown>, message }),
@@ -52,6 +53,7 @@ export async function startWorkspaces(
       rpcService(WorkspacesService, {
         createWorkspace: async ({ name }) => ({ workspace: { id: 'ws_1', name } }),
         listWorkspaces: async () => ({ workspaces: [] }),
+        getWorkspace: async () => ({}),
         bootstrapWorkspace: async () => ({ created: false }),
         setWorkspacePlan: async () => ({}),
         ...handlers,
@@ -75,8 +77,8 @@ export async function startWorkspaces(
   };
 }
 
-/** A promise and the function that resolves it. */
-export function signalled<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
+/** Creates a promise and the function that resolves it. */
+export function signaled<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => {};
   const promise = new Promise<T>((settle) => {
     resolve = settle;

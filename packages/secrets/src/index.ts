@@ -1,3 +1,3 @@
 export { type KeyRing, type Keys, readKeyRing } from './key-ring.ts';
-export { createSecretBox, type SecretBox, SecretBoxError } from './secret-box.ts';
+export { createSecretBox, type SealContext, type SecretBox, SecretBoxError } from './secret-box.ts';
 export { openToken, signToken } from './signed-token.ts';

@@ -1,21 +1,22 @@
 import { deriveKey } from './derive-key.ts';
 
-/** Keys of one purpose: the current one, and those before it, which open what they made and make nothing. */
+/** Keys for one purpose: the current key, and previous keys, which only open or verify. */
 export type Keys = readonly [current: Buffer, ...previous: Buffer[]];
 
-/** The master keys of ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS. */
+/** Master keys, usually from ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS. */
 export interface KeyRing {
-  /** The keys of one purpose, one derived from each master key. */
+  /** Derives the keys for one purpose, one from each master key. */
   derive(purpose: string): Keys;
 }
 
 /**
- * Reads the current master key and the previous ones: each 32 bytes in base64 or base64url. A key that is named twice
- * counts once. Throws a text for a person, which does not repeat a key.
+ * Parses the current and previous master keys: 32 bytes each, in base64 or base64url. Duplicates are ignored. Throws an
+ * error with a human-readable message that never contains a key.
+ * @param name setting of the current key, for messages
  */
-export function readKeyRing(current: string, previous: readonly string[] = []): KeyRing {
-  const first = readMasterKey(current, 'ENCRYPTION_KEY');
-  const others = previous.map((text) => readMasterKey(text, 'each key of ENCRYPTION_KEY_PREVIOUS'));
+export function readKeyRing(current: string, previous: readonly string[] = [], name = 'ENCRYPTION_KEY'): KeyRing {
+  const first = readMasterKey(current, name);
+  const others = previous.map((text) => readMasterKey(text, `each key of ${name}_PREVIOUS`));
   const masters = others.filter((key, i) => !key.equals(first) && others.findIndex((one) => one.equals(key)) === i);
   return {
     derive: (purpose) => [deriveKey(first, purpose), ...masters.map((key) => deriveKey(key, purpose))],
@@ -24,9 +25,9 @@ export function readKeyRing(current: string, previous: readonly string[] = []): 
 
 function readMasterKey(text: string, what: string): Buffer {
   const key = Buffer.from(text, 'base64');
-  // Node skips what is not base64, so that a damaged key would pass for another one.
+  // Node skips characters that are not base64, so a damaged key would be accepted as a different key.
   if (!/^[A-Za-z0-9+/_-]{43}=?\s*$/.test(text) || key.length !== 32) {
-    throw new Error(`${what} must be 32 bytes in base64`);
+    throw new Error(`${what} must be 32 bytes in base64; generate a key with: openssl rand -base64 32`);
   }
   return key;
 }

@@ -4,15 +4,18 @@ import type { Keys } from './key-ring.ts';
 const macBytes = 16;
 
 /**
- * An opaque token that carries `payload` and can't be made or changed without the key (HMAC-SHA-256, 128 bits), which is
- * the current one. It opens with the same `binding` only: what the token is for, and whose it is.
+ * Creates an opaque token that carries `payload` and cannot be forged or changed without the key (HMAC-SHA-256, 128
+ * bits). It is signed with the current key. It opens only with the same `binding`, which names its purpose and owner.
  */
 export function signToken([key]: Keys, payload: string, binding: string): string {
   const bytes = Buffer.from(payload, 'utf8');
   return Buffer.concat([macOf(key, bytes, binding), bytes]).toString('base64url');
 }
 
-/** The payload, or undefined if the token is broken, forged, of none of the keys, or bound to something else. */
+/**
+ * Returns the payload, or undefined if the token is malformed, forged, signed with an unknown key or has another
+ * binding.
+ */
 export function openToken(keys: Keys, token: string, binding: string): string | undefined {
   const bytes = Buffer.from(token, 'base64url');
   if (bytes.length < macBytes || bytes.toString('base64url') !== token) return undefined;

@@ -4,7 +4,7 @@ import { deriveKey } from '../src/derive-key.ts';
 describe('deriveKey', () => {
   const master = randomBytes(32);
 
-  test('gives 32 bytes, the same each time, and others for another purpose or master key', () => {
+  test('returns 32 bytes that depend on the purpose and the master key only', () => {
     expect(deriveKey(master, 'cursors')).toHaveLength(32);
     expect(deriveKey(master, 'cursors')).toEqual(deriveKey(master, 'cursors'));
     expect(deriveKey(master, 'cursors')).not.toEqual(deriveKey(master, 'secrets'));

@@ -13,14 +13,14 @@ describe('readKeyRing', () => {
     }
   });
 
-  test('gives the keys of one purpose, the current one first', () => {
+  test('derives the keys for a purpose, the current key first', () => {
     const ring = readKeyRing(current as string, previous);
     const expected = [current, ...previous].map((text) => deriveKey(Buffer.from(text as string, 'base64'), 'cursors'));
     expect(ring.derive('cursors')).toEqual(expected);
     expect(ring.derive('secrets')[0]).not.toEqual(expected[0]);
   });
 
-  test('a key that is named twice, or is current and previous, counts once', () => {
+  test('ignores duplicate keys', () => {
     const twice = [...previous, current as string, ...previous];
     expect(readKeyRing(current as string, twice).derive('x')).toEqual(
       readKeyRing(current as string, previous).derive('x'),
@@ -33,14 +33,13 @@ describe('readKeyRing', () => {
     ['a key that is too long', randomBytes(33).toString('base64')],
     ['hexadecimal', key.toString('hex')],
     ['a passphrase', 'correct horse battery staple correct horse!!'],
-    [
-      'a key with a character that is none',
-      `${key.toString('base64').slice(0, 20)}*${key.toString('base64').slice(20)}`,
-    ],
-  ])('refuses %s, says which setting it is, and does not repeat it', (_, text) => {
-    expect(() => readKeyRing(text)).toThrow(/^ENCRYPTION_KEY must be 32 bytes in base64$/);
+    ['a key with an invalid character', `${key.toString('base64').slice(0, 20)}*${key.toString('base64').slice(20)}`],
+  ])('rejects %s, names the setting, and does not expose the key', (_, text) => {
+    expect(() => readKeyRing(text)).toThrow(
+      /^ENCRYPTION_KEY must be 32 bytes in base64; generate a key with: openssl rand -base64 32$/,
+    );
     expect(() => readKeyRing(current as string, [...previous, text])).toThrow(
-      /^each key of ENCRYPTION_KEY_PREVIOUS must be 32 bytes in base64$/,
+      /^each key of ENCRYPTION_KEY_PREVIOUS must be 32 bytes in base64;/,
     );
   });
 });

@@ -4,22 +4,22 @@ import { openToken, signToken } from '../src/index.ts';
 describe('signToken and openToken', () => {
   const keys = [randomBytes(32)] as const;
 
-  test('a token opens to its payload, with its key and its binding only', () => {
+  test('a token opens only with its key and binding', () => {
     const token = signToken(keys, '{"after":"Grüße"}', 'live/ws_1');
     expect(openToken(keys, token, 'live/ws_1')).toBe('{"after":"Grüße"}');
     expect(openToken(keys, token, 'live/ws_2')).toBeUndefined();
     expect(openToken([randomBytes(32)], token, 'live/ws_1')).toBeUndefined();
   });
 
-  test('a token can stand in a URL as it is', () => {
+  test('a token needs no escaping in a URL', () => {
     expect(signToken(keys, '?&/+ÿ', 'b')).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
-  test('the border between binding and payload cannot be moved', () => {
+  test('the boundary between binding and payload is authenticated', () => {
     expect(openToken(keys, signToken(keys, 'bc', 'a'), 'ab')).toBeUndefined();
   });
 
-  test('a token with any character changed, added or taken away does not open', () => {
+  test('a token with any character changed, added or removed does not open', () => {
     const token = signToken(keys, 'payload', 'b');
     for (let i = 0; i < token.length; i++) {
       const other = token[i] === 'A' ? 'B' : 'A';
@@ -31,7 +31,7 @@ describe('signToken and openToken', () => {
     expect(openToken(keys, 'not a token', 'b')).toBeUndefined();
   });
 
-  test('the current key signs; tokens of previous keys open as long as these are named', () => {
+  test('the current key signs; tokens of configured previous keys open', () => {
     const before = signToken(keys, 'payload', 'b');
     const rotated = [randomBytes(32), ...keys] as const;
     expect(openToken(rotated, before, 'b')).toBe('payload');

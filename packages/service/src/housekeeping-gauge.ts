@@ -1,10 +1,13 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Gauge, type Metrics } from '@rms/metrics';
 
-/** Shows when the housekeeping of a service has last got through; what it returns notes that it has. Begins with now. */
-export function showHousekeeping(metrics: Registry): () => void {
+/**
+ * Registers a gauge of the last successful housekeeping run, and returns a function that sets it to the current time.
+ * The initial value is the start of the service.
+ */
+export function showHousekeeping(metrics: Metrics): () => void {
   const gauge = new Gauge({
     name: 'rms_housekeeping_success_timestamp_seconds',
-    help: 'When the housekeeping of the service last got through all that it has to do, in Unix time; at first its start.',
+    help: 'Time of the last successful housekeeping run of the service, in Unix time; initially the start of the service.',
     registers: [metrics],
   });
   gauge.setToCurrentTime();

@@ -1,8 +1,8 @@
 /**
- * Joins what several registries show into one answer in which each metric stands once, as the text format asks for:
- * services of one process have metrics of the same name, which differ by their label `service`.
+ * Merges the output of several registries, so that each metric occurs once, as the text format requires. Services of
+ * one process have metrics of the same name, which differ in their label `service`.
  *
- * @param texts as prom-client writes them: blocks with a blank line between, each begins with "# HELP name"
+ * @param texts output of @prometheus-io/client: blocks separated by a blank line, each starting with "# HELP name"
  */
 export function joinMetrics(texts: readonly string[]): string {
   const blocks = new Map<string, string[]>();

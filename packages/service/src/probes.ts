@@ -1,49 +1,52 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** How a service is right now. */
+/** Current state of a service. */
 export interface ServiceState {
-  /** It does all its work. */
+  /** Whether the service is fully operational. */
   readonly ready: boolean;
-  /** It has started and is not stopping: what it is asked gets an answer, if only that something else is away. */
+  /**
+   * Whether the service has started and is not stopping. It responds to calls, even if only to report that a dependency
+   * is unavailable.
+   */
   readonly takesCalls: boolean;
-  /** What does not do its work, by name: "starting", "stopping", a dependency, a worker. */
+  /** Names of the failing parts: "starting", "stopping", a dependency, a worker. */
   readonly failing: readonly string[];
 }
 
-/** Tells how the service is; asked at each probe. */
+/** Reads the state of a service; called at each probe. */
 export type ReadState = () => ServiceState | Promise<ServiceState>;
 
-/** Before a service has started. */
+/** State before a service has started. */
 export const starting: ServiceState = { ready: false, takesCalls: false, failing: ['starting'] };
-/** From the moment on that a service is told to stop. */
+/** State after a service has received a stop request. */
 export const stopping: ServiceState = { ready: false, takesCalls: false, failing: ['stopping'] };
 
 /**
- * Answers probes by HTTP; false if the request is none.
+ * Responds to HTTP probes. Returns false if the request is not a probe.
  *
- *   /livez         200 as long as the process answers at all
- *   /readyz        200 while the service does all its work, else 503: what a new instance should have reached once
- *   /readyz/calls  200 while it takes calls, else 503: what decides whether calls are sent here. Nothing that all
- *                  instances share counts, for without it no other instance would do better, and a caller who is told
- *                  why is better off than one who finds nobody
+ *   /livez         200 as long as the process responds
+ *   /readyz        200 while the service is fully operational, else 503. A rollout waits for it.
+ *   /readyz/calls  200 while the service accepts calls, else 503. It decides whether calls are routed to this
+ *                  instance. It ignores shared dependencies: if one is down, no other instance would do better,
+ *                  and a clear error response is better for callers than a refused connection.
  */
-export async function answerProbe(
+export async function respondToProbe(
   { method, url }: IncomingMessage,
   response: ServerResponse,
   readState: ReadState,
 ): Promise<boolean> {
   if (method !== 'GET' && method !== 'HEAD') return false;
   if (url === '/livez') {
-    answer(response, 200, { status: 'alive' });
+    respond(response, 200, { status: 'alive' });
     return true;
   }
   if (url !== '/readyz' && url !== '/readyz/calls') return false;
   const { ready, takesCalls, failing } = await readState();
   const yes = url === '/readyz' ? ready : takesCalls;
-  answer(response, yes ? 200 : 503, { status: yes ? 'ready' : 'not_ready', failing });
+  respond(response, yes ? 200 : 503, { status: yes ? 'ready' : 'not_ready', failing });
   return true;
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
+function respond(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }

@@ -1,27 +1,32 @@
-import { createLogger, type Logger } from './logger.ts';
+import { createLogger, type Logger } from '@rms/logging';
 import type { Service } from './service.ts';
+import { startFailure } from './start-failure.ts';
 
-/** How long a service may drain before it is ended the hard way. */
+/** Maximum time for draining before the process exits forcibly. */
 const drainLimitMs = 25_000;
-/** npm passes on a Ctrl-C that the terminal has sent here as well: one that follows so closely is the same one. */
+/**
+ * npm forwards a Ctrl-C that the terminal has already sent to this process. A repetition within this time counts as the
+ * same signal.
+ */
 const sameSignalMs = 1_000;
 
 export interface MainOptions {
-  /** Default: on stdout. */
+  /** Default: stdout. */
   readonly log?: Logger;
-  /** Begins to trace before anything of the service is made; see startTracing of packages/tracing. */
+  /** Starts tracing before any part of the service is created; see startTracing of packages/tracing. */
   readonly tracing?: (log: Logger) => Promise<MainTracing | undefined>;
 }
 
-/** What is told of the end of the process. */
+/** Tracing functions to call while the process ends. */
 interface MainTracing {
   ending(): void;
   stop(): Promise<void>;
 }
 
 /**
- * Runs one service in this process: starts it, stops it on SIGTERM, SIGINT or an uncaught error, and exits.
- * A wrong setting, a port in use and the like end in one clear line and exit code 1. A second signal forces the end.
+ * Runs one service in this process: starts it, stops it on SIGTERM, SIGINT or an uncaught error, and exits. A failed
+ * start, such as a wrong setting or a port in use, prints one line and exits with code 1. A second signal forces the
+ * exit.
  *
  *   starting ──ok──► running ──signal──► draining ──► exit 0
  *      │ fails          └─uncaught error─► draining ──► exit 1
@@ -59,13 +64,13 @@ export async function runMain(
       log.info({ signal }, 'stopping');
       void end(0);
     } else if (performance.now() - endingSinceMs > sameSignalMs) {
-      log.error({ signal }, 'stopping was forced');
+      log.error({ signal }, 'forced to stop by a second signal');
       process.exit(130);
     }
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  // The terminal was closed. Without one (nohup, a supervisor) the signal keeps its meaning.
+  // SIGHUP: the terminal was closed. Without a terminal (nohup, a supervisor) the signal keeps its default meaning.
   if (process.stdin.isTTY || process.stdout.isTTY) process.on('SIGHUP', onSignal);
   process.on('uncaughtException', (err) => {
     log.fatal({ err }, 'uncaught error');
@@ -88,19 +93,4 @@ export async function runMain(
     log.debug({ err: error }, 'start failed');
     await end(1);
   }
-}
-
-/** One line for a person who has just tried to start the service. */
-export function startFailure(error: unknown): string {
-  const { code, port } = error as { code?: string; port?: number };
-  if (code === 'EADDRINUSE') return `port ${port} is in use; end what listens there or choose another`;
-  if (code === 'EACCES' && port !== undefined) return `port ${port} may not be opened by this user`;
-  return messageOf(error).split('\n')[0] ?? '';
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // A connection tried at several addresses fails with one error for each, and no message of its own.
-  if (error.message === '' && error instanceof AggregateError) return messageOf(error.errors[0]);
-  return error.message || error.name;
 }

@@ -1,10 +1,10 @@
-/** What every service factory returns, and what main.ts and standalone start and stop. */
+/** Result of every service factory; main.ts and standalone start and stop it. */
 export interface Service {
   readonly name: string;
-  /** Resolves once the service serves. */
+  /** Resolves once the service accepts calls. */
   start(): Promise<void>;
-  /** Stops taking work, finishes what is under way, lets go of everything. Resolves when done; safe to call twice. */
+  /** Stops accepting work, finishes work in progress and releases all resources. Resolves when done. Idempotent. */
   stop(): Promise<void>;
-  /** Resolves with the reason if the service cannot go on; the process then stops it and ends. */
+  /** Resolves with the reason if the service fails permanently; the process then stops it and exits. */
   readonly failed?: Promise<Error>;
 }

@@ -1,52 +1,52 @@
 import { setMaxListeners } from 'node:events';
-import { abortableDelay } from './delay.ts';
-import type { Logger } from './logger.ts';
+import { abortableDelay } from '@rms/async';
+import type { Logger } from '@rms/logging';
 
-/** Something that runs until its signal aborts. Returning or throwing earlier is a failure that the supervisor mends. */
+/** A task that runs until its signal aborts. The supervisor restarts it if it returns or throws earlier. */
 export interface Worker {
   readonly name: string;
   run(signal: AbortSignal, health?: WorkerHealth): Promise<void>;
 }
 
-/** By which a worker that runs says how it fares. One that never says so fares well as long as it runs. */
+/** Health reports of a running worker. A worker that never reports counts as healthy while it runs. */
 export interface WorkerHealth {
-  /** It does its work. After a failure it counts as failing until it has said so. */
+  /** Reports success. After a failure, a worker that has reported before counts as failing until its next report. */
   working(): void;
-  /** It runs, and gets nothing done. */
+  /** Reports that the worker is running but makes no progress. */
   stuck(): void;
 }
 
 export interface Supervisor {
-  /** The workers that are not doing their work right now; empty: all is well. Readiness looks here. */
+  /** Names of the failing workers; empty if all are healthy. Used by readiness checks. */
   failing(): readonly string[];
   /** Aborts all workers and waits until each has drained. */
   stop(): Promise<void>;
 }
 
 const firstDelayMs = 100;
-const longestDelayMs = 5_000;
+const maxDelayMs = 5_000;
 
 /**
- * Runs workers side by side and starts one that ended again, after a growing delay.
+ * Runs workers concurrently and restarts a worker that ended, after a growing delay.
  *
  *   running ──ends or throws──► waiting (100 ms … 5 s) ──► running
  *      └───────────signal aborts───────────► stopped
  *
- * It is failing from its end until it runs again, or until it says that it works, if it is one that says so.
+ * A worker counts as failing from its end until it runs again, or until it reports success if it reports at all.
  */
 export function superviseWorkers(workers: readonly Worker[], log: Logger): Supervisor {
   const abort = new AbortController();
   const failing = new Set<string>();
   const { signal } = abort;
-  // Each worker waits for it, and each thing that a worker has under way: many at once are no leak.
+  // Every worker and every operation of a worker listens to this signal; many listeners are not a leak.
   setMaxListeners(0, signal);
 
   const supervise = async (worker: Worker) => {
     let delayMs = firstDelayMs;
-    let tells = false;
+    let signals = false;
     const health: WorkerHealth = {
       working() {
-        tells = true;
+        signals = true;
         failing.delete(worker.name);
       },
       stuck: () => void failing.add(worker.name),
@@ -54,17 +54,17 @@ export function superviseWorkers(workers: readonly Worker[], log: Logger): Super
     while (!signal.aborted) {
       const startedAtMs = performance.now();
       try {
-        if (!tells) failing.delete(worker.name);
+        if (!signals) failing.delete(worker.name);
         await worker.run(signal, health);
-        if (!signal.aborted) log.error({ worker: worker.name }, 'worker ended by itself');
+        if (!signal.aborted) log.error({ worker: worker.name }, 'worker ended unexpectedly');
       } catch (error) {
         if (!signal.aborted) log.error({ worker: worker.name, err: error }, 'worker failed');
       }
       if (signal.aborted) return;
       failing.add(worker.name);
-      if (performance.now() - startedAtMs > longestDelayMs * 2) delayMs = firstDelayMs;
+      if (performance.now() - startedAtMs > maxDelayMs * 2) delayMs = firstDelayMs;
       await abortableDelay(delayMs, signal);
-      delayMs = Math.min(delayMs * 2, longestDelayMs);
+      delayMs = Math.min(delayMs * 2, maxDelayMs);
     }
   };
   const done = Promise.all(workers.map(supervise));

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { startFailure } from '@rms/service';
+import { startFailure } from '@rms/service/start-failure';
 import { waitUntil } from '@rms/testkit';
 
 const fixture = fileURLToPath(new URL('fixtures/service.mjs', import.meta.url));
 
-/** The fixture in a process of its own; it runs the built package. */
-function run(behaviour: string, argument = '') {
-  const child: ChildProcess = spawn(process.execPath, [fixture, behaviour, argument], {
+/** Starts the fixture in its own process; it uses the built package. */
+function run(behavior: string, argument = '') {
+  const child: ChildProcess = spawn(process.execPath, [fixture, behavior, argument], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
@@ -26,7 +26,7 @@ function run(behaviour: string, argument = '') {
     kill: (signal: NodeJS.Signals) => child.kill(signal),
     words: () => out.split('\n').slice(0, -1),
     errors: () => err,
-    said: (word: string) => waitUntil(() => out.includes(`${word}\n`), { what: `"${word}"` }),
+    hasPrinted: (word: string) => waitUntil(() => out.includes(`${word}\n`), { what: `"${word}"` }),
     async ended() {
       const [code] = await closed;
       return { code, words: out.split('\n').slice(0, -1), errors: err };
@@ -35,36 +35,36 @@ function run(behaviour: string, argument = '') {
 }
 
 describe('runMain', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s drains the service and ends with 0', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s drains the service and exits with code 0', async (signal) => {
     const service = run('drains');
-    await service.said('started');
+    await service.hasPrinted('started');
     service.kill(signal);
     expect(await service.ended()).toMatchObject({ code: 0, words: ['started', 'stopping', 'stopped'] });
   });
 
-  test('a signal that comes twice at once, as npm passes it on, is one', async () => {
+  test('a repeated signal within a second, as forwarded by npm, counts once', async () => {
     const service = run('drains');
-    await service.said('started');
+    await service.hasPrinted('started');
     service.kill('SIGINT');
     service.kill('SIGINT');
-    await service.said('stopping');
+    await service.hasPrinted('stopping');
     service.kill('SIGINT');
     expect(await service.ended()).toMatchObject({ code: 0, words: ['started', 'stopping', 'stopped'] });
   });
 
-  test('a later second signal forces the end', async () => {
+  test('a later second signal forces the exit', async () => {
     const service = run('hangs');
-    await service.said('started');
+    await service.hasPrinted('started');
     service.kill('SIGINT');
-    await service.said('stopping');
+    await service.hasPrinted('stopping');
     const ended = service.ended();
-    // Signals within a second of the first are the same one; so this is repeated until one is later.
+    // Signals within a second of the first count as the same signal, so repeat it until a later signal arrives.
     const again = setInterval(() => service.kill('SIGINT'), 200);
     expect(await ended).toMatchObject({ code: 130, words: ['started', 'stopping'] });
     clearInterval(again);
   });
 
-  test('a start that fails is one line and exit code 1, and what had started is stopped', async () => {
+  test('a failed start prints one line, exits with code 1 and stops the started parts', async () => {
     const { code, words, errors } = await run('refuses').ended();
     expect(code).toBe(1);
     expect(words).toEqual(['stopping', 'stopped']);
@@ -72,23 +72,25 @@ describe('runMain', () => {
     expect(errors).not.toMatch(/^ +at /m);
   });
 
-  test('a port in use is named', async () => {
+  test('the error names a port in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     const { code, errors } = await run('port-in-use', `${port}`).ended();
     expect(code).toBe(1);
-    expect(errors.split('\n')[0]).toBe(`rms: port ${port} is in use; end what listens there or choose another`);
+    expect(errors.split('\n')[0]).toBe(
+      `rms: port ${port} is in use; stop the program that listens on it, or choose another port`,
+    );
     other.close();
   });
 
-  test('an uncaught error is logged, drains the service and ends with 1', async () => {
+  test('an uncaught error is logged, drains the service and exits with code 1', async () => {
     const { code, words, errors } = await run('throws-later').ended();
     expect({ code, words }).toEqual({ code: 1, words: ['started', 'stopping', 'stopped'] });
     expect(errors).toContain('"msg":"uncaught error"');
   });
 
-  test('a service that says that it cannot go on is stopped, with its reason, and exit code 1', async () => {
+  test('a service that reports a permanent failure is stopped with its reason and exit code 1', async () => {
     const { code, words, errors } = await run('fails-later').ended();
     expect({ code, words }).toEqual({ code: 1, words: ['started', 'stopping', 'stopped'] });
     expect(errors).toContain('rms: a part has ended\n');
@@ -104,8 +106,11 @@ describe('startFailure', () => {
     ],
     [new TypeError(''), 'TypeError'],
     ['a text', 'a text'],
-    [Object.assign(new Error('listen EACCES'), { code: 'EACCES', port: 80 }), 'port 80 may not be opened by this user'],
-  ])('%s is told as "%s"', (error, line) => {
+    [
+      Object.assign(new Error('listen EACCES'), { code: 'EACCES', port: 80 }),
+      'this user may not listen on port 80; choose a port from 1024',
+    ],
+  ])('%s is described as "%s"', (error, line) => {
     expect(startFailure(error)).toBe(line);
   });
 });

@@ -1,4 +1,5 @@
-import { createLogger, superviseWorkers, type Worker, type WorkerHealth } from '@rms/service';
+import { createLogger } from '@rms/logging';
+import { superviseWorkers, type Worker, type WorkerHealth } from '@rms/service';
 import { waitUntil } from '@rms/testkit';
 
 function memoryLog() {
@@ -7,13 +8,13 @@ function memoryLog() {
   return { log, lines };
 }
 
-/** Waits for the signal; then `drain`. */
+/** Resolves when the signal aborts. */
 function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-describe('The supervisor of workers', () => {
-  test('starts a worker that throws or returns again, and says so', async () => {
+describe('superviseWorkers', () => {
+  test('restarts a worker that throws or returns, and logs it', async () => {
     const { log, lines } = memoryLog();
     let runs = 0;
     const worker: Worker = {
@@ -30,11 +31,11 @@ describe('The supervisor of workers', () => {
     await supervisor.stop();
     expect(lines.map(({ worker: name, msg }) => [name, msg])).toEqual([
       ['shaky', 'worker failed'],
-      ['shaky', 'worker ended by itself'],
+      ['shaky', 'worker ended unexpectedly'],
     ]);
   });
 
-  test('names the workers that are not running', async () => {
+  test('reports the workers that are not running', async () => {
     const { log } = memoryLog();
     let broken = true;
     const flaky: Worker = {
@@ -45,14 +46,14 @@ describe('The supervisor of workers', () => {
       },
     };
     const supervisor = superviseWorkers([flaky, { name: 'steady', run: untilAborted }], log);
-    await waitUntil(() => supervisor.failing().length > 0, { what: 'the failure to show' });
+    await waitUntil(() => supervisor.failing().length > 0, { what: 'the failure' });
     expect(supervisor.failing()).toEqual(['flaky']);
     broken = false;
-    await waitUntil(() => supervisor.failing().length === 0, { what: 'the recovery to show' });
+    await waitUntil(() => supervisor.failing().length === 0, { what: 'the recovery' });
     await supervisor.stop();
   });
 
-  test('one that tells how it fares is failing while it is stuck, and after a failure until it works again', async () => {
+  test('a worker that reports its health is failing while stuck, and after a failure until it reports success', async () => {
     const { log } = memoryLog();
     let health: WorkerHealth | undefined;
     let runs = 0;
@@ -79,7 +80,7 @@ describe('The supervisor of workers', () => {
     await supervisor.stop();
   });
 
-  test('one that fails does not disturb the others', async () => {
+  test('a failing worker does not affect the others', async () => {
     const { log } = memoryLog();
     let steadyRuns = 0;
     let failures = 0;
@@ -107,7 +108,7 @@ describe('The supervisor of workers', () => {
     await supervisor.stop();
   });
 
-  test('stop waits until every worker has drained, also one that waits to be started again', async () => {
+  test('stop() waits until every worker has drained, also while another worker waits for its restart', async () => {
     const { log } = memoryLog();
     let drained = false;
     const supervisor = superviseWorkers(
@@ -134,7 +135,7 @@ describe('The supervisor of workers', () => {
     expect(drained).toBe(true);
   });
 
-  test('what a worker throws because it was aborted is no failure', async () => {
+  test('an error after the abort is not a failure', async () => {
     const { log, lines } = memoryLog();
     const supervisor = superviseWorkers(
       [

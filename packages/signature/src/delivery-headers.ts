@@ -1,9 +1,9 @@
 import { type SigningSecrets, signatureHeaders } from './signature.ts';
 
-/** What a delivery carries. */
+/** Content of a delivery. */
 export interface DeliveryContent {
   readonly eventId: string;
-  /** Of the request that caused the event. */
+  /** ID of the request that caused the event. */
   readonly requestId: string;
   /** W3C Trace Context; empty: none. */
   readonly traceparent: string;
@@ -12,7 +12,7 @@ export interface DeliveryContent {
 
 const userAgent = 'rms-webhooks/0.1';
 
-/** All headers of one delivery attempt but those of HTTP itself. */
+/** Returns all headers of a delivery attempt except the headers of HTTP itself. */
 export function deliveryHeaders(
   secrets: SigningSecrets,
   { eventId, requestId, traceparent, body }: DeliveryContent,

@@ -1,37 +1,37 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** A webhook's secret in both forms that signatures need. */
+/** A webhook's secret in the two forms that the signatures require. */
 export interface SigningSecret {
-  /** "whsec_…", as the owner has it. */
+  /** "whsec_…", as shown to the owner. */
   readonly text: string;
-  /** The bytes that the base64 after "whsec_" stands for. */
+  /** Decoded base64 part after "whsec_". */
   readonly bytes: Buffer;
 }
 
-/** What a delivery is signed with. */
+/** Secrets that sign a delivery. */
 export interface SigningSecrets {
   readonly current: SigningSecret;
-  /** While the overlap of a rotation runs. */
+  /** Set during the overlap of a rotation. */
   readonly previous: SigningSecret | undefined;
 }
 
 const prefix = 'whsec_';
-/** Standard Webhooks asks for so many bytes. */
-const fewestBytes = 24;
-const mostBytes = 64;
+/** Minimum length required by Standard Webhooks. */
+const minBytes = 24;
+const maxBytes = 64;
 
-/** "whsec_" and 32 random bytes in base64 (Standard Webhooks). */
+/** Generates "whsec_" and 32 random bytes in base64 (Standard Webhooks). */
 export function makeSecret(): string {
   return `${prefix}${randomBytes(32).toString('base64')}`;
 }
 
-/** "whsec_" and 24 to 64 bytes in base64. */
+/** Returns whether the text is "whsec_" and 24 to 64 bytes in base64. */
 export function isWellFormedSecret(text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const { bytes } = toSigningSecret(text);
-  // What is not base64 is passed over when it is read.
+  // Decoding skips invalid characters, so compare the re-encoded text.
   const isBase64 = bytes.toString('base64') === text.slice(prefix.length);
-  return isBase64 && bytes.length >= fewestBytes && bytes.length <= mostBytes;
+  return isBase64 && bytes.length >= minBytes && bytes.length <= maxBytes;
 }
 
 export function toSigningSecret(text: string): SigningSecret {
@@ -39,9 +39,11 @@ export function toSigningSecret(text: string): SigningSecret {
 }
 
 /**
- * The signature headers of one delivery attempt. `x-service-signature` is the specification's: lowercase hex HMAC-SHA-256
- * of the raw body, keyed with the whole secret text; always the current one. The others are Standard Webhooks': base64
- * HMAC-SHA-256 over "id.timestamp.body", keyed with the secret's bytes; one for each secret that holds, the current first.
+ * Computes the signature headers of a delivery attempt.
+ * - `x-service-signature`, from the specification: lowercase hex HMAC-SHA-256 of the raw body, keyed with the whole
+ *   text of the current secret.
+ * - The other headers, from Standard Webhooks: base64 HMAC-SHA-256 of "id.timestamp.body", keyed with the secret's
+ *   bytes; one signature per valid secret, the current one first.
  */
 export function signatureHeaders(
   { current, previous }: SigningSecrets,

@@ -14,7 +14,7 @@ describe('signatures', () => {
     expect(headers['x-service-signature']).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('the reference verifier of Standard Webhooks accepts a delivery, and refuses a changed one', () => {
+  test('the reference verifier of Standard Webhooks accepts a delivery, and rejects a changed delivery', () => {
     const headers = signatureHeaders(secrets, 'evt_1', body, Date.now());
     const verifier = new Webhook(text);
     expect(verifier.verify(body.toString('utf8'), headers)).toEqual({ name: 'Grüße 🎉', raw: 'é' });
@@ -23,7 +23,7 @@ describe('signatures', () => {
     expect(() => new Webhook(makeSecret()).verify(body.toString('utf8'), headers)).toThrow();
   });
 
-  test('during an overlap both secrets verify, the new one first; X-Service-Signature is of the new one', () => {
+  test('during an overlap, both secrets verify, the new secret first; X-Service-Signature uses the new secret', () => {
     const newText = makeSecret();
     const both = { current: toSigningSecret(newText), previous: toSigningSecret(text) };
     const headers = signatureHeaders(both, 'evt_1', body, Date.now());
@@ -43,7 +43,7 @@ describe('signatures', () => {
     expect(makeSecret()).not.toBe(text);
   });
 
-  test('a secret of others is whsec_ and 24 to 64 bytes in base64', () => {
+  test('an imported secret is whsec_ and 24 to 64 bytes in base64', () => {
     const of = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`;
     for (const good of [text, of(24), of(64)]) expect(isWellFormedSecret(good)).toBe(true);
     const [, base64 = ''] = text.split('_');
@@ -52,7 +52,7 @@ describe('signatures', () => {
     }
   });
 
-  test('a delivery says what it is, which request caused it, and is signed', () => {
+  test('the headers contain the event, the request ID and the signatures', () => {
     const nowMs = Date.now();
     const content = { eventId: 'evt_1', requestId: 'req_1', traceparent: '', body };
     const headers = deliveryHeaders(secrets, content, nowMs);

@@ -3,25 +3,25 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 
-/** A certificate authority of its own, with its files in one folder. Made for tests: keys are not encrypted. */
+/** A certificate authority with its files in one folder. For tests only: keys are not encrypted. */
 export interface Certificates {
   readonly caFile: string;
   readonly caKeyFile: string;
   /**
-   * Makes a certificate for a server and client of this name, in NAME.pem and NAME.key of the folder. Issued again, both
-   * files are replaced.
+   * Issues a certificate for a server and client of this name, in NAME.pem and NAME.key of the folder. Replaces
+   * existing files.
    */
   issue(name: string, options?: IssueOptions): { certFile: string; keyFile: string };
 }
 
 export interface IssueOptions {
-  /** Names and IP addresses that the certificate is for; default: the name, localhost, 127.0.0.1 and ::1. */
+  /** Subject alternative names (host names and IP addresses); default: the name, localhost, 127.0.0.1 and ::1. */
   readonly sans?: readonly string[];
-  /** Days that it is valid, from now; a negative number: it has expired. */
+  /** Validity in days from now; negative for an expired certificate. */
   readonly days?: number;
 }
 
-/** Makes a certificate authority in a folder (made if missing) by the program `openssl`. */
+/** Creates a certificate authority with `openssl`. Creates the folder if it is missing. */
 export function makeCertificates(folder: string): Certificates {
   mkdirSync(folder, { recursive: true });
   const caFile = join(folder, 'ca.pem');

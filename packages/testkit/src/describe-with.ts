@@ -1,54 +1,37 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { canMountDisk } from './servers/small-disk.ts';
-
-/** Servers of the whole test run, and the variable that says where each is. */
-const variables = { redis: 'TEST_REDIS_URL', kafka: 'TEST_KAFKA_BROKERS' };
-
-/** Programs that a suite starts itself, by startRedis() and startKafka(). */
-const programs = { 'redis-server': ['redis-server'], java: ['java', 'mvn'] };
-
-export type TestServer = keyof typeof variables;
-
-/** What a suite may need beside PostgreSQL; small-disk: the right to mount a disk of its own. */
-export type Need = TestServer | keyof typeof programs | 'small-disk' | 'chromium';
-
-/** The part of jest that is needed; this file is also loaded where there is no jest, by the benchmarks. */
-type Describe = { (name: string, suite: () => void): void; skip(name: string, suite: () => void): void };
-
-/** The address of a server that a suite needs, as `npm test` has passed it on. */
-export function testServer(server: TestServer): string {
-  const address = process.env[variables[server]];
-  if (!address) throw new Error(`${variables[server]} is not set; run the tests by \`npm test\``);
-  return address;
-}
+import { type RunProgram, type RunServer, request } from './test-run.ts';
 
 /**
- * A suite that needs more than PostgreSQL: a server of the test run, or the programs for one of its own. Where that is
- * missing the suite is skipped, and the closing lines of `npm test` name it, with what brings it.
+ * A server, program or right that a suite requires in addition to PostgreSQL; small-disk: the right to mount a file
+ * system.
+ */
+export type Need = Exclude<RunServer, 'postgres'> | RunProgram | 'small-disk';
+
+/** The functions of jest that this file uses; the benchmarks load the file without jest. */
+type Describe = { (name: string, suite: () => void): void; skip(name: string, suite: () => void): void };
+
+/**
+ * Declares a suite that requires more than PostgreSQL: a server shared by the test run, or programs for servers that it
+ * starts itself. Skips the suite if one of them is unavailable; the last lines of `npm test` then name it and the
+ * remedy.
  */
 export function describeWith(needs: Need | readonly Need[], name: string, suite: () => void): void {
   const { describe } = globalThis as unknown as { describe: Describe };
-  const missing = (typeof needs === 'string' ? [needs] : needs).filter((need) => !isThere(need));
+  const missing = (typeof needs === 'string' ? [needs] : needs).filter((need) => !isAvailable(need));
   if (missing.length === 0) describe(name, suite);
   else describe.skip(`${name} [needs ${missing.join(', ')}]`, suite);
 }
 
-function isThere(need: Need): boolean {
-  if (need === 'redis' || need === 'kafka') return Boolean(process.env[variables[need]]);
-  if (need === 'small-disk') return canMountDisk();
-  if (need === 'chromium') return chromiumPath() !== undefined;
-  return programs[need].every(isInstalled);
+function isAvailable(need: Need): boolean {
+  return need === 'small-disk' ? canMountDisk() : request(need) !== undefined;
 }
 
-/** The browser: CHROME_PATH, or the system's Chromium; undefined: there is none. */
+/** Path of the browser: CHROME_PATH, or the system's Chromium; undefined if neither exists. */
 export function chromiumPath(): string | undefined {
   const names = ['chromium', 'chromium-browser', 'google-chrome'];
   return process.env.CHROME_PATH || names.map(pathOf).find((path) => path !== undefined);
-}
-
-function isInstalled(program: string): boolean {
-  return pathOf(program) !== undefined;
 }
 
 function pathOf(program: string): string | undefined {

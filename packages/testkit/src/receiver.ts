@@ -3,13 +3,13 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { waitUntil } from './wait-until.ts';
 
-/** One call of the receiver, with the body's exact bytes. */
+/** A request to the receiver, with the exact bytes of its body. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The body as JSON; undefined if it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
   readonly json: any;
   readonly receivedAtMs: number;
@@ -17,15 +17,15 @@ export interface ReceivedRequest {
 
 export type Respond = (request: ReceivedRequest, response: ServerResponse) => void | Promise<void>;
 
-/** An endpoint for webhooks on loopback. */
+/** A webhook endpoint on loopback. */
 export interface Receiver {
-  /** Where the service under test calls it: below TEST_RECEIVERS_URL if that is set, by its port. */
+  /** URL for the service under test: below TEST_RECEIVERS_URL/<port> if that variable is set, otherwise on loopback. */
   readonly url: string;
   readonly port: number;
   readonly requests: readonly ReceivedRequest[];
-  /** How to answer from now on: a status, or whatever a function does with the response. Default: 200. */
-  respondWith(answer: number | Respond): void;
-  /** Waits until a request that fits has come, and returns it. */
+  /** Sets the response to later requests: a status, or a function that writes the response. Default: 200. */
+  respondWith(status: number | Respond): void;
+  /** Waits for a request that satisfies `fits`, and returns it. */
   waitFor(fits: (request: ReceivedRequest) => boolean, what: string, timeoutMs?: number): Promise<ReceivedRequest>;
   close(): Promise<void>;
 }
@@ -43,20 +43,20 @@ export async function startReceiver({ port = 0, path = '/hook' } = {}): Promise<
       requests.push(request);
       void respond(request, response);
     });
-    // A caller that gives up is a case that tests cause on purpose.
+    // Some tests provoke clients that give up.
     incoming.on('error', () => {});
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const bound = (server.address() as AddressInfo).port;
-  // A service that does not run on this machine calls a gate, which hands on to the port that the path begins with.
+  // A service on another machine calls a gateway URL, which forwards to the port at the start of the path.
   const gate = process.env.TEST_RECEIVERS_URL;
   return {
     url: `${gate ? `${gate}/${bound}` : `http://127.0.0.1:${bound}`}${path}`,
     port: bound,
     requests,
-    respondWith(answer) {
-      respond = typeof answer === 'function' ? answer : (_, response) => void response.writeHead(answer).end();
+    respondWith(status) {
+      respond = typeof status === 'function' ? status : (_, response) => void response.writeHead(status).end();
     },
     waitFor: (fits, what, timeoutMs = 20_000) => waitUntil(() => requests.find(fits), { what, timeoutMs }),
     async close() {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPool, type Migration, migrate, type Pool } from '@rms/db';
 import pg from 'pg';
+import { testServer } from './test-run.ts';
 
 export interface TestDatabase {
   readonly url: string;
@@ -13,18 +14,17 @@ export interface TestDatabase {
 const log = { warn() {} };
 
 /**
- * A database of its own on a server, by default that of TEST_DATABASE_URL: migrated once into a template, then copied,
- * which takes milliseconds.
+ * Creates a database on a server, by default the shared server of the test run. Migrates a template once, then copies
+ * it, which takes milliseconds.
  */
 export async function testDatabase(
   migrations: readonly Migration[],
-  server = process.env.TEST_DATABASE_URL,
+  server = testServer('postgres'),
 ): Promise<TestDatabase> {
-  if (!server) throw new Error('TEST_DATABASE_URL is not set; run the tests by `npm test`');
   const template = `rms_template_${fingerprint(migrations)}`;
   const name = `rms_test_${randomBytes(8).toString('hex')}`;
   await asAdmin(server, async (admin) => {
-    // One test file at a time makes or copies a template: copying needs it to have no other user.
+    // Serializes test files, because a template can only be copied while it has no other connection.
     await admin.query('select pg_advisory_lock(7267002)');
     const { rowCount } = await admin.query('select from pg_database where datname = $1', [template]);
     if (rowCount === 0) await makeTemplate(admin, server, template, migrations);
@@ -52,14 +52,14 @@ async function makeTemplate(admin: pg.Client, server: string, template: string, 
   await admin.query(`alter database ${building} rename to ${template}`);
 }
 
-/** A connection without deadlines: others may be making their databases, and then it takes a while. */
+/** Connects without timeouts, because concurrent test files may delay the creation of a database. */
 async function asAdmin(server: string, work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
   const admin = new pg.Client({ connectionString: server, application_name: 'testkit' });
   await admin.connect();
   try {
     await work(admin);
   } finally {
-    // Gives up the lock as well.
+    // Also releases the lock.
     await admin.end();
   }
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { freePort } from '../src/index.ts';
 
-const compiled = pathToFileURL(join(import.meta.dirname, '..', 'dist', 'free-port.js')).href;
+const compiled = pathToFileURL(join(import.meta.dirname, '..', 'src', 'free-port.ts')).href;
 
-/** So many ports, as a worker of that number has them. */
+/** Returns the first `count` ports of the worker with this number. */
 function portsOfWorker(id: number, count: number): number[] {
   const script = `import { freePort } from '${compiled}';
     const ports = [];
@@ -19,18 +19,18 @@ function portsOfWorker(id: number, count: number): number[] {
   ) as number[];
 }
 
-test('who asks often gets each port once', async () => {
+test('repeated calls return different ports', async () => {
   const ports: number[] = [];
   while (ports.length < 50) ports.push(await freePort());
   expect(new Set(ports).size).toBe(50);
 });
 
-test('workers side by side never get the same', () => {
+test('concurrent workers never get the same port', () => {
   const [first, second] = [portsOfWorker(1, 1_500), portsOfWorker(2, 1_500)];
   expect(first.filter((port) => second.includes(port))).toEqual([]);
 });
 
-test('a port that is taken is passed over', async () => {
+test('skips a port in use', async () => {
   const port = await freePort();
   const server = createServer().listen(port + 1, '127.0.0.1');
   await once(server, 'listening');

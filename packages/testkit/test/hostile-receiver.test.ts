@@ -15,16 +15,16 @@ describe('startHostileReceiver', () => {
       headers: { 'webhook-id': id, 'x-service-signature': signature },
     });
 
-  test('answers 200, or what it is told to, and refuses the events that it is told to refuse', async () => {
+  test('responds with 200 or the configured response, and rejects the configured events', async () => {
     expect((await post('/a', 'evt_1')).status).toBe(200);
     const refused = { eventIds: ['evt_2'], status: 400 };
-    await receiver.behave('/a', { kind: 'answer', status: 200, headers: { 'x-thing': 'blue' }, body: 'yes', refused });
-    const answer = await post('/a', 'evt_1');
-    expect([answer.status, answer.headers.get('x-thing'), await answer.text()]).toEqual([200, 'blue', 'yes']);
+    await receiver.behave('/a', { kind: 'respond', status: 200, headers: { 'x-thing': 'blue' }, body: 'yes', refused });
+    const response = await post('/a', 'evt_1');
+    expect([response.status, response.headers.get('x-thing'), await response.text()]).toEqual([200, 'blue', 'yes']);
     expect((await post('/a', 'evt_2')).status).toBe(400);
   });
 
-  test('says whether what it read was signed with the secret of its path', async () => {
+  test('reports whether a request was signed with the secret of its path', async () => {
     await receiver.expectSecret('/signed', 'whsec_1');
     await post('/signed', 'evt_1', createHmac('sha256', 'whsec_1').update('{"ü":1}').digest('hex'));
     await post('/signed', 'evt_2', 'no signature');
@@ -33,7 +33,7 @@ describe('startHostileReceiver', () => {
     expect(verified).toEqual([true, false, undefined]);
   });
 
-  test('keeps what it has read, and how it is to behave, over a kill', async () => {
+  test('keeps records and behaviors across a kill', async () => {
     await receiver.behave('/b', { kind: 'silent' });
     const hanging = post('/b', 'evt_1').catch((error: Error) => error);
     await post('/c', 'evt_2');
@@ -41,13 +41,13 @@ describe('startHostileReceiver', () => {
     const { pid } = receiver;
     await receiver.kill();
     expect(await hanging).toBeInstanceOf(Error);
-    await receiver.behave('/b', { kind: 'answer', status: 503 });
+    await receiver.behave('/b', { kind: 'respond', status: 503 });
     await receiver.restart();
     expect(receiver.pid).not.toBe(pid);
     expect((await post('/b', 'evt_1')).status).toBe(503);
     expect(receiver.requests('/b').map(({ eventId }) => eventId)).toEqual(['evt_1', 'evt_1']);
     expect(receiver.records().filter(({ kind }) => kind === 'start')).toHaveLength(2);
-    const answered = receiver.records().flatMap((record) => (record.kind === 'answered' ? record.eventId : []));
-    expect(answered).toContain('evt_2');
+    const responded = receiver.records().flatMap((record) => (record.kind === 'responded' ? record.eventId : []));
+    expect(responded).toContain('evt_2');
   });
 });

@@ -15,7 +15,7 @@ describe('startPostgres', () => {
     await postgres?.stop();
   });
 
-  test('what was committed is there after a kill and a restart, at the same address', async () => {
+  test('committed data survive a kill and a restart, at the same address', async () => {
     await pool.query('create table kept as select 7 as number');
     const { pid } = postgres;
     await postgres.kill();

@@ -19,18 +19,22 @@ describe('startReceiver', () => {
     expect(receiver.requests[0]).toMatchObject({ method: 'POST', path: '/hook', headers: { 'x-thing': 'blue' } });
   });
 
-  test('answers 200, or what it is told to', async () => {
+  test('responds with 200 or the configured response', async () => {
     expect((await post('1')).status).toBe(200);
     receiver.respondWith(503);
     expect((await post('2')).status).toBe(503);
     receiver.respondWith((request, response) => {
       response.writeHead(429, { 'Retry-After': '7' }).end(`not now: ${request.body}`);
     });
-    const answer = await post('3');
-    expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).toEqual([429, '7', 'not now: 3']);
+    const response = await post('3');
+    expect([response.status, response.headers.get('retry-after'), await response.text()]).toEqual([
+      429,
+      '7',
+      'not now: 3',
+    ]);
   });
 
-  test('closes also while a request hangs', async () => {
+  test('closes even while a request hangs', async () => {
     receiver.respondWith(() => {});
     const hanging = post('4').catch((error: Error) => error);
     await receiver.waitFor(({ json }) => json === 4, 'the request');
@@ -39,11 +43,11 @@ describe('startReceiver', () => {
     receiver = await startReceiver();
   });
 
-  test('waits for a request that comes later, and says what it waited for if none comes', async () => {
+  test('waits for a later request, and names the awaited request in the error', async () => {
     const waiting = receiver.waitFor(({ json }) => json === 'late', 'the late one');
     await post('"early"');
     await post('"late"');
     expect((await waiting).json).toBe('late');
-    await expect(receiver.waitFor(() => false, 'the impossible', 50)).rejects.toThrow('in vain for the impossible');
+    await expect(receiver.waitFor(() => false, 'the impossible', 50)).rejects.toThrow('waiting for the impossible');
   });
 });

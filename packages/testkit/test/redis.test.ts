@@ -13,25 +13,25 @@ describeWith('redis-server', 'startRedis', () => {
     const socket = connect(Number(new URL(redis.url).port), '127.0.0.1');
     try {
       socket.write(`${command}\r\n`);
-      const [answer] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) });
-      return String(answer).trim();
+      const [response] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) });
+      return String(response).trim();
     } finally {
       socket.destroy();
     }
   };
 
-  test('answers commands', async () => {
+  test('responds to commands', async () => {
     expect(await ask('SET color blue')).toBe('+OK');
   });
 
-  test('a paused server accepts and does not answer, until it is resumed', async () => {
+  test('a paused server accepts connections and responds only after it is resumed', async () => {
     redis.pause();
     await expect(ask('PING')).rejects.toThrow('abort');
     redis.resume();
     expect(await ask('PING')).toBe('+PONG');
   });
 
-  test('a restart after a kill answers at the same address, without what it knew', async () => {
+  test('a restart after a kill responds at the same address, without its data', async () => {
     await redis.kill();
     await expect(ask('PING')).rejects.toThrow('ECONNREFUSED');
     await redis.restart();

@@ -10,14 +10,14 @@ describe('testDatabase', () => {
   let directory: string;
   beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), 'rms-migrations-'));
-    // Of this run only, so that its template is made anew.
+    // Unique to this run, so that a new template is built.
     writeFileSync(join(directory, '0001-things.sql'), `create table thing.things (id text); -- ${directory}`);
   });
   afterAll(() => rmSync(directory, { recursive: true }));
 
   const make = () => testDatabase([{ schema: 'thing', directory, grants: {} }]);
 
-  test('many at once are migrated, and apart from one another', async () => {
+  test('concurrent databases are migrated and isolated', async () => {
     const databases = await Promise.all(Array.from({ length: 4 }, make));
     try {
       const [first, ...others] = databases;
@@ -28,7 +28,7 @@ describe('testDatabase', () => {
     }
   });
 
-  test('a changed set of migrations has another template', async () => {
+  test('a changed set of migrations uses another template', async () => {
     await (await make()).drop();
     writeFileSync(join(directory, '0002-more.sql'), 'alter table thing.things add column more text;');
     const database = await make();
@@ -36,7 +36,7 @@ describe('testDatabase', () => {
     await database.drop();
   });
 
-  test('a dropped one is gone, also if somebody is still connected', async () => {
+  test('a database can be dropped even while a client is connected', async () => {
     const database = await make();
     const other = createPool({ url: database.url, max: 1, applicationName: 'test', log });
     await other.query('select 1');

@@ -1,8 +1,8 @@
 import { waitUntil } from '../src/index.ts';
 
 describe('waitUntil', () => {
-  test('gives the first answer that is true, after false ones and failures', async () => {
-    const answers = [
+  test('returns the first truthy result, after falsy ones and failures', async () => {
+    const responses = [
       () => false,
       () => {
         throw new Error('not yet');
@@ -10,14 +10,14 @@ describe('waitUntil', () => {
       () => undefined,
       () => 'there',
     ];
-    expect(await waitUntil(() => answers.shift()?.(), { what: 'an answer', everyMs: 1 })).toBe('there');
-    expect(answers).toEqual([]);
+    expect(await waitUntil(() => responses.shift()?.(), { what: 'an answer', everyMs: 1 })).toBe('there');
+    expect(responses).toEqual([]);
   });
 
-  test('gives up with what it waited for, and with the last failure', async () => {
+  test('times out with the awaited condition and the last failure', async () => {
     const check = () => Promise.reject(new Error('connection refused'));
     await expect(waitUntil(check, { what: 'the server', timeoutMs: 20, everyMs: 1 })).rejects.toThrow(
-      /in vain for the server: connection refused/,
+      /waiting for the server: connection refused/,
     );
   });
 });

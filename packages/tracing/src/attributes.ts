@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 
-/** Names of attributes: OpenTelemetry's semantic conventions, and ours under `rms.`. */
+/** Attribute names: OpenTelemetry's semantic conventions, and attributes of this project under `rms.`. */
 export const attribute = {
   errorType: 'error.type',
   serverAddress: 'server.address',
@@ -39,11 +39,11 @@ export const attribute = {
   resourceId: 'rms.resource_id',
   webhookId: 'rms.webhook_id',
   deliveryId: 'rms.delivery_id',
-  /** How many requests shared this step. */
+  /** Number of requests that shared this step. */
   batchSize: 'rms.batch.size',
 } as const;
 
-/** What a span of a gRPC call says of its method, "package.Service/Method". */
+/** Returns the attributes of a gRPC span for a method, "package.Service/Method". */
 export function rpcAttributes(method: string): Attributes {
   const slash = method.lastIndexOf('/');
   return {

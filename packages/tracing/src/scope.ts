@@ -4,25 +4,25 @@ import { traceparentOf } from './traceparent.ts';
 import { isTracing } from './tracer.ts';
 
 const none: readonly Span[] = [];
-/** Used in traced processes only: on Node 20 a store that is in use makes every promise dearer. */
+/** Used only in traced processes: on Node 20 an active store makes every promise slower. */
 const storage = new AsyncLocalStorage<readonly Span[]>();
 
-/** The spans that what happens here is part of: one for a request, one of each request for what is done for many at once. */
+/** Returns the current spans: one for a single request, one per request for a batch. */
 export function activeSpans(): readonly Span[] {
   return isTracing() ? (storage.getStore() ?? none) : none;
 }
 
-/** Runs `work`, and what follows from it, as part of these spans. */
+/** Runs `work` and its asynchronous continuations within these spans. */
 export function inSpans<T>(spans: readonly Span[], work: () => T): T {
   return isTracing() ? storage.run(spans, work) : work();
 }
 
-/** Runs what is begun here and is no part of it. */
+/** Runs `work` outside of the current spans. */
 export function outsideSpans<T>(work: () => T): T {
   return inSpans(none, work);
 }
 
-/** What carries the active span on: a traceparent; empty if nothing is traced here. */
+/** Returns the traceparent of the current span; empty without a span. */
 export function activeTraceparent(): string {
   const [span] = activeSpans();
   return span ? traceparentOf(span.spanContext()) : '';

@@ -5,7 +5,7 @@ import { currentTracer, type SpanKind } from './tracer.ts';
 
 /** A step to trace. */
 export interface Step {
-  /** Of few different values: no ids. */
+  /** Name with few distinct values: no IDs. */
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes?: Attributes;
@@ -17,8 +17,8 @@ export interface Step {
 const statusError = 2;
 
 /**
- * Begins a span; undefined in a process that is not traced.
- * @param parent undefined: it begins a trace
+ * Starts a span. Returns undefined if this process is not traced.
+ * @param parent undefined: the span starts a trace
  */
 export function startSpan(step: Step, parent: SpanContext | undefined, links: Link[] = []): Span | undefined {
   const { name, kind, attributes = {}, startTime } = step;
@@ -26,8 +26,8 @@ export function startSpan(step: Step, parent: SpanContext | undefined, links: Li
 }
 
 /**
- * Begins a span in each of several traces for one step that serves them all. All but the first are linked to the first, and
- * say how many requests shared the step.
+ * Starts one span in each of several traces for a step that they share. Each later span is linked to the first span. An
+ * attribute of every span contains the number of requests.
  */
 export function startSpans(step: Step, parents: readonly SpanContext[]): Span[] {
   const shared = parents.length < 2 ? step : { ...step, attributes: shareOf(step, parents.length) };
@@ -45,7 +45,7 @@ function shareOf({ attributes }: Step, requests: number): Attributes {
   return { [attribute.batchSize]: requests, ...attributes };
 }
 
-/** Ends a span. Of an error it says the code; its text could hold anything. */
+/** Ends a span. Records only the code of an error, because its message may contain anything. */
 export function endSpan(span: Span | undefined, error?: unknown): void {
   if (!span) return;
   if (error !== undefined) markFailed(span, error);
@@ -56,7 +56,10 @@ export function endSpans(spans: readonly Span[], error?: unknown): void {
   for (const span of spans) endSpan(span, error);
 }
 
-/** An error that the caller has caused is an answer like any other (semantic conventions: not an error of the server). */
+/**
+ * Records an error. An error caused by the caller does not fail the span (semantic conventions: it is not a server
+ * error).
+ */
 function markFailed(span: Span, error: unknown): void {
   const { code: own } = error as { code?: unknown };
   const { code, kind } = toRmsError(error);
@@ -65,7 +68,7 @@ function markFailed(span: Span, error: unknown): void {
   else span.setAttribute(attribute.errorType, type);
 }
 
-/** Marks a span as failed, by the class of its error. */
+/** Marks a span as failed with the type of its error. */
 export function failSpan(span: Span, errorType: string): void {
   span.setAttribute(attribute.errorType, errorType);
   span.setStatus({ code: statusError });

@@ -2,16 +2,16 @@ import type { ExporterKind, Tracing, TracingLog } from './sdk/sdk-options.ts';
 import { installTracer } from './tracer.ts';
 
 export interface StartTracingOptions {
-  /** `service.name` unless OTEL_SERVICE_NAME says otherwise: "rms-gateway". */
+  /** Default of `service.name`, which OTEL_SERVICE_NAME overrides: "rms-gateway". */
   readonly serviceName: string;
   readonly log: TracingLog;
-  /** Default: process.env, which OpenTelemetry reads as well. */
+  /** Default: process.env, which OpenTelemetry also reads. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
 /**
- * Begins tracing if OpenTelemetry's standard variables name an exporter; else loads nothing, and answers undefined.
- * Throws an error whose message names the variable that is wrong.
+ * Starts tracing if OpenTelemetry's standard variables name an exporter. Otherwise it loads nothing and returns
+ * undefined. Throws an error that names the invalid variable.
  */
 export async function startTracing({
   serviceName,
@@ -26,7 +26,10 @@ export async function startTracing({
   return sdk.tracing;
 }
 
-/** The specification's default is an exporter to this machine; here who names neither exporter nor endpoint wants none. */
+/**
+ * Determines the exporter. Without a named exporter or an endpoint, the default is none; the default of the
+ * specification is an exporter to localhost.
+ */
 function exporterKind(env: NodeJS.ProcessEnv): ExporterKind {
   if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return 'none';
   const named = env.OTEL_TRACES_EXPORTER?.trim() ?? '';

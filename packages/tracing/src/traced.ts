@@ -3,8 +3,8 @@ import { activeSpans, inSpans } from './scope.ts';
 import { endSpans, type Step, startSpans } from './spans.ts';
 
 /**
- * Runs `work` as a step of every trace that is active here; where none is, only runs it. A step that serves several
- * requests has a span in each trace that is sampled, and in the others if it fails.
+ * Runs `work` as a step of every active trace; without a trace, only runs `work`. A step shared by several requests
+ * gets a span in each sampled trace and, if it fails, in each unsampled trace.
  */
 export async function traced<T>(step: () => Step, work: () => Promise<T>): Promise<T> {
   const parents = activeSpans();

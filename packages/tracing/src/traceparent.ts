@@ -1,12 +1,12 @@
 import type { SpanContext } from '@opentelemetry/api';
 
-/** A span of another process, or of another time. */
+/** A span of another process, or an earlier span of this process. */
 export type RemoteParent = SpanContext;
 
 const pattern = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-|$)/;
 const zeros = /^0+$/;
 
-/** Reads a traceparent (W3C Trace Context); undefined for what is none. Later versions count by their first four parts. */
+/** Parses a traceparent (W3C Trace Context); undefined if malformed. Uses the first four fields of later versions. */
 export function parseTraceparent(text: string | undefined): RemoteParent | undefined {
   if (!text) return undefined;
   const [, traceId = '', spanId = '', flags = '', rest] = pattern.exec(text) ?? [];
@@ -15,12 +15,12 @@ export function parseTraceparent(text: string | undefined): RemoteParent | undef
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
 }
 
-/** As it travels: "00-<trace>-<span>-01" if the trace is sampled, else "…-00". */
+/** Formats a traceparent: "00-<trace>-<span>-01" if the trace is sampled, otherwise "…-00". */
 export function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${traceFlags & 1 ? '01' : '00'}`;
 }
 
-/** The trace of a traceparent; empty if it is none. */
+/** Returns the trace ID of a traceparent; empty if malformed. */
 export function traceIdOf(traceparent: string): string {
   return parseTraceparent(traceparent)?.traceId ?? '';
 }

@@ -2,15 +2,15 @@ import type { Attributes, Link, Span, SpanContext } from '@opentelemetry/api';
 
 export type { Span } from '@opentelemetry/api';
 
-/** OpenTelemetry's SpanKind, by name: its module is loaded only where something is traced. */
+/** OpenTelemetry's SpanKind by name. Its module is loaded only in traced processes. */
 export const spanKind = { internal: 0, server: 1, client: 2, producer: 3, consumer: 4 } as const;
 
 export type SpanKind = (typeof spanKind)[keyof typeof spanKind];
 
-/** What a span begins with. */
+/** Initial data of a span. */
 export interface SpanStart {
   readonly kind: SpanKind;
-  /** Undefined: it begins a trace. */
+  /** Undefined: the span starts a trace. */
   readonly parent: SpanContext | undefined;
   readonly attributes: Attributes;
   readonly links: Link[];
@@ -18,24 +18,24 @@ export interface SpanStart {
   readonly startTime: number | undefined;
 }
 
-/** Makes spans. There is one in a process that is traced, and none in others. */
+/** Creates spans. Installed only in traced processes. */
 export interface Tracer {
   start(name: string, start: SpanStart): Span;
 }
 
 let installed: Tracer | undefined;
 
-/** Undefined: nothing is traced, and each look at a trace costs one comparison. */
+/** Returns the installed tracer. Without tracing it is undefined, so that each check costs one comparison. */
 export function currentTracer(): Tracer | undefined {
   return installed;
 }
 
-/** To be called before pools and clients are made; undefined ends it. */
+/** Installs a tracer; undefined removes it. Must be called before pools and clients are created. */
 export function installTracer(tracer: Tracer | undefined): void {
   installed = tracer;
 }
 
-/** Whether this process is traced. */
+/** Returns whether this process is traced. */
 export function isTracing(): boolean {
   return installed !== undefined;
 }

@@ -20,8 +20,8 @@ const down = new Error('ECONNREFUSED 10.1.2.3');
 
 afterEach(() => installTracer(undefined));
 
-describe('a process that is not traced', () => {
-  test('makes no spans, and runs what it is given', async () => {
+describe('an untraced process', () => {
+  test('creates no spans, and runs the work', async () => {
     expect(startSpan(step('none'), undefined)).toBeUndefined();
     expect(
       await traced(
@@ -49,7 +49,7 @@ describe('a step', () => {
     expect(parseTraceparent(carried)?.spanId).toBe(work?.spanContext().spanId);
   });
 
-  test('that serves several requests has a span in the trace of each, linked to the first', async () => {
+  test('that serves several requests has a span in each trace, linked to the first', async () => {
     const { spans } = traceInto('always_on');
     const roots = ['a', 'b', 'c'].map((name) => begin(name));
     await inSpans(roots, () =>
@@ -65,7 +65,7 @@ describe('a step', () => {
     for (const span of spans()) expect(span.attributes).toEqual({ 'rms.batch.size': 3 });
   });
 
-  test('begun outside is part of nothing', async () => {
+  test('that runs outside of all spans belongs to no trace', async () => {
     const { spans } = traceInto('always_on');
     await inSpans([begin('request')], () =>
       outsideSpans(() =>
@@ -79,11 +79,11 @@ describe('a step', () => {
   });
 
   test.each([
-    ['a failure of ours', down, 2, 'internal_error'],
+    ['an internal failure', down, 2, 'internal_error'],
     ['a coded failure', Object.assign(new Error('x'), { code: '57P01' }), 2, '57P01'],
-    ['a dependency that is away', new RmsError('service_unavailable'), 2, 'service_unavailable'],
-    ['a mistake of the caller', new RmsError('not_found'), 0, 'not_found'],
-  ])('that ends by %s says so, and nothing of the text', async (_, error, code, type) => {
+    ['an unavailable dependency', new RmsError('service_unavailable'), 2, 'service_unavailable'],
+    ['a client error', new RmsError('not_found'), 0, 'not_found'],
+  ])('that ends with %s records its type, without the message', async (_, error, code, type) => {
     const { spans } = traceInto('always_on');
     const run = inSpans([begin('request')], () =>
       traced(
@@ -99,8 +99,8 @@ describe('a step', () => {
   });
 });
 
-describe('what is not sampled', () => {
-  test('is forgotten when it ends well', async () => {
+describe('an unsampled span', () => {
+  test('is dropped when it succeeds', async () => {
     const { names } = traceInto('always_off');
     const root = begin('request');
     await inSpans([root], () =>
@@ -113,7 +113,7 @@ describe('what is not sampled', () => {
     expect(names()).toEqual([]);
   });
 
-  test('is exported whole if a part of it fails, as sampled', async () => {
+  test('is exported as sampled, with its whole part, if one span of the part fails', async () => {
     const { names, spans } = traceInto('always_off');
     const root = begin('request');
     await inSpans([root], async () => {
@@ -132,7 +132,7 @@ describe('what is not sampled', () => {
     expect(spans().map((span) => span.spanContext().traceFlags)).toEqual([1, 1, 1]);
   });
 
-  test('ends late of a part that has failed, and is exported', () => {
+  test('that ends late in a failed part is exported', () => {
     const { names } = traceInto('always_off');
     const root = begin('request');
     const late = begin('late', root);
@@ -142,7 +142,7 @@ describe('what is not sampled', () => {
     expect(names()).toEqual(['request', 'late']);
   });
 
-  test('of a step that is shared, has a span only if that fails', async () => {
+  test('of a shared step exists only if the step fails', async () => {
     const { names, spans } = traceInto('always_off');
     const roots = [begin('a'), begin('b')];
     await inSpans(roots, async () => {
@@ -161,7 +161,7 @@ describe('what is not sampled', () => {
     expect(spans().map((span) => span.spanContext().traceId)).toEqual([traces[0], traces[0], traces[1], traces[1]]);
   });
 
-  test('beyond what is kept of one part, is forgotten', async () => {
+  test('beyond the limit of a part is dropped', async () => {
     const { names } = traceInto('always_off');
     const root = begin('request');
     await inSpans([root], async () => {

@@ -24,7 +24,7 @@ describe('startTracing', () => {
     [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
     [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
     [{ OTEL_TRACES_SAMPLER: 'always_on', OTEL_SERVICE_NAME: 'x' }],
-  ])('with %j traces nothing', async (env) => {
+  ])('does not trace with %j', async (env) => {
     expect(await start(env)).toBeUndefined();
     expect(isTracing()).toBe(false);
   });
@@ -37,13 +37,16 @@ describe('startTracing', () => {
       { OTEL_TRACES_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' },
       /^OTEL_TRACES_SAMPLER_ARG: "2"/,
     ],
-  ])('with %j ends in one line that names the variable', async (env, message) => {
+    [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_BSP_SCHEDULE_DELAY: '1s' }, /^OTEL_BSP_SCHEDULE_DELAY: "1s" is not/],
+    [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_BSP_MAX_QUEUE_SIZE: '0' }, /^OTEL_BSP_MAX_QUEUE_SIZE: "0" is not/],
+    [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_SPAN_LINK_COUNT_LIMIT: '-1' }, /^OTEL_SPAN_LINK_COUNT_LIMIT: "-1" is not/],
+  ])('fails with %j in one line that names the variable', async (env, message) => {
     await expect(start(env)).rejects.toThrow(message);
     expect(isTracing()).toBe(false);
   });
 
   test.each(['http', 'grpc'] as const)(
-    'sends what ends to a collector by %s, and the last of it at the end',
+    'sends ended spans to a collector by %s, and the remaining spans at the end',
     async (way) => {
       const collector = await startOtlpCollector();
       try {
@@ -76,7 +79,7 @@ describe('startTracing', () => {
     },
   );
 
-  test('without a collector says so once, and ends without it', async () => {
+  test('logs an unreachable collector once, and stops without it', async () => {
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       OTEL_EXPORTER_OTLP_TIMEOUT: '200',
@@ -85,15 +88,15 @@ describe('startTracing', () => {
     Object.assign(process.env, env);
     const tracing = await start(env);
     endSpan(startSpan({ name: 'first', kind: spanKind.internal }, undefined));
-    await waitUntil(() => lines.length > 0, { what: 'a word about the collector' });
+    await waitUntil(() => lines.length > 0, { what: 'the log line about the collector' });
     endSpan(startSpan({ name: 'second', kind: spanKind.internal }, undefined));
     tracing?.ending();
     await tracing?.stop();
-    expect(lines).toEqual(['traces cannot be exported; they are lost']);
+    expect(lines).toEqual(['trace export failed; the traces are lost']);
   });
 
-  test('where nobody listens, the end waits for no export', async () => {
-    // An export would be tried again for two seconds, and then be told of.
+  test('does not wait for an export if the collector is unreachable', async () => {
+    // A failing export would be retried for two seconds and then logged.
     const env = {
       OTEL_EXPORTER_OTLP_TIMEOUT: '2000',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',

@@ -1,15 +1,20 @@
 import { ROOT_CONTEXT, trace } from '@opentelemetry/api';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  createAlwaysRecordSampler,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import { installTracer, type Tracer } from '../src/index.ts';
 import { KeepErrors } from '../src/sdk/keep-errors.ts';
-import { recordAll, samplerOf } from '../src/sdk/sampler.ts';
+import { samplerOf } from '../src/sdk/sampler.ts';
 
-/** Traces this process as the service does, into memory; `name` is of OTEL_TRACES_SAMPLER. */
+/** Traces this process as the service does, into memory. `name` is a value of OTEL_TRACES_SAMPLER. */
 export function traceInto(name: string) {
   const exporter = new InMemorySpanExporter();
-  const provider = new BasicTracerProvider({
-    sampler: recordAll(samplerOf({ OTEL_TRACES_SAMPLER: name })),
-    spanProcessors: [new KeepErrors(new SimpleSpanProcessor(exporter))],
+  const provider = new TracerProvider({
+    sampler: createAlwaysRecordSampler(samplerOf({ OTEL_TRACES_SAMPLER: name })),
+    spanProcessors: [new KeepErrors(new SimpleSpanProcessor({ exporter }))],
   });
   const sdk = provider.getTracer('test');
   const tracer: Tracer = {

@@ -9,7 +9,7 @@ describe('traceparent', () => {
     [`00-${trace}-${span}-00`, 0],
     [`00-${trace}-${span}-03`, 1],
     [`01-${trace}-${span}-01-what-comes-later`, 1],
-  ])('%s is read', (text, traceFlags) => {
+  ])('%s is parsed', (text, traceFlags) => {
     expect(parseTraceparent(text)).toEqual({ traceId: trace, spanId: span, traceFlags, isRemote: true });
     expect(traceIdOf(text)).toBe(trace);
   });
@@ -25,12 +25,12 @@ describe('traceparent', () => {
     `00-${trace}-${'0'.repeat(16)}-01`,
     `00-${trace.toUpperCase()}-${span}-01`,
     ` 00-${trace}-${span}-01`,
-  ])('%j is none', (text) => {
+  ])('%j is not a traceparent', (text) => {
     expect(parseTraceparent(text)).toBeUndefined();
     expect(traceIdOf(text ?? '')).toBe('');
   });
 
-  test('is written as it was read, but for what only its sender knows', () => {
+  test('round-trips, except for unknown flags', () => {
     const read = (text: string) => traceparentOf(parseTraceparent(text) ?? fail());
     expect(read(`00-${trace}-${span}-01`)).toBe(`00-${trace}-${span}-01`);
     expect(read(`01-${trace}-${span}-02-more`)).toBe(`00-${trace}-${span}-00`);

@@ -1,10 +1,10 @@
 /**
- * The upper bounds of the counts by which durations are kept, in milliseconds; a last count has what took longer. Counts
- * that were made under these bounds are stored: they never change.
+ * Upper bounds of the latency buckets, in milliseconds; an additional last bucket counts longer durations. Stored
+ * counts depend on these bounds, so they must not change.
  */
 export const latencyBoundsMs = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 250, 500, 1_000, 2_500, 5_000, 10_000];
 
-/** As many zeros as there are counts. */
+/** Returns zeros for all buckets. */
 export function noLatencies(): number[] {
   return new Array<number>(latencyBoundsMs.length + 1).fill(0);
 }
@@ -17,9 +17,9 @@ export function addLatency(counts: number[], durationMs: number): void {
 }
 
 /**
- * The duration in milliseconds below which a share of all lies, 0 if there were none. Within the count that it falls into
- * durations are taken to be spread evenly, so that it is wrong by no more than that count is wide; what took longer than the
- * last bound is said to have taken as long as that.
+ * Estimates a quantile: the duration in milliseconds below which `share` of all durations lie; 0 if no duration was
+ * counted. Durations are assumed to be evenly distributed within a bucket, so the error is at most the bucket's width.
+ * Durations above the last bound count as equal to it.
  */
 export function latencyQuantile(counts: readonly number[], share: number): number {
   const total = counts.reduce((sum, count) => sum + count, 0);

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { toRmsError } from '@rms/errors';
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
 
-/** What is counted for one thing (a workspace in an environment, a webhook) within one minute. */
+/** Counts of a subject (a workspace in an environment, a webhook) within one minute. */
 export interface Tally {
-  /** Names the thing. */
+  /** Identifies the subject. */
   readonly key: string;
-  /** When its minute began, in milliseconds since 1970. */
+  /** Start of the minute, in milliseconds since 1970. */
   readonly minuteMs: number;
 }
 
-/** What goes to the service that keeps the counts; the same number is never used for other counts. */
+/** A batch of counts for the service that stores them. A sequence number is never reused for different counts. */
 export interface Report<T extends Tally> {
   readonly reporterId: string;
   /** Counts from 1. */
@@ -19,75 +19,89 @@ export interface Report<T extends Tally> {
 }
 
 export interface UsageReporterOptions<T extends Tally> {
-  /** Resolves once the counts are safe. A report that it rejects is sent again as it is. */
+  /** Resolves once the counts are stored. A rejected report is sent again unchanged. */
   readonly send: (report: Report<T>) => Promise<unknown>;
-  /** Adds the later counts of a thing to the earlier ones. */
+  /** Adds the later counts of a subject to the earlier counts. */
   readonly add: (earlier: T, later: T) => void;
   readonly log: Logger;
   readonly now?: () => number;
-  /** How often what has come together is sent; default: once a second. */
+  /** Monotonic clock in milliseconds; default: performance.now. */
+  readonly elapsedMs?: () => number;
+  /** Interval between reports; default: one second. */
   readonly flushEveryMs?: number;
 }
 
 const onceASecondMs = 1_000;
 const minuteMs = 60_000;
-/** Of one report. */
-const largestReport = 10_000;
-/** Things that are counted at once, and counts that wait while they cannot be sent. */
-const mostTallies = 50_000;
-/** Of one thing that wait. */
-const mostMinutes = 1_440;
+/** Maximum number of tallies per report, at least {@link maxMinutes}. Larger reports block the event loop noticeably. */
+const maxReportRows = 2_000;
+/** Maximum number of subjects in the current interval, and of tallies waiting to be sent. */
+const maxTallies = 50_000;
+/**
+ * Maximum time for which a report is retried. Shorter than the seven days for which the alerts service remembers stored
+ * reports: after that time, it would count a report with a lost response twice.
+ */
+const maxRetryMs = 6 * 86_400_000;
+/** Maximum number of waiting tallies per subject. */
+const maxMinutes = 1_440;
 
 /**
- * Adds up in memory and sends what has come together once a second, or as often as it is told: whoever counts waits for nothing.
+ * Adds up counts in memory and sends them once per `flushEveryMs`, so that callers never wait.
  *
- *   counting ──now and then──► waiting ──the report before is safe──► on its way ──answered──► safe
- *                                                                       └──no answer──► sent again, with its number
+ *   counting ──interval──► waiting ──previous report stored──► in flight ──response──► stored
+ *                                                               └──no response──► sent again with the same number,
+ *                                                                                 for up to six days
  *
- * A process that is killed loses what it has counted since its last report.
+ * A killed process loses the counts since its last report.
  */
 export class UsageReporter<T extends Tally> {
   readonly #options: UsageReporterOptions<T>;
   readonly #now: () => number;
+  readonly #elapsedMs: () => number;
   readonly #reporterId = randomUUID();
   #counting = new Map<string, T>();
-  /** The minutes of each thing, the latest last. */
+  /** Waiting tallies of each subject, the latest minute last. */
   readonly #waiting = new Map<string, T[]>();
   #waitingCount = 0;
   #report: Report<T> | undefined;
+  /** When #report was made, by the monotonic clock. */
+  #reportCreatedAtMs = 0;
   #sequence = 0n;
   #flushing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #away = false;
+  #unavailable = false;
 
   constructor(options: UsageReporterOptions<T>) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#elapsedMs = options.elapsedMs ?? (() => performance.now());
   }
 
-  /** The counts of a thing, to add to at once; undefined when there are too many things to tell apart. */
+  /**
+   * Returns the current counts of a subject, to be incremented immediately; undefined if there are too many subjects.
+   */
   tally(key: string, make: (key: string, minuteMs: number) => T): T | undefined {
     const known = this.#counting.get(key);
     if (known) return known;
-    if (this.#counting.size >= mostTallies) return undefined;
+    if (this.#counting.size >= maxTallies) return undefined;
     const now = this.#now();
-    const made = make(key, now - (now % minuteMs));
-    this.#counting.set(key, made);
-    return made;
+    const created = make(key, now - (now % minuteMs));
+    this.#counting.set(key, created);
+    return created;
   }
 
   start(): void {
     this.#timer = setInterval(() => void this.flush(), this.#options.flushEveryMs ?? onceASecondMs).unref();
   }
 
-  /** Sends what is left, once. */
+  /** Sends the remaining counts, with one attempt. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#flushing;
     await this.flush();
   }
 
-  /** Sends what has come together. Never rejects: what cannot be sent waits for the next time. */
+  /** Sends the collected counts. Never rejects: unsent counts remain for the next attempt. */
   async flush(): Promise<void> {
     this.#gather();
     this.#flushing ??= this.#sendAll().finally(() => {
@@ -103,8 +117,8 @@ export class UsageReporter<T extends Tally> {
     for (const tally of counted.values()) {
       const minutes = this.#waiting.get(tally.key);
       const latest = minutes?.at(-1);
-      // After a long time without answers counts lose their minute before they are lost themselves.
-      const isFull = this.#waitingCount >= mostTallies || (minutes?.length ?? 0) >= mostMinutes;
+      // During a long outage, the counts of several minutes are merged into one before counts are lost.
+      const isFull = this.#waitingCount >= maxTallies || (minutes?.length ?? 0) >= maxMinutes;
       if (latest && (isFull || latest.minuteMs === tally.minuteMs)) this.#options.add(latest, tally);
       else if (!isFull) {
         if (minutes) minutes.push(tally);
@@ -117,18 +131,26 @@ export class UsageReporter<T extends Tally> {
   async #sendAll(): Promise<void> {
     const { send, log } = this.#options;
     while (this.#report || this.#waiting.size > 0) {
+      if (this.#report && this.#elapsedMs() - this.#reportCreatedAtMs > maxRetryMs) {
+        log.error(
+          { tallies: this.#report.tallies.length },
+          'a usage report failed for six days; its counts may be lost',
+        );
+        this.#report = undefined;
+        continue;
+      }
       this.#report ??= this.#next();
       try {
         await send(this.#report);
-        if (this.#away) log.info('usage is reported again');
-        this.#away = false;
+        if (this.#unavailable) log.info('usage reporting recovered');
+        this.#unavailable = false;
       } catch (err) {
         if (toRmsError(err).code !== 'invalid_request') {
-          if (!this.#away) log.warn({ err }, 'usage cannot be reported; counts wait');
-          this.#away = true;
+          if (!this.#unavailable) log.warn({ err }, 'usage reporting failed; retrying');
+          this.#unavailable = true;
           return;
         }
-        log.error({ err }, 'a report of usage was refused; its counts are lost');
+        log.error({ err }, 'a usage report was rejected; its counts are lost');
       }
       this.#report = undefined;
     }
@@ -137,12 +159,13 @@ export class UsageReporter<T extends Tally> {
   #next(): Report<T> {
     const tallies: T[] = [];
     for (const [key, minutes] of this.#waiting) {
-      if (tallies.length + minutes.length > largestReport) break;
+      if (tallies.length + minutes.length > maxReportRows) break;
       tallies.push(...minutes);
       this.#waiting.delete(key);
     }
     this.#waitingCount -= tallies.length;
     this.#sequence += 1n;
+    this.#reportCreatedAtMs = this.#elapsedMs();
     return { reporterId: this.#reporterId, sequence: this.#sequence, tallies };
   }
 }

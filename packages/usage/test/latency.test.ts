@@ -7,19 +7,19 @@ const countsOf = (durationsMs: readonly number[]) => {
   return counts;
 };
 
-describe('durations in counts', () => {
-  test('a bound itself belongs below it, what is longer than all bounds has a count of its own', () => {
+describe('latency histograms', () => {
+  test('a duration equal to a bound counts below it, and durations above all bounds count in the last bucket', () => {
     const counts = countsOf([1, 1.001, 10_000, 10_001]);
     expect([counts[0], counts[1], counts.at(-2), counts.at(-1)]).toEqual([1, 1, 1, 1]);
     expect(counts).toHaveLength(latencyBoundsMs.length + 1);
   });
 
-  test('no durations have no quantile, and too long ones that of the last bound', () => {
+  test('the quantile is 0 without durations, and the last bound for durations above it', () => {
     expect(latencyQuantile(noLatencies(), 0.95)).toBe(0);
     expect(latencyQuantile(countsOf([60_000, 90_000]), 0.95)).toBe(10_000);
   });
 
-  test('a quantile is in the same count as the duration that it estimates', () => {
+  test('a quantile is in the same bucket as the exact value', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0, max: 9_999, noNaN: true }), { minLength: 1, maxLength: 200 }),

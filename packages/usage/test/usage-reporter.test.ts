@@ -1,5 +1,5 @@
 import { RmsError } from '@rms/errors';
-import { createLogger } from '@rms/service';
+import { createLogger } from '@rms/logging';
 import { type Report, type Tally, UsageReporter } from '../src/index.ts';
 
 interface Count extends Tally {
@@ -8,10 +8,10 @@ interface Count extends Tally {
 
 const log = createLogger({ name: 'test', level: 'silent' });
 
-/** A reporter, what was sent, and a service that can be away. */
+/** Creates a reporter. `sent` contains its reports; `state.failure` makes the service fail. */
 function setUp() {
   const sent: Report<Count>[] = [];
-  const state = { nowMs: 600_000, failure: undefined as Error | undefined };
+  const state = { nowMs: 600_000, elapsedMs: 0, failure: undefined as Error | undefined };
   const reporter = new UsageReporter<Count>({
     async send(report) {
       sent.push({ ...report, tallies: report.tallies.map((tally) => ({ ...tally })) });
@@ -22,6 +22,7 @@ function setUp() {
     },
     log,
     now: () => state.nowMs,
+    elapsedMs: () => state.elapsedMs,
   });
   const count = (key: string) => {
     const tally = reporter.tally(key, (name, minuteMs) => ({ key: name, minuteMs, calls: 0 }));
@@ -31,7 +32,7 @@ function setUp() {
 }
 
 describe('UsageReporter', () => {
-  test('sends sums, once each, and nothing when nothing was counted', async () => {
+  test('sends each sum once, and no empty report', async () => {
     const { reporter, sent, count } = setUp();
     await reporter.flush();
     expect(sent).toEqual([]);
@@ -49,7 +50,7 @@ describe('UsageReporter', () => {
     ]);
   });
 
-  test('a report without an answer is sent again as it was; what was counted meanwhile comes with the next one', async () => {
+  test('a report without a response is sent again unchanged; later counts are in the next report', async () => {
     const { reporter, sent, state, count } = setUp();
     state.failure = new RmsError('service_unavailable');
     count('one');
@@ -67,7 +68,26 @@ describe('UsageReporter', () => {
     expect(new Set(sent.map(({ reporterId }) => reporterId)).size).toBe(1);
   });
 
-  test('counts that wait keep their minutes apart', async () => {
+  test('a report without a response is sent again for six days; then the next report follows', async () => {
+    const { reporter, sent, state, count } = setUp();
+    const dayMs = 86_400_000;
+    state.failure = new RmsError('service_unavailable');
+    count('one');
+    await reporter.flush();
+    count('two');
+    state.elapsedMs = 6 * dayMs;
+    await reporter.flush();
+    state.elapsedMs += 1;
+    state.failure = undefined;
+    await reporter.flush();
+    expect(sent.map(({ sequence, tallies }) => [sequence, tallies[0]?.key])).toEqual([
+      [1n, 'one'],
+      [1n, 'one'],
+      [2n, 'two'],
+    ]);
+  });
+
+  test('waiting counts stay separate per minute', async () => {
     const { reporter, sent, state, count } = setUp();
     state.failure = new RmsError('timeout');
     count('first');
@@ -85,7 +105,7 @@ describe('UsageReporter', () => {
     ]);
   });
 
-  test('a report that is refused for what is in it does not hold up the next one', async () => {
+  test('a report that is rejected as invalid does not block the next report', async () => {
     const { reporter, sent, state, count } = setUp();
     state.failure = new RmsError('invalid_request');
     count('one');
@@ -99,26 +119,27 @@ describe('UsageReporter', () => {
     ]);
   });
 
-  test('memory is bounded: more things than can be told apart are not counted, counts that wait lose their minute', async () => {
+  test('memory is bounded: excess subjects are not counted, and waiting counts are merged', async () => {
     const { reporter, sent, state, count } = setUp();
     for (let i = 0; i < 50_001; i += 1) count(`thing ${i}`);
     state.failure = new RmsError('timeout');
     await reporter.flush();
-    // 10,000 of them are on their way.
+    // 2,000 of the counts are in flight.
     state.nowMs += 60_000;
     for (let i = 0; i < 50_000; i += 1) count(`thing ${i}`);
     await reporter.flush();
     state.failure = undefined;
     await reporter.flush();
-    const last = sent.slice(-6).flatMap(({ tallies }) => tallies);
-    expect(sent.every(({ tallies }) => tallies.length <= 10_000)).toBe(true);
+    const last = sent.slice(-26).flatMap(({ tallies }) => tallies);
+    expect(sent.every(({ tallies }) => tallies.length <= 2_000)).toBe(true);
     expect(last.some(({ key }) => key === 'thing 50000')).toBe(false);
-    expect(last.length).toBeLessThanOrEqual(60_000);
-    // Things 40,000 and more had no room for a second minute.
+    expect(last.length).toBeLessThanOrEqual(52_000);
+    // The second minute of the first 2,000 subjects reached the limit, so the second minute of later subjects was
+    // merged.
     expect(last.find(({ key }) => key === 'thing 49999')).toMatchObject({ minuteMs: 600_000, calls: 2 });
   });
 
-  test('stop sends what is left', async () => {
+  test('stop() sends the remaining counts', async () => {
     const { reporter, sent, count } = setUp();
     reporter.start();
     count('one');

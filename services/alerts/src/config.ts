@@ -1,41 +1,35 @@
 import { type Keys, readKeyRing } from '@rms/secrets';
-import {
-  type MetricsAddress,
-  orSettingsError,
-  readCaFile,
-  requireSettings,
-  type Settings,
-  SettingsError,
-} from '@rms/service';
-import type { Sender } from './mail/compose.ts';
-import { readSmtpUrl, type SmtpConfig } from './mail/smtp.ts';
-import { isMailAddress } from './rule/rule.ts';
+import type { MetricsAddress } from '@rms/service';
+import { orSettingsError, readCaFile, requireSettings, type Settings, SettingsError } from '@rms/settings';
+import type { Sender } from './email/compose.ts';
+import { readSmtpUrl, type SmtpConfig } from './email/smtp.ts';
+import { isEmailAddress } from './rule/rule.ts';
 
 export interface AlertsConfig {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 selects any free port. */
   readonly port: number;
-  /** Undefined: metrics are not shown. */
+  /** If undefined, no metrics are served. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** Seal and open mails that wait. */
-  readonly mailKeys: Keys;
-  /** Authenticate links that unsubscribe. */
+  /** Keys that encrypt queued emails. */
+  readonly encryptionKeys: Keys;
+  /** Keys that authenticate unsubscribe and confirmation links. */
   readonly unsubscribeKeys: Keys;
-  /** Where notices to owners come from. */
+  /** Kafka topic of notices for workspace owners. */
   readonly noticeTopic: string;
-  /** The consumer group that all instances share. */
+  /** Consumer group that all instances share. */
   readonly group: string;
   readonly replication: number;
-  /** Where links in mails lead, without a slash at the end. */
+  /** Base URL of links in emails, without a trailing slash. */
   readonly dashboardUrl: string;
   readonly sender: Sender;
-  /** Undefined: there is no mail server. */
+  /** undefined if no SMTP server is configured. */
   readonly smtp: SmtpConfig | undefined;
-  /** Where mails are written if there is no mail server; undefined: they wait. */
-  readonly mailFolder: string | undefined;
-  /** Between two looks at the rules of a tenant. */
+  /** Folder to which emails are written if there is no SMTP server. If undefined, they stay queued. */
+  readonly emailFolder: string | undefined;
+  /** Interval between evaluations of a tenant's rules. */
   readonly evaluateEveryMs: number;
-  /** Between two looks at the keys that expire. */
+  /** Interval between scans for expiring keys. */
   readonly sweepKeysEveryMs: number;
 }
 
@@ -47,29 +41,29 @@ export function readAlertsConfig(settings: Settings): AlertsConfig {
   const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
   const { SMTP_URL: smtpUrl } = settings;
   const smtp = smtpUrl === '' ? undefined : readSmtpUrl(smtpUrl, readCaFile(settings, 'SMTP_CA_FILE'));
-  if (smtp) requireSettings(settings, 'MAIL_FROM');
+  if (smtp) requireSettings(settings, 'EMAIL_FROM');
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
-    mailKeys: ring.derive('mails'),
+    encryptionKeys: ring.derive('mails'),
     unsubscribeKeys: ring.derive('unsubscribe links'),
     noticeTopic: `${settings.KAFKA_PREFIX}.notices.v1`,
     group: `${settings.KAFKA_PREFIX}-alerts`,
     replication: settings.EVENT_REPLICATION,
     dashboardUrl: settings.DASHBOARD_URL ?? `http://127.0.0.1:${settings.DASHBOARD_PORT}`,
-    sender: readSender(settings.MAIL_FROM || 'rms <rms@localhost>'),
+    sender: readSender(settings.EMAIL_FROM || 'rms <rms@localhost>'),
     smtp,
-    mailFolder: settings.MAIL_DIR || undefined,
+    emailFolder: settings.EMAIL_DIR || undefined,
     evaluateEveryMs,
     sweepKeysEveryMs,
   };
 }
 
-/** "Name <address>" or an address alone. Throws {@link SettingsError}. */
+/** Parses "Name <address>" or an address alone. Throws {@link SettingsError}. */
 function readSender(text: string): Sender {
   const [, name = '', bracketed = ''] = /^([^<>]*)<([^<>]+)>$/.exec(text) ?? [];
   const address = bracketed === '' ? text.trim() : bracketed.trim();
-  if (!isMailAddress(address)) throw new SettingsError('MAIL_FROM is neither an e-mail address nor "Name <address>"');
+  if (!isEmailAddress(address)) throw new SettingsError('EMAIL_FROM must be an email address or "Name <address>"');
   return { name: name.trim().replace(/^"|"$/g, ''), address };
 }

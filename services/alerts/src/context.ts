@@ -1,41 +1,43 @@
 import { type EventBus, openBus } from '@rms/bus';
 import { openPool, type Pool } from '@rms/db';
 import { type Limiter, openLimiter } from '@rms/limiter';
+import { createLogger, type Logger } from '@rms/logging';
+import { createMetrics, type Metrics } from '@rms/metrics';
+import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { MailRequestsService } from '@rms/proto/rms/auth/v1/mail_requests_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity, type RpcClient, type RpcSecurity } from '@rms/rpc';
-import { createLogger, createMetrics, type Logger, type Metrics, type Settings } from '@rms/service';
+import type { Settings } from '@rms/settings';
 
-/** The methods of auth that are called here. */
+/** The methods of auth that this service calls. */
 export interface Auth {
   readonly keys: Pick<RpcClient<typeof KeysService>, 'listKeys' | 'close'>;
-  readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'listWorkspaces' | 'close'>;
+  readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'listWorkspaces' | 'getWorkspace' | 'close'>;
   readonly members: Pick<RpcClient<typeof MembersService>, 'listMembers' | 'close'>;
-  readonly mailRequests: Pick<
-    RpcClient<typeof MailRequestsService>,
-    'leaseMailRequests' | 'deleteMailRequests' | 'close'
+  readonly emailRequests: Pick<
+    RpcClient<typeof EmailRequestsService>,
+    'leaseEmailRequests' | 'deleteEmailRequests' | 'close'
   >;
 }
 
 export interface AlertsContext {
   readonly pool: Pool;
   readonly bus: EventBus;
-  /** Where gateways count the quota. */
-  readonly limiter: Pick<Limiter, 'raiseQuotas' | 'onMarksLost' | 'start' | 'stop'>;
+  /** Holds the quota counters that gateways increment. */
+  readonly limiter: Pick<Limiter, 'raiseQuotas' | 'onMarkersLost' | 'start' | 'stop'>;
   readonly auth: Auth;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** How callers are known. */
+  /** Identifies and authorizes RPC callers. */
   readonly security: RpcSecurity;
-  /** The time by which rules are looked at; default: the clock. */
+  /** Clock for rule evaluation. Defaults to the system clock. */
   readonly now?: () => number;
 }
 
 const authTimeoutMs = 5_000;
 
-/** The real parts; a test or standalone passes its own for some of them. */
+/** Creates the production dependencies. Tests and standalone override some of them. */
 export function createAlertsContext(settings: Settings, overrides: Partial<AlertsContext> = {}): AlertsContext {
   const log =
     overrides.log ?? createLogger({ name: 'alerts', level: settings.LOG_LEVEL, levelFile: settings.LOG_LEVEL_FILE });
@@ -52,7 +54,7 @@ export function createAlertsContext(settings: Settings, overrides: Partial<Alert
       keys: createClient(KeysService, auth),
       workspaces: createClient(WorkspacesService, auth),
       members: createClient(MembersService, auth),
-      mailRequests: createClient(MailRequestsService, auth),
+      emailRequests: createClient(EmailRequestsService, auth),
     },
   };
 }

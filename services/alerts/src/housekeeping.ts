@@ -1,24 +1,33 @@
 import type { Pool } from '@rms/db';
-import { abortableDelay, type Worker } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import type { Metrics } from '@rms/metrics';
+import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { forgetEmails } from './email/email-queries.ts';
 import { forgetIncidents } from './incident/incident-queries.ts';
-import { forgetMails } from './mail/mail-queries.ts';
+import { forgetSequences } from './notices/notice-queries.ts';
+import { confirmationLifeSeconds } from './recipient/confirmation-token.ts';
+import { throttles } from './recipient/email-limits.ts';
+import { forgetUnconfirmed } from './recipient/recipient-queries.ts';
 import { forgetCounts, forgetReporters } from './usage/old-usage-queries.ts';
 
 const everyMs = 10 * 60_000;
 
-/** Removes what has had its time. */
-export function createHousekeeping({ pool, onSuccess }: { pool: Pool; onSuccess: () => void }): Worker {
-  return {
-    name: 'housekeeping',
-    async run(signal) {
-      while (!signal.aborted) {
+/** Creates the worker that deletes expired rows. */
+export function createHousekeeping({ pool, log, metrics }: { pool: Pool; log: Logger; metrics: Metrics }): Worker {
+  return createHousekeepingWorker({
+    everyMs,
+    log,
+    metrics,
+    tasks: {
+      async counts(signal) {
         while (!signal.aborted && (await forgetCounts(pool)) > 0);
-        await forgetReporters(pool);
-        await forgetMails(pool);
-        await forgetIncidents(pool);
-        onSuccess();
-        await abortableDelay(everyMs, signal);
-      }
+      },
+      reporters: () => forgetReporters(pool),
+      emails: () => forgetEmails(pool),
+      incidents: () => forgetIncidents(pool),
+      recipients: () => forgetUnconfirmed(pool, confirmationLifeSeconds),
+      throttles: () => throttles.trim(pool),
+      notices: () => forgetSequences(pool),
     },
-  };
+  });
 }

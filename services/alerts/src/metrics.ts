@@ -1,10 +1,10 @@
-import { Counter, type Metrics } from '@rms/service';
+import { Counter, type Metrics } from '@rms/metrics';
 
 export interface AlertsMetrics {
-  /** What recipients were told, by rule. */
+  /** Notices by rule and type. */
   readonly notices: Counter<'kind' | 'notice'>;
-  /** Attempts to send a mail. */
-  readonly mails: Counter<'outcome'>;
+  /** Attempts to send an email. */
+  readonly emails: Counter<'outcome'>;
 }
 
 export function createAlertsMetrics(metrics: Metrics): AlertsMetrics {
@@ -12,13 +12,13 @@ export function createAlertsMetrics(metrics: Metrics): AlertsMetrics {
   return {
     notices: new Counter({
       name: 'rms_alert_notices_total',
-      help: 'Alerts that were opened, repeated and recovered, by rule.',
+      help: 'Notices about opened, repeated and recovered incidents, by rule.',
       labelNames: ['kind', 'notice'],
       registers,
     }),
-    mails: new Counter({
-      name: 'rms_mails_total',
-      help: 'Attempts to send a mail, by outcome: sent, refused (for good), try_again, given_up.',
+    emails: new Counter({
+      name: 'rms_emails_total',
+      help: 'Attempts to send an email, by outcome: sent, refused (permanently), try_again, given_up.',
       labelNames: ['outcome'],
       registers,
     }),

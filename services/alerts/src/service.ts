@@ -1,49 +1,54 @@
-import { showPools } from '@rms/db';
+import { showPools, translatePgError } from '@rms/db';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
-import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { AlertsConfig } from './config.ts';
 import type { AlertsContext } from './context.ts';
+import { chooseDelivery } from './email/choose-delivery.ts';
+import { createEmailSender } from './email/sender.ts';
 import { createEvaluator } from './evaluate/evaluator.ts';
 import { createKeySweep } from './evaluate/key-sweep.ts';
 import { createHousekeeping } from './housekeeping.ts';
-import { chooseDelivery } from './mail/choose-delivery.ts';
-import { createMailSender } from './mail/sender.ts';
 import { createAlertsMetrics } from './metrics.ts';
 import { createNoticeConsumer } from './notices/notice-consumer.ts';
-import { createAccountMails } from './notify/account-mails.ts';
+import { createAccountEmails } from './notify/account-emails.ts';
 import { createNotifier } from './notify/notifier.ts';
-import { createPeople } from './notify/recipients.ts';
+import { createRecipients } from './recipient/recipients.ts';
+import { createWorkspaces } from './recipient/workspaces.ts';
+import { confirmRecipient } from './rpc/confirm-recipient.ts';
+import { describeRecipient } from './rpc/describe-recipient.ts';
 import { describeUnsubscribe } from './rpc/describe-unsubscribe.ts';
+import { getEmailStatus } from './rpc/get-email-status.ts';
 import { getUsage } from './rpc/get-usage.ts';
 import type { HandlerParts } from './rpc/handler.ts';
 import { listIncidents } from './rpc/list-incidents.ts';
 import { listRules } from './rpc/list-rules.ts';
 import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { reportUsage } from './rpc/report-usage.ts';
+import { resubscribe } from './rpc/resubscribe.ts';
 import { testRule } from './rpc/test-rule.ts';
 import { unsubscribe } from './rpc/unsubscribe.ts';
 import { updateRule } from './rpc/update-rule.ts';
 import { createQuotaKeeper } from './usage/quota-keeper.ts';
 
-/** How much the API is used, and who hears of it by mail when something is wrong. */
+/** Creates the alerts service: usage counts, alert rules, incidents and emails. */
 export function createAlerts(config: AlertsConfig, context: AlertsContext): GrpcService {
   const { pool, bus, limiter, auth, log } = context;
   const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, noticeTopic, group } = config;
   const now = context.now ?? Date.now;
   showPools(context.metrics, { alerts: pool });
   const metrics = createAlertsMetrics(context.metrics);
-  const [mailKey, ...previousKeys] = config.mailKeys;
-  const box = createSecretBox(mailKey, previousKeys);
+  const [encryptionKey, ...previousKeys] = config.encryptionKeys;
+  const box = createSecretBox(encryptionKey, previousKeys);
   const deliver = chooseDelivery(config, log);
-  const sender = deliver && createMailSender({ pool, box, deliver, sender: config.sender, metrics, log });
-  const onMails = () => sender?.wake();
-  const people = createPeople(auth.members, auth.workspaces);
-  const notifier = createNotifier({ pool, people, box, unsubscribeKeys, dashboardUrl, log, onMails });
+  const sender = deliver && createEmailSender({ pool, box, deliver, sender: config.sender, metrics, log });
+  const onEmails = () => sender?.wake();
+  const workspaces = createWorkspaces(auth.members, auth.workspaces);
+  const recipients = createRecipients({ pool, workspaces, box, tokenKeys: unsubscribeKeys, dashboardUrl });
+  const notifier = createNotifier({ pool, workspaces, recipients, box, unsubscribeKeys, dashboardUrl, log, onEmails });
   const parts: HandlerParts = { pool, log, now };
   return createGrpcService({
     name: 'alerts',
@@ -54,15 +59,20 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     security: context.security,
     callers,
     metricsAddress: config.metricsAddress,
+    translateError: translatePgError,
     services: [
       rpcService(UsageService, { reportUsage: reportUsage(parts), getUsage: getUsage(parts) }),
       rpcService(AlertsService, {
-        listRules: listRules(parts),
-        updateRule: updateRule(parts),
+        listRules: listRules(parts, recipients),
+        updateRule: updateRule({ pool, workspaces, recipients, onEmails }),
         testRule: testRule({ notifier }),
         listIncidents: listIncidents(parts),
         describeUnsubscribe: describeUnsubscribe(parts, unsubscribeKeys),
         unsubscribe: unsubscribe(parts, unsubscribeKeys),
+        resubscribe: resubscribe(parts, unsubscribeKeys),
+        describeRecipient: describeRecipient(parts, workspaces, unsubscribeKeys),
+        confirmRecipient: confirmRecipient(parts, unsubscribeKeys),
+        getEmailStatus: getEmailStatus(config),
       }),
       rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts, box) }),
     ],
@@ -71,10 +81,10 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       createKeySweep({ pool, ...auth, log, everyMs: sweepKeysEveryMs }),
       createNoticeConsumer({ pool, bus, topic: noticeTopic, group, log }),
       notifier,
-      createAccountMails({ pool, auth: auth.mailRequests, box, dashboardUrl, log, onMails }),
+      createAccountEmails({ pool, auth: auth.emailRequests, box, dashboardUrl, log, onEmails }),
       ...(sender ? [sender] : []),
       createQuotaKeeper({ pool, limiter, log, now }),
-      createHousekeeping({ pool, onSuccess: showHousekeeping(context.metrics) }),
+      createHousekeeping({ pool, log, metrics: context.metrics }),
     ],
     checks: {
       async database() {
@@ -88,7 +98,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     async close() {
       await bus.stop();
       await limiter.stop();
-      for (const client of [auth.keys, auth.workspaces, auth.members, auth.mailRequests]) client.close();
+      for (const client of [auth.keys, auth.workspaces, auth.members, auth.emailRequests]) client.close();
       await pool.end();
     },
   });

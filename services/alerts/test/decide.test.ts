@@ -16,8 +16,8 @@ const quiet: Facts = {
 const nowMs = Date.UTC(2026, 5, 15);
 const dayMs = 86_400_000;
 
-/** What the rules find, looked at once after another. */
-function looks(...all: (Partial<Facts> & { rules?: Rule[]; afterMs?: number })[]) {
+/** Runs consecutive evaluations and returns the notices of each. */
+function evaluate(...all: (Partial<Facts> & { rules?: Rule[]; afterMs?: number })[]) {
   let current: StoredIncident[] = [];
   let atMs = nowMs;
   let ids = 0;
@@ -32,7 +32,9 @@ function looks(...all: (Partial<Facts> & { rules?: Rule[]; afterMs?: number })[]
     });
     const changed = new Set(decision.incidents.map(({ kind, subjectId }) => `${kind} ${subjectId}`));
     current = [...current.filter(({ kind, subjectId }) => !changed.has(`${kind} ${subjectId}`)), ...decision.incidents];
-    return decision.notices.map(({ incident, notice }) => `${notice} ${incident.kind} ${incident.subjectId}`.trim());
+    return decision.notices.map(({ incident, notice, coveredBy }) =>
+      `${notice} ${incident.kind} ${incident.subjectId}${coveredBy ? ` covered by ${coveredBy}` : ''}`.trim(),
+    );
   });
 }
 
@@ -40,49 +42,74 @@ const requests = (facts: Partial<typeof none>) => ({
   requests: { api_error_rate: { ...none, ...facts }, rate_limited: { ...none, ...facts } },
 });
 
-describe('What the rules find', () => {
-  test('nothing, where nothing happens', () => {
-    expect(looks({}, {})).toEqual([[], []]);
+describe('Rule evaluation', () => {
+  test('returns no notices without activity', () => {
+    expect(evaluate({}, {})).toEqual([[], []]);
   });
 
   test.each([
     ['too few requests', { requests: 49, errors: 49 }, []],
     ['just enough', { requests: 50, errors: 5 }, ['opened api_error_rate']],
-    ['just below the share', { requests: 51, errors: 5 }, []],
+    ['just below the threshold', { requests: 51, errors: 5 }, []],
     [
-      'refused ones do not count',
+      'rejected requests do not count',
       { requests: 100, errors: 5, refused: 50, rateLimited: 49 },
       ['opened api_error_rate'],
     ],
-    ['all refused', { requests: 100, errors: 0, refused: 100, rateLimited: 49 }, []],
-    ['refused again and again', { requests: 100, errors: 0, refused: 50, rateLimited: 50 }, ['opened rate_limited']],
-  ])('about requests: %s', (_, facts, notices) => {
-    expect(looks(requests(facts))).toEqual([notices]);
+    ['all requests rejected', { requests: 100, errors: 0, refused: 100, rateLimited: 49 }, []],
+    ['many rejected requests', { requests: 100, errors: 0, refused: 50, rateLimited: 50 }, ['opened rate_limited']],
+  ])('requests: %s', (_, facts, notices) => {
+    expect(evaluate(requests(facts))).toEqual([notices]);
   });
 
-  test('about webhooks: each is a subject of its own', () => {
+  test('webhooks: each webhook is a separate subject', () => {
     const webhooks = [
-      { webhookId: 'wh_good', attempts: 100, failedAttempts: 49, failures: 2 },
-      { webhookId: 'wh_half', attempts: 20, failedAttempts: 10, failures: 0 },
-      { webhookId: 'wh_few', attempts: 19, failedAttempts: 19, failures: 19 },
+      { webhookId: 'wh_good', url: '', attempts: 100, failedAttempts: 49, failures: 2 },
+      { webhookId: 'wh_half', url: '', attempts: 20, failedAttempts: 10, failures: 0 },
+      { webhookId: 'wh_few', url: '', attempts: 19, failedAttempts: 19, failures: 19 },
     ];
-    expect(looks({ webhooks })).toEqual([
+    expect(evaluate({ webhooks })).toEqual([
       ['opened delivery_failure_rate wh_half', 'opened delivery_failures_in_a_row wh_few'],
     ]);
   });
 
-  test('about webhooks: one that is not called any more ends without a word', () => {
-    const failing = { webhookId: 'wh_1', attempts: 5, failedAttempts: 5, failures: 5 };
-    expect(looks({ webhooks: [failing] }, {}, { webhooks: [{ ...failing, failures: 2 }] })).toEqual([
+  test('webhooks: the incident of a webhook without further attempts ends silently', () => {
+    const failing = { webhookId: 'wh_1', url: '', attempts: 5, failedAttempts: 5, failures: 5 };
+    expect(evaluate({ webhooks: [failing] }, {}, { webhooks: [{ ...failing, failures: 2 }] })).toEqual([
       ['opened delivery_failures_in_a_row wh_1'],
       [],
       [],
     ]);
   });
 
-  test('about the quota: a warning, then that it is used up, then once that it is not', () => {
+  test('webhooks: the two failure rules report the same problem only once', () => {
+    const facts = (attempts: number, failedAttempts: number, failures: number) => ({
+      webhooks: [{ webhookId: 'wh_1', url: '', attempts, failedAttempts, failures }],
+    });
+    const [rate, inARow] = ['delivery_failure_rate', 'delivery_failures_in_a_row'];
+    // The rule about consecutive failures opens first; the rule about the failure rate recovers last.
+    expect(
+      evaluate(facts(3, 3, 3), facts(20, 20, 20), facts(21, 20, 0), facts(22, 0, 0), {
+        ...facts(22, 0, 0),
+        afterMs: 360_000,
+      }),
+    ).toEqual([
+      [`opened ${inARow} wh_1`],
+      [`opened ${rate} wh_1 covered by ${inARow}`],
+      [`recovered ${inARow} wh_1 covered by ${rate}`],
+      [],
+      [`recovered ${rate} wh_1`],
+    ]);
+    // Both open in the same evaluation, and both are still open a day later.
+    expect(evaluate(facts(20, 20, 20), { ...facts(20, 20, 20), afterMs: dayMs })).toEqual([
+      [`opened ${rate} wh_1`, `opened ${inARow} wh_1 covered by ${rate}`],
+      [`repeated ${rate} wh_1`, `repeated ${inARow} wh_1 covered by ${rate}`],
+    ]);
+  });
+
+  test('quota: one warning, one notice when it is used up, and one when it is available again', () => {
     const month = (used: number) => ({ month: { used, quota: 1_000 } });
-    expect(looks(month(799), month(800), month(900), month(1_000), month(1_001), month(0))).toEqual([
+    expect(evaluate(month(799), month(800), month(900), month(1_000), month(1_001), month(0))).toEqual([
       [],
       ['opened quota warning'],
       [],
@@ -90,31 +117,31 @@ describe('What the rules find', () => {
       [],
       ['recovered quota exceeded'],
     ]);
-    expect(looks(month(1_000), {})).toEqual([['opened quota exceeded'], ['recovered quota exceeded']]);
-    expect(looks(month(800), { month: { used: 0, quota: 0 } })).toEqual([
+    expect(evaluate(month(1_000), {})).toEqual([['opened quota exceeded'], ['recovered quota exceeded']]);
+    expect(evaluate(month(800), { month: { used: 0, quota: 0 } })).toEqual([
       ['opened quota warning'],
       ['recovered quota warning'],
     ]);
   });
 
-  test('about keys: told once and daily, over when it is rolled, not when it has expired', () => {
+  test('keys: one notice and a daily reminder; recovered after a roll, not after expiry', () => {
     const key = (expiresInDays: number) => ({
       expiringKeys: [{ keyId: 'key_1', name: 'nightly', expiresAtMs: nowMs + expiresInDays * dayMs }],
     });
     const day = { afterMs: dayMs };
-    expect(looks({ ...key(8), afterMs: 1 }, { ...key(8), ...day }, { ...key(8), ...day }, {})).toEqual([
+    expect(evaluate({ ...key(8), afterMs: 1 }, { ...key(8), ...day }, { ...key(8), ...day }, {})).toEqual([
       [],
       ['opened key_expiry key_1'],
       ['repeated key_expiry key_1'],
       ['recovered key_expiry key_1'],
     ]);
-    expect(looks({ ...key(1), afterMs: 1 }, { ...key(1), ...day })).toEqual([['opened key_expiry key_1'], []]);
+    expect(evaluate({ ...key(1), afterMs: 1 }, { ...key(1), ...day })).toEqual([['opened key_expiry key_1'], []]);
   });
 
-  test('of a rule that is off is nothing, and what it had found ends', () => {
+  test('a disabled rule returns no notices, and its open incident ends', () => {
     const off = rules.map((rule) => ({ ...rule, enabled: rule.kind !== 'webhook_disabled' }));
-    const disabledWebhooks = [{ webhookId: 'wh_1', reason: 'gone' }];
-    expect(looks({ disabledWebhooks }, { disabledWebhooks, rules: off }, { disabledWebhooks })).toEqual([
+    const disabledWebhooks = [{ webhookId: 'wh_1', reason: 'gone', url: '' }];
+    expect(evaluate({ disabledWebhooks }, { disabledWebhooks, rules: off }, { disabledWebhooks })).toEqual([
       ['opened webhook_disabled wh_1'],
       [],
       ['opened webhook_disabled wh_1'],

@@ -1,28 +1,42 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { RmsError } from '@rms/errors';
+import {
+  type DeleteEmailRequestsRequestSchema,
+  DeleteEmailRequestsResponseSchema,
+  type EmailRequestSchema,
+  LeaseEmailRequestsResponseSchema,
+} from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { type Key, KeySchema } from '@rms/proto/rms/auth/v1/key_pb';
 import { type ListKeysRequestSchema, ListKeysResponseSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import {
-  type DeleteMailRequestsRequestSchema,
-  DeleteMailRequestsResponseSchema,
-  LeaseMailRequestsResponseSchema,
-  type MailRequestSchema,
-} from '@rms/proto/rms/auth/v1/mail_requests_service_pb';
 import { type ListMembersRequestSchema, ListMembersResponseSchema } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { ListWorkspacesResponseSchema } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import {
+  type GetWorkspaceRequestSchema,
+  GetWorkspaceResponseSchema,
+  type ListWorkspacesRequestSchema,
+  ListWorkspacesResponseSchema,
+} from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import type { Auth } from '../src/context.ts';
 
-/** What alerts asks of auth, in memory. */
+const viewer = 'viewer@example.com';
+
+/** Returns the ID of the user with this address. */
+export function userIdOf(email: string): string {
+  return `usr_${email}`;
+}
+
+/** An in-memory auth service with the methods that alerts calls. */
 export class FakeAuth implements Auth {
-  away = false;
+  unavailable = false;
+  /** Workspaces whose keys cannot be listed. */
+  readonly failing = new Set<string>();
   readonly #workspaces = new Map<string, { name: string; owners: string[] }>();
   readonly #keys: Key[] = [];
-  mails: MessageInitShape<typeof MailRequestSchema>[] = [];
-  /** Answers are lost: what was deleted is leased again. */
+  emails: MessageInitShape<typeof EmailRequestSchema>[] = [];
+  /** Makes the next deletion fail without effect, so that the emails are leased again. */
   losesDeletes = false;
 
-  /** Makes a workspace known, with its owners' addresses; there is a viewer in it as well. */
+  /** Adds a workspace with these owners and the viewer viewer@example.com. */
   addWorkspace(id: string, name: string, ...owners: string[]): void {
     this.#workspaces.set(id, { name, owners });
   }
@@ -32,22 +46,36 @@ export class FakeAuth implements Auth {
   }
 
   #reach(): void {
-    if (this.away) throw new RmsError('service_unavailable');
+    if (this.unavailable) throw new RmsError('service_unavailable');
   }
 
   readonly keys = {
-    listKeys: async ({ workspaceId }: MessageInitShape<typeof ListKeysRequestSchema>) => {
+    /** Pages of two keys. */
+    listKeys: async ({ workspaceId, pageToken }: MessageInitShape<typeof ListKeysRequestSchema>) => {
       this.#reach();
-      return create(ListKeysResponseSchema, { keys: this.#keys.filter((key) => key.workspaceId === workspaceId) });
+      if (this.failing.has(workspaceId ?? '')) throw new RmsError('internal_error');
+      const all = this.#keys.filter((key) => key.workspaceId === workspaceId);
+      const start = Number(pageToken || '0');
+      const nextPageToken = start + 2 < all.length ? String(start + 2) : '';
+      return create(ListKeysResponseSchema, { keys: all.slice(start, start + 2), nextPageToken });
     },
     close() {},
   };
 
   readonly workspaces = {
-    listWorkspaces: async () => {
+    /** Pages of two workspaces. */
+    listWorkspaces: async ({ pageToken }: MessageInitShape<typeof ListWorkspacesRequestSchema>) => {
       this.#reach();
-      const workspaces = [...this.#workspaces].map(([id, { name }]) => ({ id, name }));
-      return create(ListWorkspacesResponseSchema, { workspaces });
+      const all = [...this.#workspaces].map(([id, { name }]) => ({ id, name }));
+      const start = Number(pageToken || '0');
+      const nextPageToken = start + 2 < all.length ? String(start + 2) : '';
+      return create(ListWorkspacesResponseSchema, { workspaces: all.slice(start, start + 2), nextPageToken });
+    },
+    getWorkspace: async ({ workspaceId: id = '' }: MessageInitShape<typeof GetWorkspaceRequestSchema>) => {
+      this.#reach();
+      const found = this.#workspaces.get(id);
+      if (!found) throw new RmsError('not_found');
+      return create(GetWorkspaceResponseSchema, { workspace: { id, name: found.name } });
     },
     close() {},
   };
@@ -56,27 +84,27 @@ export class FakeAuth implements Auth {
     listMembers: async ({ workspaceId = '' }: MessageInitShape<typeof ListMembersRequestSchema>) => {
       this.#reach();
       const owners = this.#workspaces.get(workspaceId)?.owners ?? [];
-      const members = owners.map((email) => ({ email, role: Role.OWNER }));
+      const members = owners.map((email) => ({ userId: userIdOf(email), email, role: Role.OWNER }));
       return create(ListMembersResponseSchema, {
-        members: [...members, { email: 'viewer@example.com', role: Role.VIEWER }],
+        members: [...members, { userId: userIdOf(viewer), email: viewer, role: Role.VIEWER }],
       });
     },
     close() {},
   };
 
-  readonly mailRequests = {
-    leaseMailRequests: async () => {
+  readonly emailRequests = {
+    leaseEmailRequests: async () => {
       this.#reach();
-      return create(LeaseMailRequestsResponseSchema, { mailRequests: this.mails });
+      return create(LeaseEmailRequestsResponseSchema, { emailRequests: this.emails });
     },
-    deleteMailRequests: async ({ ids = [] }: MessageInitShape<typeof DeleteMailRequestsRequestSchema>) => {
+    deleteEmailRequests: async ({ ids = [] }: MessageInitShape<typeof DeleteEmailRequestsRequestSchema>) => {
       this.#reach();
       if (this.losesDeletes) {
         this.losesDeletes = false;
         throw new RmsError('timeout');
       }
-      this.mails = this.mails.filter(({ id = '' }) => !ids.includes(id));
-      return create(DeleteMailRequestsResponseSchema);
+      this.emails = this.emails.filter(({ id = '' }) => !ids.includes(id));
+      return create(DeleteEmailRequestsResponseSchema);
     },
     close() {},
   };

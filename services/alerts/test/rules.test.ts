@@ -2,16 +2,16 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import fc from 'fast-check';
-import { addressesOf } from '../src/notify/recipients.ts';
+import { addressesOf } from '../src/notify/addresses.ts';
 import { makeUnsubscribeToken, readUnsubscribeToken } from '../src/notify/unsubscribe-token.ts';
-import { isMailAddress } from '../src/rule/rule.ts';
+import { isEmailAddress } from '../src/rule/rule.ts';
 import { newTenant, startAlerts, type TestAlerts } from './support.ts';
 
-describe('E-mail addresses', () => {
+describe('Email addresses', () => {
   test.each(['a@example.com', 'first.last+tag@sub.example.test', "o'neil@example.com", 'x@localhost'])(
-    '%s is one',
+    '%s is valid',
     (text) => {
-      expect(isMailAddress(text)).toBe(true);
+      expect(isEmailAddress(text)).toBe(true);
     },
   );
 
@@ -19,32 +19,37 @@ describe('E-mail addresses', () => {
     ...['', 'a', '@example.com', 'a@', 'a b@example.com', 'a@example.com, b@example.com', '<a@example.com>'],
     ...['a@exa_mple.com', 'a@-example.com', '"a"@example.com', '.a@example.com', 'a..b@example.com', 'ä@example.com'],
     ...['a@example.com\r\nBcc: b@example.com', 'a\n@example.com', 'a@example.com\n', `${'a'.repeat(65)}@example.com`],
-  ])('%j is none', (text) => {
-    expect(isMailAddress(text)).toBe(false);
+  ])('%j is invalid', (text) => {
+    expect(isEmailAddress(text)).toBe(false);
   });
 
-  test('no text with a control character, a space or a separator passes', () => {
+  test('text with a control character, a space or a separator is invalid', () => {
     fc.assert(
       fc.property(
         fc.string(),
         fc.constantFrom('\r', '\n', '\0', ' ', ',', ';', '<', '>', '\t', '(', '"'),
         fc.string(),
         (a, c, b) => {
-          expect(isMailAddress(`${a}${c}${b}@example.com`)).toBe(false);
-          expect(isMailAddress(`a@${a}${c}${b}`)).toBe(false);
+          expect(isEmailAddress(`${a}${c}${b}@example.com`)).toBe(false);
+          expect(isEmailAddress(`a@${a}${c}${b}`)).toBe(false);
         },
       ),
     );
   });
 
-  test('a mail goes to each address once, whoever has unsubscribed', () => {
+  test('addresses are deduplicated, and unsubscribed and unconfirmed ones are removed', () => {
     const rule = { recipients: ['a@example.com', 'B@example.com'], toOwners: true };
     const owners = ['b@example.com', 'c@example.com', 'not an address'];
-    expect(addressesOf(rule, owners, ['A@example.com'])).toEqual(['B@example.com', 'c@example.com']);
-    expect(addressesOf({ ...rule, toOwners: false }, owners, [])).toEqual(['a@example.com', 'B@example.com']);
+    const all = { owners, unsubscribed: [], unconfirmed: new Set<string>() };
+    expect(addressesOf(rule, { ...all, unsubscribed: ['A@example.com'] })).toEqual(['B@example.com', 'c@example.com']);
+    expect(addressesOf({ ...rule, toOwners: false }, all)).toEqual(['a@example.com', 'B@example.com']);
+    expect(addressesOf(rule, { ...all, unconfirmed: new Set(['b@example.com']) })).toEqual([
+      'a@example.com',
+      'c@example.com',
+    ]);
   });
 
-  test('a link that unsubscribes is for one address and rule, and cannot be made without the key', () => {
+  test('an unsubscribe link is for one address and rule, and cannot be forged', () => {
     const key = Buffer.alloc(32, 7);
     const one = { workspaceId: 'ws_1', environment: 'live', kind: 'quota', address: 'a@example.com' } as const;
     const token = makeUnsubscribeToken([key], one);
@@ -62,7 +67,7 @@ describe('Rules', () => {
   });
   afterAll(() => service.stop());
 
-  test('exist from the start: one of each kind, on, for the owners', async () => {
+  test('exist by default: one per kind, enabled, with the owners as recipients', async () => {
     const { rules } = await service.alerts.listRules(newTenant());
     expect(rules.map(({ kind }) => kind)).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(rules.every(({ enabled, toOwners, updateTime }) => enabled && toOwners && !updateTime)).toBe(true);
@@ -71,7 +76,7 @@ describe('Rules', () => {
     expect(rules[6]?.window).toBe(undefined);
   });
 
-  test('change in what is sent, by workspace and environment, and the change is in the audit log', async () => {
+  test('updates change only the given fields, per workspace and environment, and are in the audit log', async () => {
     const tenant = newTenant();
     const kind = AlertKind.API_ERROR_RATE;
     const { rule } = await service.alerts.updateRule(
@@ -115,15 +120,15 @@ describe('Rules', () => {
   });
 
   test.each([
-    ['a share above 1', AlertKind.API_ERROR_RATE, { threshold: 1.1 }, 'threshold'],
-    ['no number', AlertKind.API_ERROR_RATE, { threshold: Number.NaN }, 'threshold'],
-    ['half a key expiry day', AlertKind.KEY_EXPIRY, { threshold: 0.5 }, 'threshold'],
+    ['a rate above 1', AlertKind.API_ERROR_RATE, { threshold: 1.1 }, 'threshold'],
+    ['NaN as a threshold', AlertKind.API_ERROR_RATE, { threshold: Number.NaN }, 'threshold'],
+    ['half a day before key expiry', AlertKind.KEY_EXPIRY, { threshold: 0.5 }, 'threshold'],
     ['a window of half a minute', AlertKind.RATE_LIMITED, { window: durationFromMs(30_000) }, 'window'],
     ['a window of two days', AlertKind.RATE_LIMITED, { window: durationFromMs(172_800_000) }, 'window'],
-    ['a window where there is none', AlertKind.QUOTA, { window: durationFromMs(60_000) }, 'window'],
+    ['a window for a rule without windows', AlertKind.QUOTA, { window: durationFromMs(60_000) }, 'window'],
     ['a negative minimum', AlertKind.API_ERROR_RATE, { minimum: -1n }, 'minimum'],
-    ['a minimum where there is none', AlertKind.QUOTA, { minimum: 1n }, 'minimum'],
-    ['no address', AlertKind.QUOTA, { recipients: { addresses: ['nobody'] } }, 'recipients'],
+    ['a minimum for a rule without a minimum', AlertKind.QUOTA, { minimum: 1n }, 'minimum'],
+    ['an invalid address', AlertKind.QUOTA, { recipients: { addresses: ['nobody'] } }, 'recipients'],
     [
       'a header in an address',
       AlertKind.QUOTA,
@@ -136,8 +141,8 @@ describe('Rules', () => {
       { recipients: { addresses: Array.from({ length: 21 }, (_, i) => `a${i}@example.com`) } },
       'recipients',
     ],
-    ['no kind', AlertKind.UNSPECIFIED, {}, 'kind'],
-  ])('are not changed to %s', async (_, kind, change, field) => {
+    ['an unspecified kind', AlertKind.UNSPECIFIED, {}, 'kind'],
+  ])('reject %s', async (_, kind, change, field) => {
     const tenant = newTenant();
     await expect(service.alerts.updateRule({ ...tenant, kind, ...change })).rejects.toMatchObject({
       code: 'invalid_request',
@@ -147,7 +152,15 @@ describe('Rules', () => {
     expect(rules.every(({ updateTime }) => updateTime === undefined)).toBe(true);
   });
 
-  test('of nobody are refused', async () => {
+  test('reject an unspecified kind and name the known ones', async () => {
+    const message = expect.stringMatching(/^must be one of .*\bquota\b/);
+    const refused = { code: 'invalid_request', details: [{ field: 'kind', message }] };
+    const request = { ...newTenant(), kind: AlertKind.UNSPECIFIED };
+    await expect(service.alerts.updateRule(request)).rejects.toMatchObject(refused);
+    await expect(service.alerts.testRule(request)).rejects.toMatchObject(refused);
+  });
+
+  test('reject requests without a workspace or environment', async () => {
     for (const bad of [
       { workspaceId: '', environment: Environment.LIVE },
       { workspaceId: 'ws_1', environment: Environment.UNSPECIFIED },

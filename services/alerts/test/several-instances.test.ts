@@ -10,7 +10,7 @@ describe('Several instances on one database', () => {
   });
   afterAll(() => smtp?.stop());
 
-  test('open each incident once, and send each mail once', async () => {
+  test('open each incident once and send each email once', async () => {
     const given = await alertsDatabase();
     const auth = new FakeAuth();
     const instances = await Promise.all(
@@ -35,16 +35,16 @@ describe('Several instances on one database', () => {
     const incidents = async () =>
       (await given.pool.query('select workspace_id, count(*)::int from alerts.incidents group by 1')).rows;
     await waitUntil(async () => (await given.pool.query('select from alerts.notifications')).rowCount === 0, {
-      what: 'all to be told',
+      what: 'all notifications to be sent',
     });
     expect((await incidents()).map(({ count }) => count)).toEqual(Array(20).fill(1));
-    expect(smtp.mails()).toHaveLength(20);
-    expect(new Set(smtp.mails().flatMap(({ to }) => to)).size).toBe(20);
+    expect(smtp.emails()).toHaveLength(20);
+    expect(new Set(smtp.emails().flatMap(({ to }) => to)).size).toBe(20);
     await Promise.all(instances.map((instance) => instance.stop()));
     await given.drop();
   });
 
-  test('a report to one and again to another counts once', async () => {
+  test('count a report only once if it is repeated to another instance', async () => {
     const given = await alertsDatabase();
     const [one, other] = [await startAlerts({ given }), await startAlerts({ given })];
     const tenant = newTenant();

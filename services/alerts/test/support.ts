@@ -5,38 +5,42 @@ import { createInProcessBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { createMemoryLimiter } from '@rms/limiter';
+import { createLogger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
-import { createLogger, createMetrics } from '@rms/service';
 import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { noLatencies } from '@rms/usage';
+import { readSmtpUrl } from '../src/email/smtp.ts';
 import { type AlertsConfig, createAlerts } from '../src/index.ts';
-import { readSmtpUrl } from '../src/mail/smtp.ts';
 import { migrations } from '../src/migrations.ts';
 import { FakeAuth } from './fake-auth.ts';
 
 export type TestAlerts = Awaited<ReturnType<typeof startAlerts>>;
 
 export interface StartOptions extends Partial<AlertsConfig> {
-  /** A database for instances that share it. */
+  /** A database that several instances share. */
   readonly given?: TestDatabase;
   readonly auth?: FakeAuth;
-  /** smtp://… of a server. */
+  /** URL of an SMTP server. */
   readonly smtpUrl?: string;
   readonly smtpCa?: Buffer;
-  /** The time by which rules are looked at. */
+  /** Clock for rule evaluation. */
   readonly now?: () => number;
 }
 
 export const alertsDatabase = () => testDatabase([auditMigrations, migrations]);
 
+/** URL of every webhook. */
+export const webhookUrl = 'https://hooks.example.com/orders?key=1';
+
 const noticeTopic = 'rms.notices.v1';
 
-/** The real service on a real database, with an auth whose answers the test decides. */
+/** Starts the alerts service on a PostgreSQL database with a fake auth service. */
 export async function startAlerts(options: StartOptions = {}) {
   const { given, auth = new FakeAuth(), smtpUrl, smtpCa, now = Date.now, ...overrides } = options;
   const logged: string[] = [];
@@ -45,6 +49,7 @@ export async function startAlerts(options: StartOptions = {}) {
   const pool = createPool({ url: database.url, max: 8, applicationName: 'alerts', log });
   const memory = createMemoryLimiter({
     rateLimitRequests: 0,
+    workspaceRateLimitRequests: 0,
     rateLimitWindowSeconds: 60,
     monthlyQuota: 0,
     authFailureLimit: 0,
@@ -52,7 +57,7 @@ export async function startAlerts(options: StartOptions = {}) {
   const lost = new Set<() => void>();
   const limiter = {
     ...memory,
-    onMarksLost(listener: () => void) {
+    onMarkersLost(listener: () => void) {
       lost.add(listener);
       return () => lost.delete(listener);
     },
@@ -62,7 +67,7 @@ export async function startAlerts(options: StartOptions = {}) {
     host: '127.0.0.1',
     port: 0,
     metricsAddress: undefined,
-    mailKeys: [Buffer.alloc(32, 1)],
+    encryptionKeys: [Buffer.alloc(32, 1)],
     unsubscribeKeys: [Buffer.alloc(32, 2)],
     noticeTopic,
     group: 'rms-alerts',
@@ -70,7 +75,7 @@ export async function startAlerts(options: StartOptions = {}) {
     dashboardUrl: 'https://dashboard.example.com',
     sender: { name: 'rms', address: 'rms@example.com' },
     smtp: smtpUrl === undefined ? undefined : readSmtpUrl(smtpUrl, smtpCa),
-    mailFolder: undefined,
+    emailFolder: undefined,
     evaluateEveryMs: 100,
     sweepKeysEveryMs: 200,
     ...overrides,
@@ -78,7 +83,7 @@ export async function startAlerts(options: StartOptions = {}) {
   const metrics = createMetrics('alerts');
   const service = createAlerts(config, { pool, bus, limiter, auth, log, metrics, now, security: loopbackOnly });
   await service.start();
-  const target = { target: service.address, timeoutMs: 20_000 };
+  const target = { target: service.address, timeoutMs: 60_000 };
   const usage = createClient(UsageService, target);
   const alerts = createClient(AlertsService, target);
   const secrets = createClient(SecretsService, target);
@@ -90,23 +95,25 @@ export async function startAlerts(options: StartOptions = {}) {
     usage,
     alerts,
     secrets,
-    /** As when Redis has restarted. */
-    loseMarks() {
+    /** Simulates a restart of Redis. */
+    loseMarkers() {
       for (const listener of lost) listener();
     },
-    /** Publishes a notice as webhooks does; resolves when it is stored. */
-    async notify(tenant: Tenant, type: string, subjectId: string, atMs = Date.now()) {
+    /** Publishes a notice as the webhooks service does. Resolves when it is stored. */
+    async notify(tenant: Tenant, type: string, subjectId: string, { atMs = Date.now(), sequence = 0n } = {}) {
       const notice = {
         ...tenant,
         id: newId('ntc'),
         type,
         subjectId,
         reason: 'gone',
+        url: webhookUrl,
         createTime: timestampFromMs(atMs),
+        sequence,
       };
       const value = toBinary(NoticeSchema, create(NoticeSchema, notice));
       const records = [{ key: tenant.workspaceId, value, headers: {} }];
-      await bus.publish({ topic: noticeTopic, partition: 0, records }, AbortSignal.timeout(10_000));
+      await bus.publish({ topic: noticeTopic, partition: 0, records }, AbortSignal.timeout(60_000));
     },
     async stop() {
       usage.close();
@@ -123,13 +130,13 @@ export interface Tenant {
   readonly environment: Environment;
 }
 
-/** Nobody else's. */
+/** Returns a new workspace ID with an environment. */
 export function newTenant(environment = Environment.LIVE): Tenant {
   return { workspaceId: newId('ws'), environment };
 }
 
-/** Has the rules of a tenant looked at, and waits until they have been. */
-export async function lookedAt({ pool }: TestDatabase, { workspaceId, environment }: Tenant): Promise<void> {
+/** Schedules an evaluation of a tenant's rules, and waits until it is done. */
+export async function waitForEvaluation({ pool }: TestDatabase, { workspaceId, environment }: Tenant): Promise<void> {
   const values = [workspaceId, environment === Environment.LIVE ? 'live' : 'sandbox'];
   const { rows } = await pool.query(
     `insert into alerts.watches (workspace_id, environment, due_at) values ($1, $2, now())
@@ -137,20 +144,23 @@ export async function lookedAt({ pool }: TestDatabase, { workspaceId, environmen
     values,
   );
   const later = 'select from alerts.watches where workspace_id = $1 and environment = $2 and due_at > $3::timestamptz';
-  await waitUntil(async () => (await pool.query(later, [...values, rows[0].at])).rowCount === 1, { what: 'a look' });
+  await waitUntil(async () => (await pool.query(later, [...values, rows[0].at])).rowCount === 1, {
+    what: 'the evaluation',
+  });
 }
 
-/** Counts of requests as a gateway reports them; what is not given is 0. */
+/** Returns request counts as a gateway reports them. Missing counts are 0. */
 export function requestCounts<T extends object>(given: T) {
   const zeros = { requests: 0, admitted: 0, clientErrors: 0, serverErrors: 0, rateLimited: 0, quotaRefused: 0 };
   return { time: timestampNow(), ...bigints({ ...zeros, monthlyQuota: 1_000, ...given }), latencies };
 }
 
-/** Counts of deliveries as webhooks reports them. */
+/** Returns delivery counts as the webhooks service reports them. */
 export function deliveryCounts<T extends object>(given: T & { attempts?: number; failedAttempts?: number }) {
   const zeros = { attempts: 0, failedAttempts: 0, delivered: 0, failed: 0 };
   return {
     time: timestampNow(),
+    url: webhookUrl,
     ...bigints({ ...zeros, failuresAtEnd: given.failedAttempts ?? 0, ...given }),
     latencies,
   };

@@ -4,14 +4,14 @@ import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
 import { addLatency, noLatencies } from '@rms/usage';
-import { forgetCounts } from '../src/usage/old-usage-queries.ts';
+import { forgetCounts, forgetReporters } from '../src/usage/old-usage-queries.ts';
 import { pointsOf, rowsOf, runsOf, startOf } from '../src/usage/usage.ts';
 import { deliveryCounts, newTenant, requestCounts, startAlerts, type TestAlerts } from './support.ts';
 
 describe('Periods', () => {
   const atMs = Date.UTC(2024, 1, 29, 23, 59, 30);
 
-  test('begin in UTC, and months and days are of their own length', () => {
+  test('start in UTC, with months and days of the correct length', () => {
     const starts = (['minute', 'hour', 'day', 'month'] as const).map((period) => new Date(startOf(period, atMs)));
     expect(starts.map((start) => start.toISOString())).toEqual([
       '2024-02-29T23:59:00.000Z',
@@ -23,7 +23,7 @@ describe('Periods', () => {
     expect(new Date(startOf('day', atMs, -29)).toISOString()).toBe('2024-01-31T00:00:00.000Z');
   });
 
-  test('of a chart follow one another without gaps, the last one under way', () => {
+  test('of a chart are consecutive and end with the current period', () => {
     const hour = pointsOf('hour', atMs);
     expect([hour.length, hour[0], hour.at(-1)]).toEqual([
       60,
@@ -33,7 +33,7 @@ describe('Periods', () => {
     expect([pointsOf('day', atMs).length, pointsOf('month', atMs).length]).toEqual([24, 31]);
   });
 
-  test('rows are merged and in the order of their keys', () => {
+  test('rows are merged and sorted by their keys', () => {
     const one = { workspaceId: 'ws_b', environment: 'live' as const, atMs, count: 1 };
     const later = { ...one, atMs: atMs + 60_000, count: 2 };
     const rows = rowsOf(
@@ -43,16 +43,16 @@ describe('Periods', () => {
     );
     const shown = rows.map(({ workspaceId, period, count }) => `${workspaceId} ${period} ${count}`);
     expect(shown.slice(0, 4)).toEqual(['ws_a day 1', 'ws_a hour 1', 'ws_a minute 1', 'ws_a month 1']);
-    // The second one is of the next month.
+    // The later count falls into the next month.
     expect(shown.slice(4)).toEqual([
       ...['ws_b day 1', 'ws_b day 2', 'ws_b hour 1', 'ws_b hour 2'],
       ...['ws_b minute 1', 'ws_b minute 2', 'ws_b month 1', 'ws_b month 2'],
     ]);
   });
 
-  test('a run goes on over the minutes of a report, and ends with an attempt that went well', () => {
+  test('a run of failures spans the minutes of a report and ends with a successful attempt', () => {
     const base = { workspaceId: 'ws_a', environment: 'live' as const, webhookId: 'wh_1', delivered: 0, failed: 0 };
-    const counts = { ...base, latencies: noLatencies() };
+    const counts = { ...base, url: '', latencies: noLatencies() };
     const failing = { ...counts, atMs, attempts: 3, failedAttempts: 3, failuresAtEnd: 3 };
     expect(runsOf([failing, { ...failing, atMs: atMs + 60_000 }])).toMatchObject([
       { failures: 6, lastSuccessMs: undefined, lastAttemptMs: atMs + 60_000 },
@@ -111,7 +111,34 @@ describe('Usage', () => {
     expect(month).toMatchObject({ used: 108n, quota: 1_000n });
   });
 
-  test('a report that comes again counts once, whichever of its calls was answered', async () => {
+  test('has the same total for every span that covers the same requests', async () => {
+    const owner = newTenant();
+    const webhookId = newId('wh');
+    // Two minutes with different latencies: the p95 of the slowest minute is not the p95 of all requests.
+    for (const [sequence, ms, atMs] of [
+      [1, 400, Date.now() - 60_000],
+      [2, 4, Date.now()],
+    ] as const) {
+      const latencies = noLatencies();
+      for (let i = 0; i < (ms === 4 ? 99 : 1); i += 1) addLatency(latencies, ms);
+      const time = timestampFromMs(atMs);
+      const requests = Number(ms === 4 ? 99 : 1);
+      await report('total', sequence, {
+        requests: [
+          { ...requestCounts({ ...owner, time, requests, admitted: requests }), latencies: latencies.map(BigInt) },
+        ],
+        deliveries: [deliveryCounts({ ...owner, time, webhookId, attempts: 2, failedAttempts: 1, delivered: 1 })],
+      });
+    }
+    const [hour, day, month] = await Promise.all(
+      [UsageSpan.HOUR, UsageSpan.DAY, UsageSpan.MONTH].map(async (span) => (await usageOf(owner, span)).total),
+    );
+    expect(hour).toMatchObject({ requests: 100n, attempts: 4n, failedAttempts: 2n, delivered: 2n });
+    expect(hour?.p95Ms).toBeLessThanOrEqual(5);
+    for (const other of [day, month]) expect({ ...other, startTime: hour?.startTime }).toEqual(hour);
+  });
+
+  test('counts a repeated report once, regardless of which calls succeeded', async () => {
     const owner = newTenant();
     const webhookId = newId('wh');
     const parts = {
@@ -131,7 +158,26 @@ describe('Usage', () => {
     expect(rows).toEqual([{ failures: '8' }]);
   });
 
-  test('deliveries are counted for each webhook and for all', async () => {
+  test('counts a report only once if it is sent again after six days', async () => {
+    const owner = newTenant();
+    const parts = { requests: [requestCounts({ ...owner, time: now(), requests: 5, admitted: 5 })] };
+    await report('slow', 1, parts);
+    await alerts.database.pool.query(
+      `update alerts.reporters set seen_at = seen_at - interval '6 days' where reporter_id = 'slow'`,
+    );
+    await forgetReporters(alerts.database.pool);
+    await report('slow', 1, parts);
+    expect((await usageOf(owner)).month?.used).toBe(5n);
+  });
+
+  test('adds counts with a time in the future to the current period', async () => {
+    const owner = newTenant();
+    const inAYear = timestampFromMs(Date.now() + 365 * 86_400_000);
+    await report('ahead', 1, { requests: [requestCounts({ ...owner, time: inAYear, requests: 5, admitted: 5 })] });
+    expect((await usageOf(owner)).month?.used).toBe(5n);
+  });
+
+  test('counts deliveries per webhook and in total', async () => {
     const owner = newTenant();
     const [one, other] = [newId('wh'), newId('wh')];
     await report('d', 1, {
@@ -153,7 +199,7 @@ describe('Usage', () => {
     ]);
   });
 
-  test('of another workspace or environment is not to be seen, and of nobody there is none', async () => {
+  test('is separate per workspace and environment, and requires both', async () => {
     const owner = newTenant();
     await report('x', 1, { requests: [requestCounts({ ...owner, time: now(), requests: 1, admitted: 1 })] });
     for (const other of [newTenant(), { ...owner, environment: Environment.SANDBOX }]) {
@@ -172,19 +218,19 @@ describe('Usage', () => {
   });
 
   test.each([
-    ['no reporter', { reporterId: '' }],
-    ['a long reporter', { reporterId: 'x'.repeat(65) }],
-    ['no number', { sequence: 0n }],
-    ['no workspace', { requests: [requestCounts({ workspaceId: '', environment: Environment.LIVE })] }],
+    ['an empty reporter ID', { reporterId: '' }],
+    ['a long reporter ID', { reporterId: 'x'.repeat(65) }],
+    ['sequence 0', { sequence: 0n }],
+    ['an empty workspace ID', { requests: [requestCounts({ workspaceId: '', environment: Environment.LIVE })] }],
     ['a negative count', { requests: [requestCounts({ ...newTenant(), requests: -1 })] }],
     ['too few latencies', { requests: [{ ...requestCounts(newTenant()), latencies: [1n] }] }],
-    ['no webhook', { deliveries: [deliveryCounts({ ...newTenant(), webhookId: '' })] }],
-  ])('a report with %s is refused', async (_, change) => {
+    ['an empty webhook ID', { deliveries: [deliveryCounts({ ...newTenant(), webhookId: '' })] }],
+  ])('rejects a report with %s', async (_, change) => {
     const refused = alerts.usage.reportUsage({ reporterId: 'bad', sequence: 1n, ...change });
     await expect(refused).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
-  test('is kept for as long as charts and rules look at it', async () => {
+  test('is kept as long as charts and rules need it', async () => {
     const { workspaceId } = newTenant();
     const days = { minute: [1, 3], hour: [34, 36], day: [399, 401], month: [800] };
     for (const [period, ages] of Object.entries(days)) {
@@ -210,19 +256,24 @@ describe('Usage', () => {
     ]);
   });
 
-  test('lifts the counters of the quota where they have fallen behind', async () => {
+  test('raises quota counters that have fallen behind', async () => {
     const owner = newTenant();
     await report('q', 1, { requests: [requestCounts({ ...owner, time: now(), requests: 30, admitted: 30 })] });
     const check = { ...owner, environment: 'live' as const, keyId: 'key', keyVersion: 1 };
-    const limits = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 40 };
+    const limits = {
+      rateLimitRequests: 0,
+      workspaceRateLimitRequests: 0,
+      rateLimitWindowSeconds: 60,
+      monthlyQuota: 40,
+    };
     expect(await alerts.limiter.check({ ...check, limits })).toMatchObject({ quota: { remaining: 39 } });
-    alerts.loseMarks();
+    alerts.loseMarkers();
     const { quota } = await waitUntil(
       async () => {
         const decision = await alerts.limiter.check({ ...check, limits });
         return decision.quota && decision.quota.remaining < 20 ? decision : undefined;
       },
-      { what: 'the counter to be lifted' },
+      { what: 'the raised counter' },
     );
     expect(quota?.remaining).toBe(9);
   });

@@ -1,24 +1,79 @@
+import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
+import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { MailRequestsService } from '@rms/proto/rms/auth/v1/mail_requests_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
+import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
+import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import type { Callers } from '@rms/rpc';
+import { type Callers, forKeys, forUsers } from '@rms/rpc';
 
-/** Gateways ask whose a key is; alerts sends mail; only people's tools make and end keys, and sign people in. */
+const { createKey, getKey, listKeys, updateKey, rollKey, revokeKey, batchVerifyKeys } = KeysService.method;
+const { createInvitation, listInvitations, revokeInvitation, findInvitation, acceptInvitation } =
+  InvitationsService.method;
+const { updateUser, endSessions, requestEmailChange, confirmEmailChange, deleteUser } = UsersService.method;
+const { requestPasswordReset, resetPassword, changePassword } = PasswordsService.method;
+const { listWorkspaces, getWorkspace } = WorkspacesService.method;
+
+/**
+ * Methods that each caller may use. Gateways call the methods behind the REST API for the API key of the request. The
+ * dashboard calls the methods behind its pages for users. In its own name it calls the methods that establish who the
+ * user is: sign-in, sessions and emailed links. Only `rms` may create users and workspaces, reset users, and change
+ * plans.
+ */
 export const callers: Callers = {
   gateway: [
-    KeysService.method.batchVerifyKeys,
+    batchVerifyKeys,
     KeyUsesService.method.batchReportKeyUses,
     RequestsService.method.batchReportRequests,
+    ...forKeys(
+      createKey,
+      getKey,
+      listKeys,
+      updateKey,
+      rollKey,
+      revokeKey,
+      getWorkspace,
+      AuditService.method.listAuditEntries,
+      RequestsService.method.listRequests,
+      RequestsService.method.searchRequests,
+    ),
   ],
-  alerts: [
-    WorkspacesService.method.listWorkspaces,
-    KeysService.method.listKeys,
-    MembersService.method.listMembers,
-    ...MailRequestsService.methods,
+  alerts: [listWorkspaces, getWorkspace, listKeys, MembersService.method.listMembers, ...EmailRequestsService.methods],
+  dashboard: [
+    ...SignInService.methods,
+    requestPasswordReset,
+    resetPassword,
+    confirmEmailChange,
+    findInvitation,
+    acceptInvitation,
+    ...forUsers(
+      ...MembersService.methods,
+      ...SecondFactorsService.methods,
+      createInvitation,
+      listInvitations,
+      revokeInvitation,
+      acceptInvitation,
+      changePassword,
+      updateUser,
+      endSessions,
+      requestEmailChange,
+      deleteUser,
+      createKey,
+      getKey,
+      listKeys,
+      updateKey,
+      rollKey,
+      revokeKey,
+      getWorkspace,
+      RequestsService.method.listRequests,
+      RequestsService.method.batchReportRequests,
+      AuditService.method.listAuditEntries,
+    ),
   ],
-  dashboard: 'all',
   rms: 'all',
 };

@@ -1,19 +1,30 @@
 import { type Keys, readKeyRing } from '@rms/secrets';
-import { type MetricsAddress, orSettingsError, requireSettings, type Settings } from '@rms/service';
+import type { MetricsAddress } from '@rms/service';
+import { orSettingsError, requireSettings, type Settings } from '@rms/settings';
 
 export interface AuthConfig {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 selects any free port. */
   readonly port: number;
-  /** Undefined: metrics are not shown. */
+  /** If undefined, no metrics are served. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** For how long requests are kept. */
+  /** Retention of the request log. */
   readonly requestLogDays: number;
-  /** Seal second factors and mails. */
+  /** Valid keys per workspace whose plan sets no limit; 0: no limit. */
+  readonly maxKeys: number;
+  /** Members per workspace; 0: no limit. */
+  readonly maxMembers: number;
+  /** Open invitations per workspace; 0: no limit. */
+  readonly maxInvitations: number;
+  /** Keys that encrypt second factor secrets and queued emails. */
   readonly secretKeys: Keys;
-  /** Authenticate the first step of a sign-in. */
+  /** Keys that authenticate the challenge returned by the first step of a sign-in. */
   readonly challengeKeys: Keys;
-  /** Hide whose attempts are counted. */
+  /** Keys that authenticate page tokens. */
+  readonly pageTokenKeys: Keys;
+  /**
+   * Keys of the HMACs that replace the subjects in the throttle table, so that the table reveals no account or address.
+   */
   readonly throttleKeys: Keys;
 }
 
@@ -25,8 +36,12 @@ export function readAuthConfig(settings: Settings): AuthConfig {
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
     requestLogDays: settings.REQUEST_LOG_DAYS,
+    maxKeys: settings.MAX_KEYS_PER_WORKSPACE,
+    maxMembers: settings.MAX_MEMBERS_PER_WORKSPACE,
+    maxInvitations: settings.MAX_INVITATIONS_PER_WORKSPACE,
     secretKeys: ring.derive('auth secrets'),
     challengeKeys: ring.derive('sign-in challenges'),
+    pageTokenKeys: ring.derive('auth page tokens'),
     throttleKeys: ring.derive('sign-in throttles'),
   };
 }

@@ -1,21 +1,23 @@
 import { openPool, type Pool } from '@rms/db';
 import { type Limiter, openLimiter } from '@rms/limiter';
+import { createLogger, type Logger } from '@rms/logging';
+import { createMetrics, type Metrics } from '@rms/metrics';
 import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import { createLogger, createMetrics, type Logger, type Metrics, type Settings } from '@rms/service';
+import type { Settings } from '@rms/settings';
 import { createPasswordHasher, type PasswordHasher } from './password/hasher.ts';
 
 export interface AuthContext {
   readonly pool: Pool;
-  /** Where changes of keys are marked for every gateway. */
-  readonly limiter: Pick<Limiter, 'mark' | 'confirmMarks' | 'start' | 'stop'>;
+  /** Publishes the revocation markers of changed keys to every gateway. */
+  readonly limiter: Pick<Limiter, 'setMarkers' | 'confirmMarkers' | 'start' | 'stop'>;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly passwords: PasswordHasher;
-  /** How callers are known. */
+  /** Identifies and authorizes RPC callers. */
   readonly security: RpcSecurity;
 }
 
-/** The real parts; a test or standalone passes its own for some of them. */
+/** Creates the production dependencies. Tests and standalone override some of them. */
 export function createAuthContext(settings: Settings, overrides: Partial<AuthContext> = {}): AuthContext {
   const log =
     overrides.log ?? createLogger({ name: 'auth', level: settings.LOG_LEVEL, levelFile: settings.LOG_LEVEL_FILE });

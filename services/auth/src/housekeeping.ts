@@ -1,36 +1,46 @@
 import type { Pool } from '@rms/db';
-import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import { deleteExpiredKeys } from '@rms/idempotency';
+import type { Logger } from '@rms/logging';
+import type { Metrics } from '@rms/metrics';
+import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { trimEmails } from './email/email-queries.ts';
 import { trimEmailChanges } from './email-change/email-change-queries.ts';
 import { trimInvitations } from './invitation/invitation-queries.ts';
-import { trimUses } from './key/use-queries.ts';
-import { trimMails } from './mail/mail-queries.ts';
+import { trimUses } from './key/trim-uses.ts';
 import { trimResets } from './password/reset-queries.ts';
 import { requestPartitions } from './request/request-log.ts';
 import { trimNetworks } from './sign-in/network-queries.ts';
-import { trimThrottles } from './sign-in/throttle-queries.ts';
+import { throttles } from './sign-in/throttle.ts';
 
 const everyMs = 10 * 60_000;
-const trims = [trimUses, trimThrottles, trimNetworks, trimResets, trimEmailChanges, trimInvitations, trimMails];
 
-/** Keeps what is known of keys' clients small, makes the days of requests to come, and drops what has had its time. */
+/** Creates the worker that deletes expired rows, and creates and drops the daily partitions of the request log. */
 export function createHousekeeping(parts: {
   pool: Pool;
   log: Logger;
   requestLogDays: number;
-  onSuccess: () => void;
+  metrics: Metrics;
 }): Worker {
-  const { pool, log, requestLogDays, onSuccess } = parts;
-  return {
-    name: 'housekeeping',
-    async run(signal) {
-      while (!signal.aborted) {
-        await requestPartitions.make(pool);
+  const { pool, log, requestLogDays, metrics } = parts;
+  return createHousekeepingWorker({
+    everyMs,
+    log,
+    metrics,
+    tasks: {
+      make_partitions: () => requestPartitions.make(pool),
+      async drop_partitions() {
         const dropped = await requestPartitions.drop(pool, requestLogDays);
-        if (dropped > 0) log.info({ dropped, retention_days: requestLogDays }, 'old days of requests are dropped');
-        for (const trim of trims) await trim(pool);
-        onSuccess();
-        await abortableDelay(everyMs, signal);
-      }
+        if (dropped > 0)
+          log.info({ dropped, retention_days: requestLogDays }, 'dropped expired partitions of the request log');
+      },
+      key_uses: (signal) => trimUses(pool, signal),
+      throttles: () => throttles.trim(pool),
+      networks: () => trimNetworks(pool),
+      password_resets: () => trimResets(pool),
+      email_changes: () => trimEmailChanges(pool),
+      invitations: () => trimInvitations(pool),
+      emails: () => trimEmails(pool),
+      idempotency_keys: () => deleteExpiredKeys(pool, 'auth'),
     },
-  };
+  });
 }

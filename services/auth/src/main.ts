@@ -1,4 +1,5 @@
-import { readSettings, runMain } from '@rms/service';
+import { runMain } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
 import { readAuthConfig } from './config.ts';
 import { createAuthContext } from './context.ts';

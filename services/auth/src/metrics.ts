@@ -1,14 +1,14 @@
-import type { KeyEnvironment } from '@rms/api-key';
-import { Counter, Gauge, Histogram, type Metrics } from '@rms/service';
+import { Counter, Gauge, Histogram, type Metrics } from '@rms/metrics';
+import type { Environment } from '@rms/tenant';
 
 export interface AuthMetrics {
-  /** From the commit of a revocation, roll or change until it held at every gateway. */
+  /** Time from the commit of a revocation, roll or update until it was effective at every gateway. */
   readonly revocationSeconds: Histogram;
-  /** 1 while this instance vouches for the marks of key changes. */
-  readonly marksConfirmed: Gauge;
-  /** A key was judged. */
-  countVerdict(environment: KeyEnvironment, verdict: 'valid' | 'expired' | 'revoked' | 'unknown'): void;
-  /** A step of a person's sign-in has come to an end. */
+  /** 1 while this instance confirms the revocation markers. */
+  readonly markersConfirmed: Gauge;
+  /** Counts a verdict about a key. */
+  countVerdict(environment: Environment, verdict: 'valid' | 'expired' | 'revoked' | 'unknown'): void;
+  /** Counts a finished step of a sign-in. */
   countSignIn(outcome: SignInCount): void;
 }
 
@@ -18,13 +18,13 @@ export function createAuthMetrics(metrics: Metrics): AuthMetrics {
   const registers = [metrics];
   const verdicts = new Counter({
     name: 'rms_key_verdicts_total',
-    help: 'Keys that gateways have asked about, by environment and verdict; what gateways have cached is not asked.',
+    help: 'Key verifications by environment and verdict. Verdicts from the caches of gateways are not counted.',
     labelNames: ['environment', 'verdict'],
     registers,
   });
   const signIns = new Counter({
     name: 'rms_sign_ins_total',
-    help: 'Steps of sign-ins of people by outcome; "throttled": too many failures of the account or from the address.',
+    help: 'Sign-in steps by outcome. "throttled": too many failures of the account or from the network.',
     labelNames: ['outcome'],
     registers,
   });
@@ -33,13 +33,13 @@ export function createAuthMetrics(metrics: Metrics): AuthMetrics {
     countVerdict: (environment, verdict) => verdicts.inc({ environment, verdict }),
     revocationSeconds: new Histogram({
       name: 'rms_key_revocation_seconds',
-      help: 'From the commit of a change of a key (revocation, roll, update) until it held at every gateway.',
+      help: 'Time from the commit of a key change (revocation, roll, update) until it was effective at every gateway.',
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 5, 7.5, 10],
       registers,
     }),
-    marksConfirmed: new Gauge({
-      name: 'rms_key_marks_confirmed',
-      help: 'Whether this instance vouches for the marks of key changes in Redis; while none does, gateways ask auth.',
+    markersConfirmed: new Gauge({
+      name: 'rms_key_markers_confirmed',
+      help: 'Whether this instance confirms the revocation markers in Redis. If none does, gateways ask auth.',
       registers,
     }),
   };

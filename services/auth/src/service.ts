@@ -1,4 +1,5 @@
-import { showPools } from '@rms/db';
+import { showPools, translatePgError } from '@rms/db';
+import { createIdempotency } from '@rms/idempotency';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -7,14 +8,12 @@ import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
-import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { AuthConfig } from './config.ts';
 import type { AuthContext } from './context.ts';
 import { createHousekeeping } from './housekeeping.ts';
-import { createMarks } from './key/marks.ts';
+import { createMarkers } from './key/markers.ts';
 import { createAuthMetrics } from './metrics.ts';
-import { peopleServices } from './people-services.ts';
 import { batchFindKeys } from './rpc/batch-find-keys.ts';
 import { batchReportKeyUses } from './rpc/batch-report-key-uses.ts';
 import { batchReportRequests } from './rpc/batch-report-requests.ts';
@@ -23,6 +22,8 @@ import { batchVerifyKeys } from './rpc/batch-verify-keys.ts';
 import { bootstrapWorkspace } from './rpc/bootstrap-workspace.ts';
 import { createKey } from './rpc/create-key.ts';
 import { createWorkspace } from './rpc/create-workspace.ts';
+import { getKey } from './rpc/get-key.ts';
+import { getWorkspace } from './rpc/get-workspace.ts';
 import type { HandlerParts } from './rpc/handler.ts';
 import { listAuditEntries } from './rpc/list-audit-entries.ts';
 import { listKeys } from './rpc/list-keys.ts';
@@ -31,27 +32,37 @@ import { listRequests } from './rpc/list-requests.ts';
 import { listWorkspaces } from './rpc/list-workspaces.ts';
 import { revokeKey } from './rpc/revoke-key.ts';
 import { rollKey } from './rpc/roll-key.ts';
+import { searchRequests } from './rpc/search-requests.ts';
 import { setPlan } from './rpc/set-plan.ts';
 import { setWorkspacePlan } from './rpc/set-workspace-plan.ts';
 import { updateKey } from './rpc/update-key.ts';
+import { answerContext } from './sealed/sealed-stores.ts';
 import { createThrottle } from './sign-in/throttle.ts';
+import { userServices } from './user-services.ts';
 
-/** Workspaces, their plans and API keys, who uses those, people, and the audit log. */
+/** Creates the auth service: workspaces, plans, API keys and their uses, users, and the audit log. */
 export function createAuth(config: AuthConfig, context: AuthContext): GrpcService {
   const { pool, limiter, passwords, log } = context;
-  const { host, port, metricsAddress, secretKeys, challengeKeys, throttleKeys } = config;
+  const { host, port, metricsAddress, secretKeys, challengeKeys, throttleKeys, pageTokenKeys } = config;
+  const { maxKeys, maxMembers, maxInvitations } = config;
   const metrics = createAuthMetrics(context.metrics);
   showPools(context.metrics, { auth: pool });
-  const marks = createMarks({ pool, limiter, log, metrics });
+  const markers = createMarkers({ pool, limiter, log, metrics });
   const [secretKey, ...previousKeys] = secretKeys;
+  const box = createSecretBox(secretKey, previousKeys);
   const parts: HandlerParts = {
     pool,
-    marks,
+    markers,
     metrics,
     passwords,
     throttle: createThrottle(throttleKeys),
-    box: createSecretBox(secretKey, previousKeys),
+    box,
+    idempotency: createIdempotency({ pool, box, schema: 'auth', contextOf: ({ key }) => answerContext(key) }),
+    pageTokenKeys,
     challengeKeys,
+    maxKeys,
+    maxMembers,
+    maxInvitations,
     log,
   };
   return createGrpcService({
@@ -63,10 +74,12 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
     metrics: context.metrics,
     security: context.security,
     callers,
+    translateError: translatePgError,
     services: [
       rpcService(KeysService, {
         createKey: createKey(parts),
         listKeys: listKeys(parts),
+        getKey: getKey(parts),
         updateKey: updateKey(parts),
         rollKey: rollKey(parts),
         revokeKey: revokeKey(parts),
@@ -78,25 +91,22 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       rpcService(RequestsService, {
         batchReportRequests: batchReportRequests(parts),
         listRequests: listRequests(parts),
+        searchRequests: searchRequests(parts),
       }),
       rpcService(WorkspacesService, {
         createWorkspace: createWorkspace(parts),
         listWorkspaces: listWorkspaces(parts),
+        getWorkspace: getWorkspace(parts),
         bootstrapWorkspace: bootstrapWorkspace(parts),
         setWorkspacePlan: setWorkspacePlan(parts),
       }),
       rpcService(PlansService, { setPlan: setPlan(parts), listPlans: listPlans(parts) }),
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
-      ...peopleServices(parts),
+      ...userServices(parts),
     ],
     workers: [
-      marks.worker,
-      createHousekeeping({
-        pool,
-        log,
-        requestLogDays: config.requestLogDays,
-        onSuccess: showHousekeeping(context.metrics),
-      }),
+      markers.worker,
+      createHousekeeping({ pool, log, requestLogDays: config.requestLogDays, metrics: context.metrics }),
     ],
     checks: {
       async database() {

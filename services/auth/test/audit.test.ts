@@ -4,7 +4,7 @@ import { startAuth, type TestAuth } from './support.ts';
 
 const alice = { requestId: 'req-1', actor: 'operator:alice@laptop', clientAddress: '198.51.100.7' };
 
-describe('the audit log', () => {
+describe('The audit log', () => {
   let auth: TestAuth;
   beforeAll(async () => {
     auth = await startAuth();
@@ -14,14 +14,20 @@ describe('the audit log', () => {
   const entriesOf = async (workspaceId: string, more: object = {}) =>
     (await auth.audit.listAuditEntries({ workspaceId, pageSize: 100, ...more })).entries;
   const newKeyBy = async (context: object, workspaceId: string) => {
-    const asked = { workspaceId, environment: Environment.LIVE, scope: Scope.WRITE, name: 'k', rateLimitRequests: 5n };
-    const { key } = await auth.keys.createKey(asked, { context });
+    const requested = {
+      workspaceId,
+      environment: Environment.LIVE,
+      scope: Scope.WRITE,
+      name: 'k',
+      rateLimitRequests: 5n,
+    };
+    const { key } = await auth.keys.createKey(requested, { context });
     return { workspaceId, id: key?.id ?? '', key };
   };
   const newWorkspaceBy = async (context: object) =>
     (await auth.workspaces.createWorkspace({ name: 'Audited' }, { context })).workspace?.id ?? '';
 
-  test('each change is there, newest first: who, from where, for which request, and what it was changed to', async () => {
+  test('contains every change, newest first, with actor, address, request ID and new values', async () => {
     const workspaceId = await newWorkspaceBy(alice);
     const { id } = await newKeyBy(alice, workspaceId);
     const as = (requestId: string) => ({ context: { ...alice, requestId } });
@@ -52,33 +58,35 @@ describe('the audit log', () => {
       expect(time).toBeDefined();
       expect(environment).toBe(action.startsWith('key.') ? Environment.LIVE : Environment.UNSPECIFIED);
     }
-    // Plans belong to the installation.
+    // Plan changes belong to the installation, not to a workspace.
     expect(await entriesOf('', { targetId: 'pro' })).toMatchObject([{ action: 'plan.set', requestId: 'req-6' }]);
   });
 
-  test('a key of the API acts under its id, a service under the name system', async () => {
+  test('an API key acts under its ID, a service as "system"', async () => {
     const workspaceId = await auth.newWorkspace();
-    const principal = { workspaceId, environment: Environment.LIVE, keyId: 'key_admin', scope: Scope.ADMIN };
+    const admin = { workspaceId, environment: Environment.LIVE, scope: Scope.ADMIN, name: 'admin' };
+    const keyId = (await auth.keys.createKey(admin, { context: alice })).key?.id ?? '';
+    const principal = { workspaceId, environment: Environment.LIVE, keyId, scope: Scope.ADMIN };
     const byKey = await newKeyBy({ principal, clientAddress: '192.0.2.9', requestId: 'r' }, workspaceId);
     const byOperator = await newKeyBy(alice, workspaceId);
-    const byNobody = await newKeyBy({}, workspaceId);
-    const made = [byKey, byOperator, byNobody];
-    const actors = ['key:key_admin', alice.actor, 'system'];
-    expect(made.map(({ key }) => key?.createdBy)).toEqual(actors);
+    const withoutActor = await newKeyBy({}, workspaceId);
+    const created = [byKey, byOperator, withoutActor];
+    const actors = [`key:${keyId}`, alice.actor, 'system'];
+    expect(created.map(({ key }) => key?.createdBy)).toEqual(actors);
     const { keys } = await auth.keys.listKeys({ workspaceId });
-    expect(keys.map(({ createdBy }) => createdBy).toReversed()).toEqual(actors);
+    expect(keys.map(({ createdBy }) => createdBy).toReversed()).toEqual([alice.actor, ...actors]);
     const entries = await entriesOf(workspaceId, { action: 'key.created' });
-    expect(entries.map(({ actor }) => actor).toReversed()).toEqual(actors);
+    expect(entries.map(({ actor }) => actor).toReversed()).toEqual([alice.actor, ...actors]);
   });
 
-  test('the key that a roll makes is created by whoever rolls', async () => {
+  test('the creator of a rolled key is the actor of the roll', async () => {
     const workspaceId = await auth.newWorkspace();
     const { id } = await newKeyBy({}, workspaceId);
     const { key } = await auth.keys.rollKey({ workspaceId, id }, { context: alice });
     expect(key?.createdBy).toBe(alice.actor);
   });
 
-  test('what was refused, or has changed nothing, leaves no entry', async () => {
+  test('rejected calls and calls without effect leave no entry', async () => {
     const workspaceId = await auth.newWorkspace();
     const { id } = await newKeyBy(alice, workspaceId);
     await auth.keys.revokeKey({ workspaceId, id });
@@ -90,7 +98,7 @@ describe('the audit log', () => {
     expect(await entriesOf(workspaceId)).toEqual(before);
   });
 
-  test('a first start is there, and the value of no key is', async () => {
+  test('contains a bootstrap, but never the value of a key', async () => {
     const other = await startAuth();
     const { workspace, keyValues, keys } = await other.workspaces.bootstrapWorkspace(
       { name: 'Mine' },
@@ -110,10 +118,38 @@ describe('the audit log', () => {
     await other.stop();
   });
 
-  test('it is listed by page, by target, by action and since a time; that of other workspaces is not', async () => {
+  test('a page reads a bounded number of entries; a short or empty page has a next page, and no entry is lost', async () => {
     const workspaceId = await auth.newWorkspace();
-    const made = [];
-    for (let i = 0; i < 5; i += 1) made.push(await newKeyBy(alice, workspaceId));
+    await auth.database.pool.query(
+      `insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)
+       select $1, '', 'aud_' || lpad(n::text, 26, '0'), 'system', '', '',
+              case when n in (1, 5, 15000) then 'key.created' else 'key.updated' end, 'key_' || n, '{}'
+         from generate_series(1, 20005) as n`,
+      [workspaceId],
+    );
+    const readAll = async (filter: object) => {
+      const targets: string[] = [];
+      const sizes: number[] = [];
+      let pageToken = '';
+      do {
+        const page = await auth.audit.listAuditEntries({ workspaceId, pageSize: 1_000, pageToken, ...filter });
+        targets.push(...page.entries.map(({ targetId }) => targetId));
+        sizes.push(page.entries.length);
+        pageToken = page.nextPageToken;
+      } while (pageToken !== '');
+      return { targets, sizes };
+    };
+    const created = await readAll({ action: 'key.created' });
+    expect(created).toEqual({ targets: ['key_15000', 'key_5', 'key_1'], sizes: [1, 0, 2] });
+    expect(await readAll({ action: 'webhook.' })).toEqual({ targets: [], sizes: [0, 0, 0] });
+    expect((await readAll({ targetId: 'key_7' })).targets).toEqual(['key_7']);
+    expect((await readAll({})).targets).toHaveLength(20_006);
+  });
+
+  test('is listed by page, target, action and start time, only for its workspace', async () => {
+    const workspaceId = await auth.newWorkspace();
+    const created = [];
+    for (let i = 0; i < 5; i += 1) created.push(await newKeyBy(alice, workspaceId));
     const all = await entriesOf(workspaceId);
     const paged = [];
     for (let pageToken = ''; ; ) {
@@ -124,7 +160,7 @@ describe('the audit log', () => {
     }
     expect(paged).toEqual(all);
     expect(all).toHaveLength(6);
-    expect(await entriesOf(workspaceId, { targetId: made[2]?.id })).toMatchObject([{ targetId: made[2]?.id }]);
+    expect(await entriesOf(workspaceId, { targetId: created[2]?.id })).toMatchObject([{ targetId: created[2]?.id }]);
     expect(await entriesOf(workspaceId, { action: 'key.' })).toHaveLength(5);
     expect(await entriesOf(workspaceId, { action: 'key' })).toHaveLength(0);
     expect(await entriesOf(workspaceId, { action: 'workspace.created' })).toHaveLength(1);
@@ -141,7 +177,7 @@ describe('the audit log', () => {
     'delete from audit.entries',
     'truncate audit.entries',
     'truncate audit.entries cascade',
-  ])('%s is refused, even to the owner of the table', async (statement) => {
+  ])('%s is rejected, even for the owner of the table', async (statement) => {
     const read = () => auth.database.pool.query('select * from audit.entries order by id');
     await newWorkspaceBy(alice);
     const before = (await read()).rows;

@@ -10,7 +10,7 @@ describe('BatchRevokeKeys', () => {
   });
   afterAll(() => auth?.stop());
 
-  test('all that exist are revoked and marked; each other one gets an error of its own, in the order asked', async () => {
+  test('revokes all existing keys and sets their markers; returns a key or an error per request, in the order of the requests', async () => {
     const [one, two] = [await auth.newKey(), await auth.newKey()];
     const requests = [
       one,
@@ -31,22 +31,22 @@ describe('BatchRevokeKeys', () => {
       expect((await auth.verify(value))?.verdict).toBe(KeyVerdict.INVALID);
       expect(auth.limiter.marked).toContainEqual(expect.objectContaining({ keyId: id, version: 2 }));
     }
-    expect(await auth.pendingMarks()).toBe(0);
+    expect(await auth.pendingMarkers()).toBe(0);
   });
 
-  test('keys that this instance cannot mark are answered once another instance has', async () => {
+  test('responds once another instance has set the markers that this instance could not set', async () => {
     const keys = await Promise.all(Array.from({ length: 20 }, () => auth.newKey()));
-    auth.limiter.setAway(true);
+    auth.limiter.setUnavailable(true);
     const revoking = auth.keys.batchRevokeKeys({ requests: keys.map(({ workspaceId, id }) => ({ workspaceId, id })) });
-    await waitUntil(async () => (await auth.pendingMarks()) === 20, { what: 'the revocations to be committed' });
+    await waitUntil(async () => (await auth.pendingMarkers()) === 20, { what: 'the revocations to be committed' });
     const other = await startAuth({ database: auth.database });
     await revoking;
-    auth.limiter.setAway(false);
+    auth.limiter.setUnavailable(false);
     expect(new Set(other.marked())).toEqual(new Set(keys.map(({ id }) => id)));
     await other.stop();
   });
 
-  test('of two batches at once in other orders none waits for the other for ever', async () => {
+  test('concurrent batches in different orders do not deadlock', async () => {
     const keys = await Promise.all(Array.from({ length: 20 }, () => auth.newKey()));
     const requests = keys.map(({ workspaceId, id }) => ({ workspaceId, id }));
     await Promise.all(
@@ -54,10 +54,10 @@ describe('BatchRevokeKeys', () => {
         auth.keys.batchRevokeKeys({ requests: i % 2 === 0 ? requests : requests.toReversed() }),
       ),
     );
-    expect(await auth.pendingMarks()).toBe(0);
+    expect(await auth.pendingMarkers()).toBe(0);
   });
 
-  test('1,001 are refused, and none is no mistake', async () => {
+  test('rejects 1,001 keys and accepts an empty batch', async () => {
     const requests = Array.from({ length: 1_001 }, (_, i) => ({ workspaceId: 'ws_1', id: `key_${i}` }));
     await expect(auth.keys.batchRevokeKeys({ requests })).rejects.toMatchObject({ code: 'invalid_request' });
     expect((await auth.keys.batchRevokeKeys({ requests: [] })).results).toEqual([]);

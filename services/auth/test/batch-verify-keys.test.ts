@@ -15,7 +15,7 @@ describe('BatchVerifyKeys', () => {
   });
   afterAll(() => auth?.stop());
 
-  test('a valid key is answered with whose it is, and from where it may be used', async () => {
+  test('returns the principal and the allowlist of a valid key', async () => {
     const { workspaceId, id, value } = await auth.newKey({ scope: Scope.READ, allowedIps: ['10.0.0.0/8'] });
     const verified = await auth.verify(value);
     expect(verified).toMatchObject({
@@ -27,9 +27,9 @@ describe('BatchVerifyKeys', () => {
     expect(verified?.expireTime).toBeUndefined();
   });
 
-  test('many are answered at once, each by itself, in the order asked', async () => {
+  test('returns one result per key, in the order of the requests', async () => {
     const [live, sandbox] = [await auth.newKey(), await auth.newKey({ environment: SANDBOX })];
-    const asked = [
+    const requested = [
       [sandbox.value, LIVE, INVALID],
       [generateApiKey('live'), LIVE, INVALID],
       [live.value, LIVE, VALID],
@@ -37,19 +37,19 @@ describe('BatchVerifyKeys', () => {
       [live.value, LIVE, VALID],
       [sandbox.value, SANDBOX, VALID],
     ] as const;
-    const requests = asked.map(([value, environment]) => ({ keyHash: hashOfApiKey(value), environment }));
+    const requests = requested.map(([value, environment]) => ({ keyHash: hashOfApiKey(value), environment }));
     const { results } = await auth.keys.batchVerifyKeys({ requests });
-    expect(results.map(({ verdict }) => verdict)).toEqual(asked.map(([, , verdict]) => verdict));
+    expect(results.map(({ verdict }) => verdict)).toEqual(requested.map(([, , verdict]) => verdict));
   });
 
-  test('an answer that is not valid tells nothing about the key', async () => {
+  test('an invalid verdict contains no properties of the key', async () => {
     const { value } = await auth.newKey({ environment: SANDBOX });
     const refused = await auth.verify(value, LIVE);
     expect([refused?.principal, refused?.expireTime, refused?.allowedIps]).toEqual([undefined, undefined, []]);
     expect([refused?.version, refused?.limits]).toEqual([0n, undefined]);
   });
 
-  test('a key that is not let in says whether it exists', async () => {
+  test('an invalid verdict states whether the key exists', async () => {
     const { value, workspaceId, id } = await auth.newKey();
     expect(await auth.verify(value, SANDBOX)).toMatchObject({ verdict: INVALID, exists: true });
     await auth.keys.revokeKey({ workspaceId, id });
@@ -57,14 +57,14 @@ describe('BatchVerifyKeys', () => {
     expect(await auth.verify(generateApiKey('live'))).toMatchObject({ verdict: INVALID, exists: false });
   });
 
-  test('a key past its expiry date is expired by itself, and says before when', async () => {
+  test('a key expires at its expiry date, which is returned while it is valid', async () => {
     const expireTime = timestampFromMs(Date.now() + 300);
     const { value } = await auth.newKey({ expireTime });
     expect(await auth.verify(value)).toMatchObject({ verdict: VALID, expireTime });
     await waitUntil(async () => (await auth.verify(value))?.verdict === EXPIRED, { what: 'the expiry' });
   });
 
-  test('what is no hash is the hash of no key', async () => {
+  test('bytes that are not a hash match no key', async () => {
     const requests = [new Uint8Array(), new Uint8Array(31), new Uint8Array(64)].map((keyHash) => ({
       keyHash,
       environment: LIVE,
@@ -73,7 +73,7 @@ describe('BatchVerifyKeys', () => {
     expect(results.map(({ verdict }) => verdict)).toEqual([INVALID, INVALID, INVALID]);
   });
 
-  test('1,000 are answered in one call, 1,001 and none of an environment are refused', async () => {
+  test('accepts 1,000 keys and rejects 1,001; rejects a missing environment', async () => {
     const request = (value: string) => ({ keyHash: hashOfApiKey(value), environment: LIVE });
     const { value } = await auth.newKey();
     const requests = [...Array.from({ length: 999 }, (_, i) => request(`${i}`)), request(value)];

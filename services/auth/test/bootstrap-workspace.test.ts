@@ -10,14 +10,14 @@ describe('BootstrapWorkspace', () => {
   });
   afterAll(() => auth?.stop());
 
-  test('of many first starts at once one makes a workspace with a live and a sandbox admin key', async () => {
-    const answers = await Promise.all(
+  test('concurrent first starts create one workspace with a live and a sandbox admin key', async () => {
+    const responses = await Promise.all(
       Array.from({ length: 8 }, () => auth.workspaces.bootstrapWorkspace({ name: 'Mine' })),
     );
-    const made = answers.filter(({ created }) => created);
-    expect(made).toHaveLength(1);
-    expect(new Set(answers.map(({ workspace }) => workspace?.id)).size).toBe(1);
-    const [live = '', sandbox = ''] = made[0]?.keyValues ?? [];
+    const created = responses.filter(({ created }) => created);
+    expect(created).toHaveLength(1);
+    expect(new Set(responses.map(({ workspace }) => workspace?.id)).size).toBe(1);
+    const [live = '', sandbox = ''] = created[0]?.keyValues ?? [];
     expect([isWellFormedApiKey(live, 'live'), isWellFormedApiKey(sandbox, 'sandbox')]).toEqual([true, true]);
     const { results } = await auth.keys.batchVerifyKeys({
       requests: [
@@ -32,16 +32,16 @@ describe('BootstrapWorkspace', () => {
     expect((await auth.workspaces.listWorkspaces({})).workspaces).toMatchObject([{ name: 'Mine' }]);
   });
 
-  test('where a workspace was made by hand nothing more is made', async () => {
+  test('creates nothing if a workspace exists', async () => {
     const other = await startAuth();
     const { workspace } = await other.workspaces.createWorkspace({ name: 'by hand' });
-    const answer = await other.workspaces.bootstrapWorkspace({ name: 'Mine' });
-    expect(answer).toMatchObject({ created: false, workspace: { id: workspace?.id }, keys: [], keyValues: [] });
+    const response = await other.workspaces.bootstrapWorkspace({ name: 'Mine' });
+    expect(response).toMatchObject({ created: false, workspace: { id: workspace?.id }, keys: [], keyValues: [] });
     expect((await other.keys.listKeys({ workspaceId: workspace?.id ?? '' })).keys).toEqual([]);
     await other.stop();
   });
 
-  test('a bad name makes nothing', async () => {
+  test('an invalid name creates nothing', async () => {
     const other = await startAuth();
     await expect(other.workspaces.bootstrapWorkspace({ name: '' })).rejects.toMatchObject({ code: 'invalid_request' });
     expect((await other.workspaces.listWorkspaces({})).workspaces).toEqual([]);

@@ -10,7 +10,7 @@ describe('CreateKey', () => {
   });
   afterAll(() => auth?.stop());
 
-  test('a new key is well-formed in its environment, and has what was asked for', async () => {
+  test('returns a well-formed key of the environment with the requested properties', async () => {
     const expireTime = timestampFromMs(Date.now() + 60_000);
     const { key, value, workspaceId } = await auth.newKey({ name: 'ключ 🔑', expireTime, allowedIps: ['192.0.2.1'] });
     expect(isWellFormedApiKey(value, 'live')).toBe(true);
@@ -27,7 +27,7 @@ describe('CreateKey', () => {
     expect(isWellFormedApiKey(sandbox.value, 'sandbox')).toBe(true);
   });
 
-  test('the value is stored as a hash only, and is in no log', async () => {
+  test('the value is stored only as a hash and never logged', async () => {
     const { id, value } = await auth.newKey();
     const { rows } = await auth.database.pool.query('select * from auth.keys where id = $1', [id]);
     expect(rows).toHaveLength(1);
@@ -37,8 +37,8 @@ describe('CreateKey', () => {
     expect(auth.logged.join('')).not.toContain(secret);
   });
 
-  test('allowlists are kept in one spelling, and each entry once', async () => {
-    const asked = {
+  test('allowlists are normalized and deduplicated', async () => {
+    const requested = {
       '192.0.2.1': '192.0.2.1/32',
       '10.1.2.3/8': '10.0.0.0/8',
       '10.0.0.0/8': '10.0.0.0/8',
@@ -49,8 +49,8 @@ describe('CreateKey', () => {
       '2001:db8::1': '2001:db8::1/128',
       '::/0': '::/0',
     };
-    const { key } = await auth.newKey({ allowedIps: Object.keys(asked) });
-    expect(key.allowedIps).toEqual([...new Set(Object.values(asked))]);
+    const { key } = await auth.newKey({ allowedIps: Object.keys(requested) });
+    expect(key.allowedIps).toEqual([...new Set(Object.values(requested))]);
   });
 
   test.each([
@@ -68,14 +68,14 @@ describe('CreateKey', () => {
     ...['10.0.0.0/33', '::/129', '10.0.0.0/-1', '10.0.0.0/08', '10.0.0.0/8/8', '10.0.0.0/', '/8', ''].map(badIp),
     ...['010.0.0.1', '0x0a.0.0.1', '10.1', '167772161', '::ffff:010.0.0.1', '::ffff:10.0.0.0/95'].map(badIp),
     ...['example.com', 'fe80::1%eth0', '[::1]', '10.0.0.1:80', ' 10.0.0.1'].map(badIp),
-  ])('%o is refused', async (more, field) => {
+  ])('%o is rejected', async (more, field) => {
     await expect(auth.newKey(more)).rejects.toMatchObject({
       code: 'invalid_request',
       details: [expect.objectContaining({ field })],
     });
   });
 
-  test('all that is wrong is named at once', async () => {
+  test('all invalid fields are reported together', async () => {
     await expect(auth.newKey({ name: '', allowedIps: ['x', '10.0.0.1', 'y'] })).rejects.toMatchObject({
       details: [{ field: 'name' }, { field: 'allowed_ips[0]' }, { field: 'allowed_ips[2]' }],
     });
@@ -92,14 +92,11 @@ describe('CreateKey', () => {
     expect((await auth.newKey({ name })).key.name).toBe(name);
   });
 
-  test.each(['ws_none', '', 'ws_\u0000'])(
-    'the workspace %j, which does not exist, gets no key',
-    async (workspaceId) => {
-      await expect(auth.newKey({ workspaceId })).rejects.toMatchObject({
-        code: expect.stringMatching(/^(not_found|invalid_request)$/),
-      });
-    },
-  );
+  test.each(['ws_none', '', 'ws_\u0000'])('rejects the nonexistent workspace %j', async (workspaceId) => {
+    await expect(auth.newKey({ workspaceId })).rejects.toMatchObject({
+      code: expect.stringMatching(/^(not_found|invalid_request)$/),
+    });
+  });
 });
 
 function badIp(text: string): [object, string] {

@@ -1,22 +1,23 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { as, from, newAddress, newEmail, type Person, startPeople, type TestPeople } from './people-support.ts';
+import { as, from, newAddress, newEmail, startAccounts, type TestAccounts, type TestUser } from './user-support.ts';
 
-/** What the service does by itself, whoever calls; none of the calls here deletes anything. */
-const ofWorkers = /^select 1$|^delete |_partitions\(|auth\.pending_marks/;
+/** Matches the statements of background workers. It matches every delete, because no call under test deletes rows. */
+const ofWorkers =
+  /^select 1$|^delete |_partitions\(|auth\.pending_marks|^select workspace_id, environment, id from auth\.keys|^with ranked /;
 
-/** Time is not measured: what is done is counted, statement by statement and hash by hash. */
-describe('Whether an address has an account', () => {
+/** These tests do not measure time. They compare the statements and password hashes that each call causes. */
+describe('The existence of an account', () => {
   const work: string[] = [];
-  let people: TestPeople;
+  let accounts: TestAccounts;
   beforeAll(async () => {
-    people = await startPeople({ onWork: (what) => void work.push(what) });
+    accounts = await startAccounts({ onWork: (what) => void work.push(what) });
   });
-  afterAll(() => people?.stop());
+  afterAll(() => accounts?.stop());
 
-  /** What a call answers, and what is done for it: of statements the text, without what is in it. */
+  /** Returns the response of a call, and the statements (without parameters) and hashes that the call caused. */
   const trace = async (call: () => Promise<unknown>) => {
     const before = work.length;
-    const answer = await call().catch((error) => ({
+    const response = await call().catch((error) => ({
       code: error.code,
       message: error.message,
       details: error.details,
@@ -25,110 +26,111 @@ describe('Whether an address has an account', () => {
       .slice(before)
       .map((what) => what.replaceAll(/\s+/g, ' ').trim())
       .filter((what) => !ofWorkers.test(what));
-    return { answer: plain(answer), done };
+    return { response: plain(response), done };
   };
-  const plain = (answer: unknown) => JSON.parse(JSON.stringify(answer, (_, v) => (typeof v === 'bigint' ? `${v}` : v)));
+  const plain = (response: unknown) =>
+    JSON.parse(JSON.stringify(response, (_, v) => (typeof v === 'bigint' ? `${v}` : v)));
   const hashesOf = ({ done }: { done: string[] }) => done.filter((what) => what === 'a hash').length;
 
   const signIn = (email: string) => () =>
-    people.signIn.verifyPassword({ email, password: 'wrong password' }, from(newAddress()));
-  const askForReset = (email: string) => () => people.passwords.requestPasswordReset({ email }, from(newAddress()));
+    accounts.signIn.verifyPassword({ email, password: 'wrong password' }, from(newAddress()));
+  const requestReset = (email: string) => () => accounts.passwords.requestPasswordReset({ email }, from(newAddress()));
 
-  /** Somebody whose account has no password. */
-  const withoutPassword = async (): Promise<Person> => {
-    const person = await people.person();
-    await people.db.query('update auth.users set password_hash = null where id = $1', [person.id]);
-    return person;
+  /** Creates a user without a password. */
+  const withoutPassword = async (): Promise<TestUser> => {
+    const newUser = await accounts.newUser();
+    await accounts.db.query('update auth.users set password_hash = null where id = $1', [newUser.id]);
+    return newUser;
   };
-  const disabled = async (): Promise<Person> => {
-    const person = await people.person();
-    await people.db.query('update auth.users set disabled_at = now() where id = $1', [person.id]);
-    return person;
+  const disabled = async (): Promise<TestUser> => {
+    const newUser = await accounts.newUser();
+    await accounts.db.query('update auth.users set disabled_at = now() where id = $1', [newUser.id]);
+    return newUser;
   };
-  const withoutWorkspace = async (): Promise<Person> => {
-    const person = await people.person({ role: Role.VIEWER });
-    await people.members.removeMember({ workspaceId: person.workspaceId, userId: person.id });
-    return person;
+  const withoutWorkspace = async (): Promise<TestUser> => {
+    const newUser = await accounts.newUser({ role: Role.VIEWER });
+    await accounts.members.removeMember({ workspaceId: newUser.workspaceId, userId: newUser.id });
+    return newUser;
   };
 
-  test('does not show when signing in fails: one hash, the same statements, the same answer', async () => {
-    const nobody = await trace(signIn(newEmail()));
-    expect(hashesOf(nobody)).toBe(1);
-    for (const make of [() => people.person(), withoutPassword, withoutWorkspace, disabled]) {
+  test('is not revealed by a failed sign-in: one hash, the same statements, the same response', async () => {
+    const noUser = await trace(signIn(newEmail()));
+    expect(hashesOf(noUser)).toBe(1);
+    for (const make of [() => accounts.newUser(), withoutPassword, withoutWorkspace, disabled]) {
       const { email } = await make();
-      expect(await trace(signIn(email))).toEqual(nobody);
+      expect(await trace(signIn(email))).toEqual(noUser);
     }
   });
 
-  test('does not show while attempts are held back', async () => {
+  test('is not revealed by throttled attempts', async () => {
     const heldBack = async (email: string) => {
       const traces = [];
       for (let i = 0; i < 12; i += 1) traces.push(await trace(signIn(email)));
       return traces;
     };
-    const known = await heldBack((await people.person()).email);
+    const known = await heldBack((await accounts.newUser()).email);
     expect(known.map(hashesOf)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0]);
     expect(await heldBack(newEmail())).toEqual(known);
   });
 
-  test('does not show when a new password is asked for', async () => {
-    const nobody = await trace(askForReset(newEmail()));
-    expect(nobody.done.length).toBeGreaterThan(3);
-    for (const make of [() => people.person(), withoutPassword, withoutWorkspace, disabled]) {
+  test('is not revealed by a password reset request', async () => {
+    const noUser = await trace(requestReset(newEmail()));
+    expect(noUser.done.length).toBeGreaterThan(3);
+    for (const make of [() => accounts.newUser(), withoutPassword, withoutWorkspace, disabled]) {
       const { email } = await make();
-      expect(await trace(askForReset(email))).toEqual(nobody);
+      expect(await trace(requestReset(email))).toEqual(noUser);
     }
   });
 
-  test('elsewhere does not show to who invites it', async () => {
-    const host = await people.person();
+  test('in other workspaces is not revealed by an invitation', async () => {
+    const host = await accounts.newUser();
     const invite = (email: string) => async () => {
       const request = { workspaceId: host.workspaceId, email, role: Role.VIEWER };
-      const { invitation } = await people.invitations.createInvitation(request, as(host));
+      const { invitation } = await accounts.invitations.createInvitation(request, as(host));
       return Object.keys(invitation ?? {}).sort();
     };
-    const nobody = await trace(invite(newEmail()));
-    expect(await trace(invite((await people.person()).email))).toEqual(nobody);
+    const noUser = await trace(invite(newEmail()));
+    expect(await trace(invite((await accounts.newUser()).email))).toEqual(noUser);
   });
 });
 
 describe('Tokens of links', () => {
-  test('an address that brings many of which nothing is behind has to wait; the right ones cost nothing', async () => {
-    const people = await startPeople();
+  test('a network that tries many invalid tokens is throttled; valid tokens do not count', async () => {
+    const accounts = await startAccounts();
     try {
-      const host = await people.person();
+      const host = await accounts.newUser();
       const right = async () => {
         const invited = { workspaceId: host.workspaceId, email: newEmail(), role: Role.VIEWER };
-        await people.invitations.createInvitation(invited, as(host));
-        const [mail] = await people.takeMails();
-        return mail?.content.case === 'invitation' ? mail.content.value.token : '';
+        await accounts.invitations.createInvitation(invited, as(host));
+        const [email] = await accounts.takeEmails();
+        return email?.content.case === 'invitation' ? email.content.value.token : '';
       };
       const address = newAddress();
-      const find = (token: string, at = address) => people.invitations.findInvitation({ token }, from(at));
+      const find = (token: string, at = address) => accounts.invitations.findInvitation({ token }, from(at));
       const token = await right();
       for (let i = 0; i < 60; i += 1) await find(token);
       const guesses = [
         () => find('guessed'),
-        () => people.passwords.resetPassword({ token: 'guessed', password: 'a password of twelve' }, from(address)),
-        () => people.users.confirmEmailChange({ token: 'guessed' }, from(address)),
+        () => accounts.passwords.resetPassword({ token: 'guessed', password: 'a password of twelve' }, from(address)),
+        () => accounts.users.confirmEmailChange({ token: 'guessed' }, from(address)),
         () =>
-          people.invitations.acceptInvitation(
+          accounts.invitations.acceptInvitation(
             { token: 'guessed', as: { case: 'newUser', value: { name: '', password: 'a password of twelve' } } },
             from(address),
           ),
       ];
-      // At once: each six seconds lets one more in.
+      // Concurrently, because the throttle admits one more attempt every six seconds.
       const codes = await Promise.all(
         Array.from({ length: 14 }, () => guesses.map((guess) => guess().then(String, (error) => error.code))).flat(),
       );
       const count = (code: string) => codes.filter((one) => one === code).length;
       expect([count('not_found'), count('rate_limit_exceeded')]).toEqual([50, 6]);
-      // However long they have taken.
-      await people.db.query(`update auth.throttles set arrival_at = arrival_at + interval '1 minute'`);
+      // Makes the result independent of the duration of the attempts.
+      await accounts.db.query(`update auth.throttles set arrival_at = arrival_at + interval '1 minute'`);
       await expect(find(token)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
       expect((await find(token, newAddress())).workspaceName).toBe('Test');
     } finally {
-      await people.stop();
+      await accounts.stop();
     }
   });
 });

@@ -3,7 +3,7 @@ import { createClient } from '@rms/rpc';
 import { type PostgresServer, startPostgres, waitUntil } from '@rms/testkit';
 import { startAuth, type TestAuth } from './support.ts';
 
-describe('health', () => {
+describe('Health', () => {
   let postgres: PostgresServer;
   let auth: TestAuth;
   beforeAll(async () => {
@@ -15,19 +15,19 @@ describe('health', () => {
     await postgres?.stop();
   });
 
-  test('auth is serving only while PostgreSQL answers, answers 503 meanwhile, and recovers by itself', async () => {
-    const health = createClient(Health, { target: auth.address, timeoutMs: 5_000 });
+  test('auth is serving only while PostgreSQL is available, rejects calls during an outage, and recovers by itself', async () => {
+    const health = createClient(Health, { target: auth.address, timeoutMs: 60_000 });
     const isServing = async () => (await health.check({})).status === ServingStatus.SERVING;
     expect(await isServing()).toBe(true);
     const { value, workspaceId } = await auth.newKey();
 
     await postgres.kill();
-    await waitUntil(async () => !(await isServing()), { what: 'auth to say that it does not serve' });
+    await waitUntil(async () => !(await isServing()), { what: 'auth to report that it is not serving' });
     await expect(auth.verify(value)).rejects.toMatchObject({ code: 'service_unavailable' });
     await expect(auth.newKey({ workspaceId })).rejects.toMatchObject({ code: 'service_unavailable' });
 
     await postgres.restart();
-    await waitUntil(isServing, { what: 'auth to serve again' });
+    await waitUntil(isServing, { what: 'auth to be serving again' });
     expect((await auth.verify(value))?.principal?.workspaceId).toBe(workspaceId);
     health.close();
   });

@@ -1,7 +1,8 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { generateApiKey, hashOfApiKey } from '@rms/api-key';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { trimUses, usesKept } from '../src/key/use-queries.ts';
+import { trimUses } from '../src/key/trim-uses.ts';
+import { usesKept } from '../src/key/use-queries.ts';
 import { startAuth, type TestAuth } from './support.ts';
 
 const noonMs = Date.UTC(2026, 5, 15, 12);
@@ -25,8 +26,10 @@ describe('BatchFindKeys and BatchReportKeyUses', () => {
     requests: 1n,
     ...more,
   });
+  const stored = async ({ id }: { id: string }) =>
+    (await auth.database.pool.query('select from auth.key_uses where key_id = $1', [id])).rowCount;
 
-  test('keys are found by hash with the name of their workspace, in the order asked, revoked ones too', async () => {
+  test('keys, including revoked keys, are found by hash with their workspace names, in the order of the requests', async () => {
     const [one, two] = [await auth.newKey(), await auth.newKey({ environment: Environment.SANDBOX })];
     await auth.keys.revokeKey(one);
     const found = await find(two.value, generateApiKey('live'), one.value, two.value);
@@ -39,7 +42,7 @@ describe('BatchFindKeys and BatchReportKeyUses', () => {
     await expect(auth.keys.batchFindKeys({ keyHashes: tooMany })).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
-  test('uses of a client are added up; its latest one counts, whatever order reports come in', async () => {
+  test('uses of a client are summed, and the most recent use wins regardless of the order of reports', async () => {
     const key = await auth.newKey();
     const other = await auth.newKey();
     const report = (...uses: ReturnType<typeof useOf>[]) => auth.keyUses.batchReportKeyUses({ uses });
@@ -56,7 +59,15 @@ describe('BatchFindKeys and BatchReportKeyUses', () => {
     ]);
   });
 
-  test('reports of many gateways at once are all counted', async () => {
+  test('a use with a time in the future gets the current time', async () => {
+    const key = await auth.newKey();
+    const inAYear = timestampFromMs(Date.now() + 365 * 86_400_000);
+    await auth.keyUses.batchReportKeyUses({ uses: [useOf(key, { lastUseTime: inAYear })] });
+    const [found] = await find(key.value);
+    expect(timestampMs(found?.key?.uses[0]?.lastUseTime as Timestamp)).toBeLessThanOrEqual(Date.now() + 1_000);
+  });
+
+  test('concurrent reports of many gateways are all counted', async () => {
     const keys = await Promise.all(Array.from({ length: 10 }, () => auth.newKey()));
     const uses = keys.map((key) => useOf(key));
     await Promise.all(
@@ -68,26 +79,48 @@ describe('BatchFindKeys and BatchReportKeyUses', () => {
     expect(found.map(({ key }) => key?.uses[0]?.requests)).toEqual(keys.map(() => 12n));
   });
 
-  test('of each key the 50 latest clients are kept and shown', async () => {
-    const crowded = await auth.newKey();
+  test('the 50 most recent clients of each key are stored and returned', async () => {
+    const busyKey = await auth.newKey();
     const quiet = await auth.newKey();
     const clients = Array.from({ length: usesKept + 10 }, (_, i) =>
-      useOf(crowded, { address: `10.0.0.${i}`, lastUseTime: timestampFromMs(noonMs + i * 1_000) }),
+      useOf(busyKey, { address: `10.0.0.${i}`, lastUseTime: timestampFromMs(noonMs + i * 1_000) }),
     );
     await auth.keyUses.batchReportKeyUses({ uses: [...clients, useOf(quiet)] });
     const expected = clients
       .map(({ address }) => address)
       .toReversed()
       .slice(0, usesKept);
-    const shown = async () => (await find(crowded.value))[0]?.key?.uses.map(({ address }) => address);
-    expect(await shown()).toEqual(expected);
-    expect(await trimUses(auth.database.pool)).toBe(10);
+    const shown = async () => (await find(busyKey.value))[0]?.key?.uses.map(({ address }) => address);
     expect(await shown()).toEqual(expected);
     expect((await find(quiet.value))[0]?.key?.uses).toHaveLength(1);
+    expect(await stored(busyKey)).toBe(usesKept);
     expect(await trimUses(auth.database.pool)).toBe(0);
   });
 
-  test('texts are cut, no environment is refused, and an empty report is none', async () => {
+  test('housekeeping trims keys with many thousands of clients', async () => {
+    const busyKey = [await auth.newKey(), await auth.newKey({ environment: Environment.SANDBOX })];
+    const quiet = await auth.newKey();
+    await auth.keyUses.batchReportKeyUses({ uses: [useOf(quiet)] });
+    for (const { workspaceId, id, key } of busyKey) {
+      await auth.database.pool.query(
+        `insert into auth.key_uses (workspace_id, environment, key_id, address, user_agent, last_used_at, requests)
+         select $1, $2, $3, 'client ' || n, '', now() - n * interval '1 second', 1 from generate_series(1, 20000) as n`,
+        [workspaceId, key.environment === Environment.LIVE ? 'live' : 'sandbox', id],
+      );
+    }
+    expect(await trimUses(auth.database.pool)).toBe(2 * (20_000 - usesKept));
+    for (const key of busyKey) {
+      expect(await stored(key)).toBe(usesKept);
+      const [found] = await find(key.value);
+      expect(found?.key?.uses.map(({ address }) => address)).toEqual(
+        Array.from({ length: usesKept }, (_, i) => `client ${i + 1}`),
+      );
+    }
+    expect(await stored(quiet)).toBe(1);
+    expect(await trimUses(auth.database.pool)).toBe(0);
+  });
+
+  test('long texts are truncated, a missing environment is rejected, and an empty report is accepted', async () => {
     const key = await auth.newKey();
     await auth.keyUses.batchReportKeyUses({ uses: [useOf(key, { userAgent: 'x'.repeat(1_000) })] });
     expect((await find(key.value))[0]?.key?.uses[0]?.userAgent).toBe('x'.repeat(256));

@@ -2,7 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { startAuth, type TestAuth } from './support.ts';
 
-describe('requests', () => {
+describe('The request log', () => {
   let auth: TestAuth;
   beforeAll(async () => {
     auth = await startAuth();
@@ -42,7 +42,7 @@ describe('requests', () => {
       },
     });
 
-  test('reported twice are there once, the newest first, each with what its key is known by', async () => {
+  test('stores repeated reports once and returns the newest first, with the hint and name of the key', async () => {
     const { workspace } = await auth.workspaces.createWorkspace({ name: 'w' });
     const workspaceId = workspace?.id ?? '';
     const { key } = await auth.keys.createKey({
@@ -77,7 +77,7 @@ describe('requests', () => {
     expect(requests[0]?.limitedMs).toBeUndefined();
   });
 
-  test('are of their workspace and environment only', async () => {
+  test('is separate per workspace and environment', async () => {
     await report(requestOf('mine', Date.now()));
     const list = (scope: { workspaceId: string; environment?: Environment }) =>
       auth.requests.listRequests({ ...scope, requestId: 'mine' }).then(({ requests }) => requests.length);
@@ -87,7 +87,7 @@ describe('requests', () => {
     expect(await list({ workspaceId: '' })).toBe(0);
   });
 
-  test('of a clock that is wrong by days are left out, and take no others along', async () => {
+  test('ignores requests from a clock that is off by days, and stores the others', async () => {
     const dayMs = 24 * 3_600_000;
     const times = [-3, 0, 30].map((days) => Date.now() + days * dayMs);
     await report(...times.map((ms) => requestOf('clock', ms)));
@@ -95,7 +95,7 @@ describe('requests', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('without an environment, or with columns of different lengths, are refused', async () => {
+  test('rejects reports without an environment or with columns of different lengths', async () => {
     const wrong = { ...requestOf('x', Date.now()), environment: Environment.UNSPECIFIED };
     await expect(report(wrong)).rejects.toMatchObject({ code: 'invalid_request' });
     const short = { requestIds: ['x'], environments: [Environment.LIVE] };
@@ -104,7 +104,25 @@ describe('requests', () => {
     });
   });
 
-  test('reported as messages are the same', async () => {
+  test('accepts the user of a request only in a call for this user', async () => {
+    const request = {
+      workspaceId: 'ws_one',
+      environment: Environment.LIVE,
+      requestId: 'by-user',
+      startTime: timestampFromMs(Date.now()),
+      method: 'PATCH',
+      actor: 'user:usr_1',
+    };
+    for (const context of [{}, { actor: 'user:usr_2' }]) {
+      const refused = auth.requests.batchReportRequests({ requests: [request] }, { context });
+      await expect(refused).rejects.toMatchObject({ details: [expect.objectContaining({ field: 'actors' })] });
+    }
+    await auth.requests.batchReportRequests({ requests: [request] }, { context: { actor: 'user:usr_1' } });
+    const { requests } = await auth.requests.listRequests({ workspaceId: 'ws_one', requestId: 'by-user' });
+    expect(requests).toMatchObject([{ method: 'PATCH', actor: 'user:usr_1', keyId: '' }]);
+  });
+
+  test('accepts requests reported as messages', async () => {
     const request = {
       workspaceId: 'ws_one',
       environment: Environment.SANDBOX,

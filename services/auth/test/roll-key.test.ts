@@ -1,4 +1,5 @@
 import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { maxRollOverlapSeconds } from '@rms/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
@@ -14,13 +15,13 @@ describe('RollKey', () => {
   afterAll(() => auth?.stop());
   const verdictOf = async (value: string) => (await auth.verify(value))?.verdict;
 
-  test('without an overlap the old key is expired at once, and marked; the new one is like it', async () => {
+  test('without an overlap the old key expires immediately and its marker is set; the new key has the same properties', async () => {
     const expireTime = timestampFromMs(Date.now() + 3_600_000);
     const old = await auth.newKey({ allowedIps: ['10.0.0.0/8'], expireTime });
     const { key, keyValue, oldKey } = await auth.keys.rollKey({ workspaceId: old.workspaceId, id: old.id });
     expect([await verdictOf(old.value), await verdictOf(keyValue)]).toEqual([EXPIRED, VALID]);
     expect(auth.limiter.marked).toContainEqual(expect.objectContaining({ keyId: old.id, version: 2 }));
-    expect(await auth.pendingMarks()).toBe(0);
+    expect(await auth.pendingMarkers()).toBe(0);
     expect(key).toMatchObject({
       workspaceId: old.workspaceId,
       environment: Environment.LIVE,
@@ -32,7 +33,7 @@ describe('RollKey', () => {
     expect(oldKey).toMatchObject({ id: old.id, replacedById: key?.id });
   });
 
-  test('within an overlap both keys work, and the old one says when it ends', async () => {
+  test('during an overlap both keys work, and the old one has an expiry time', async () => {
     const { workspaceId, id, value } = await auth.newKey();
     const { keyValue, oldKey } = await auth.keys.rollKey({ workspaceId, id, overlap: durationFromMs(3_600_000) });
     const verified = await auth.verify(value);
@@ -41,34 +42,34 @@ describe('RollKey', () => {
     expect(auth.marked()).toContain(id);
   });
 
-  test('after the overlap the old key is expired by itself', async () => {
+  test('after the overlap the old key is expired', async () => {
     const { workspaceId, id, value } = await auth.newKey();
     await auth.keys.rollKey({ workspaceId, id, overlap: durationFromMs(200) });
     await waitUntil(async () => (await verdictOf(value)) === EXPIRED, { what: 'the end of the overlap' });
   });
 
-  test('an expiry date before the end of the overlap holds', async () => {
+  test('an expiry date before the end of the overlap remains in effect', async () => {
     const expireTime = timestampFromMs(Date.now() + 60_000);
     const { workspaceId, id, value } = await auth.newKey({ expireTime });
     await auth.keys.rollKey({ workspaceId, id, overlap: durationFromMs(3_600_000) });
     expect((await auth.verify(value))?.expireTime).toEqual(expireTime);
   });
 
-  test('a rolled key can be revoked, and then is invalid', async () => {
+  test('a rolled key can be revoked and is then invalid', async () => {
     const { workspaceId, id, value } = await auth.newKey();
     await auth.keys.rollKey({ workspaceId, id, overlap: durationFromMs(3_600_000) });
     await auth.keys.revokeKey({ workspaceId, id });
     expect(await verdictOf(value)).toBe(INVALID);
   });
 
-  test('one that this instance cannot mark is answered once another instance has', async () => {
+  test('responds once another instance has set a marker that this instance could not set', async () => {
     const { workspaceId, id, value } = await auth.newKey();
-    auth.limiter.setAway(true);
+    auth.limiter.setUnavailable(true);
     const rolling = auth.keys.rollKey({ workspaceId, id });
-    await waitUntil(async () => (await auth.pendingMarks()) === 1, { what: 'the roll to be committed' });
+    await waitUntil(async () => (await auth.pendingMarkers()) === 1, { what: 'the roll to be committed' });
     const other = await startAuth({ database: auth.database });
     const { keyValue } = await rolling;
-    auth.limiter.setAway(false);
+    auth.limiter.setUnavailable(false);
     expect(other.marked()).toContain(id);
     expect([await verdictOf(value), await verdictOf(keyValue)]).toEqual([EXPIRED, VALID]);
     await other.stop();
@@ -86,7 +87,7 @@ describe('RollKey', () => {
     }
   });
 
-  test('of concurrent rolls of one key one succeeds', async () => {
+  test('of concurrent rolls of one key, one succeeds', async () => {
     const { workspaceId, id } = await auth.newKey();
     const rolls = await Promise.allSettled(Array.from({ length: 5 }, () => auth.keys.rollKey({ workspaceId, id })));
     expect(rolls.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -100,7 +101,7 @@ describe('RollKey', () => {
     });
   });
 
-  test.each([-1, 90 * 86_400_000 + 1])('an overlap of %d ms is refused', async (overlapMs) => {
+  test.each([-1, maxRollOverlapSeconds * 1_000 + 1])('an overlap of %d ms is rejected', async (overlapMs) => {
     const { workspaceId, id } = await auth.newKey();
     await expect(auth.keys.rollKey({ workspaceId, id, overlap: durationFromMs(overlapMs) })).rejects.toMatchObject({
       code: 'invalid_request',

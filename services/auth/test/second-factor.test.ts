@@ -1,52 +1,61 @@
-import { SecurityMail_Change as Change } from '@rms/proto/rms/auth/v1/mail_requests_service_pb';
+import { SecurityEmail_Change as Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
-import { as, authenticator, from, newAddress, type Person, startPeople, type TestPeople } from './people-support.ts';
+import {
+  as,
+  authenticator,
+  from,
+  newAddress,
+  newEmail,
+  startAccounts,
+  type TestAccounts,
+  type TestUser,
+} from './user-support.ts';
 
 const { SIGNED_IN, REFUSED, SECOND_FACTOR_REQUIRED } = SignInOutcome;
 const periodMs = 30_000;
 
 describe('The second factor', () => {
-  let people: TestPeople;
+  let accounts: TestAccounts;
   beforeAll(async () => {
-    people = await startPeople();
+    accounts = await startAccounts();
   });
   beforeEach(async () => {
-    await people.takeMails();
+    await accounts.takeEmails();
   });
-  afterAll(() => people?.stop());
+  afterAll(() => accounts?.stop());
 
-  /** Lets a code of any time count as new, as after some minutes. */
-  const forgetSteps = () => people.db.query('update auth.users set second_factor_step = 0');
-  const enrol = async (who: Person) => {
-    const { secret } = await people.secondFactors.beginSecondFactor(
-      { userId: who.id, password: who.password },
-      as(who, newAddress()),
+  /** Resets the last used time step, so that the current code is accepted again. */
+  const forgetSteps = () => accounts.db.query('update auth.users set second_factor_step = 0');
+  const enrol = async (account: TestUser) => {
+    const { secret } = await accounts.secondFactors.beginSecondFactor(
+      { userId: account.id, password: account.password },
+      as(account, newAddress()),
     );
     const device = authenticator(secret);
-    const confirmed = await people.secondFactors.confirmSecondFactor(
-      { userId: who.id, code: device.at(Date.now()) },
-      as(who),
+    const confirmed = await accounts.secondFactors.confirmSecondFactor(
+      { userId: account.id, code: device.at(Date.now()) },
+      as(account),
     );
     await forgetSteps();
     return { device, recoveryCodes: confirmed.recoveryCodes, user: confirmed.user };
   };
-  const challengeOf = async (who: Person) => {
-    const { outcome, challenge, user } = await people.tryPassword(who.email, who.password);
+  const challengeOf = async (account: TestUser, address = newAddress()) => {
+    const { outcome, challenge, user } = await accounts.tryPassword(account.email, account.password, address);
     expect([outcome, user]).toEqual([SECOND_FACTOR_REQUIRED, undefined]);
     return challenge;
   };
-  const second = (challenge: string, code: string) =>
-    people.signIn.verifySecondFactor({ challenge, code }, from(newAddress()));
+  const second = (challenge: string, code: string, address = newAddress()) =>
+    accounts.signIn.verifySecondFactor({ challenge, code }, from(address));
 
-  test('is on once a code has confirmed it, and asked for from then on', async () => {
-    const ann = await people.person();
-    const begun = await people.secondFactors.beginSecondFactor({ userId: ann.id, password: ann.password }, as(ann));
-    expect(begun.secret).toMatch(/^[A-Z2-7]{32}$/);
-    expect(begun.uri).toContain(`secret=${begun.secret}`);
-    expect(decodeURIComponent(begun.uri)).toMatch(`otpauth://totp/rms:${ann.email}?`);
-    expect(await people.tryPassword(ann.email, ann.password)).toMatchObject({ outcome: SIGNED_IN });
-    const code = authenticator(begun.secret).at(Date.now());
-    const { user, recoveryCodes } = await people.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
+  test('is enabled by a code and then required for sign-in', async () => {
+    const ann = await accounts.newUser();
+    const started = await accounts.secondFactors.beginSecondFactor({ userId: ann.id, password: ann.password }, as(ann));
+    expect(started.secret).toMatch(/^[A-Z2-7]{32}$/);
+    expect(started.uri).toContain(`secret=${started.secret}`);
+    expect(decodeURIComponent(started.uri)).toMatch(`otpauth://totp/rms:${ann.email}?`);
+    expect(await accounts.tryPassword(ann.email, ann.password)).toMatchObject({ outcome: SIGNED_IN });
+    const code = authenticator(started.secret).at(Date.now());
+    const { user, recoveryCodes } = await accounts.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
     expect(user).toMatchObject({ hasSecondFactor: true, sessionGeneration: 2n });
     expect(new Set(recoveryCodes).size).toBe(10);
     for (const one of recoveryCodes) expect(one).toMatch(/^([a-km-z2-9]{4}-){3}[a-km-z2-9]{4}$/);
@@ -54,19 +63,19 @@ describe('The second factor', () => {
     await forgetSteps();
     const { result } = await second(challenge, ` ${code.slice(0, 3)} ${code.slice(3)} `);
     expect(result).toMatchObject({ outcome: SIGNED_IN, user: { id: ann.id } });
-    expect(await people.audited(ann.workspaceId)).toMatchObject([
+    expect(await accounts.audited(ann.workspaceId)).toMatchObject([
       { action: 'user.created' },
       { action: 'user.signed_in', method: 'password' },
       { action: 'user.second_factor_enabled', actor: `user:${ann.id}` },
       { action: 'user.signed_in', method: 'password', second_factor: 'authenticator' },
     ]);
-    expect(await people.takeMails()).toMatchObject([
+    expect(await accounts.takeEmails()).toMatchObject([
       { to: ann.email, content: { value: { change: Change.SECOND_FACTOR_ENABLED } } },
     ]);
   });
 
-  test('a code is taken once: not at the next sign-in, not side by side, and none before it either', async () => {
-    const ann = await people.person();
+  test('a code works once, also with concurrent sign-ins, and invalidates earlier codes', async () => {
+    const ann = await accounts.newUser();
     const { device } = await enrol(ann);
     const nowMs = Date.now();
     const [before, now] = [device.at(nowMs - periodMs), device.at(nowMs)];
@@ -81,38 +90,38 @@ describe('The second factor', () => {
     }
   });
 
-  test('the code that has confirmed it is used up', async () => {
-    const ann = await people.person();
-    const { secret } = await people.secondFactors.beginSecondFactor(
+  test('the code that confirms the setup is used up', async () => {
+    const ann = await accounts.newUser();
+    const { secret } = await accounts.secondFactors.beginSecondFactor(
       { userId: ann.id, password: ann.password },
       as(ann),
     );
     const code = authenticator(secret).at(Date.now());
-    await people.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
+    await accounts.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
     expect((await second(await challengeOf(ann), code)).result).toMatchObject({ outcome: REFUSED });
   });
 
-  test('a recovery code works once, in any spelling, and its user is told', async () => {
-    const ann = await people.person();
+  test('a recovery code works once, in any notation, and its user is notified', async () => {
+    const ann = await accounts.newUser();
     const { recoveryCodes } = await enrol(ann);
-    await people.takeMails();
+    await accounts.takeEmails();
     const [code = '', other = ''] = recoveryCodes;
     const used = await second(await challengeOf(ann), code.toUpperCase().replaceAll('-', ' '));
-    expect(used).toMatchObject({ result: { outcome: SIGNED_IN }, recoveryCodesLeft: 9 });
+    expect(used).toMatchObject({ result: { outcome: SIGNED_IN }, recoveryCodesRemaining: 9 });
     expect((await second(await challengeOf(ann), code)).result).toMatchObject({ outcome: REFUSED });
-    expect(await second(await challengeOf(ann), other)).toMatchObject({ recoveryCodesLeft: 8 });
-    expect((await people.takeMails()).map(({ content }) => content.value)).toMatchObject([
+    expect(await second(await challengeOf(ann), other)).toMatchObject({ recoveryCodesRemaining: 8 });
+    expect((await accounts.takeEmails()).map(({ content }) => content.value)).toMatchObject([
       { change: Change.RECOVERY_CODE_USED },
       { change: Change.RECOVERY_CODE_USED },
     ]);
-    expect(await people.secondFactors.getSecondFactor({ userId: ann.id }, as(ann))).toMatchObject({
+    expect(await accounts.secondFactors.getSecondFactor({ userId: ann.id }, as(ann))).toMatchObject({
       enabled: true,
-      recoveryCodesLeft: 8,
+      recoveryCodesRemaining: 8,
     });
   });
 
-  test('five wrong codes, at once or not, then a wait; a failure is in the audit log', async () => {
-    const ann = await people.person();
+  test('five wrong codes are allowed, also concurrently, then attempts are throttled; failures are audited', async () => {
+    const ann = await accounts.newUser();
     const { device } = await enrol(ann);
     const challenge = await challengeOf(ann);
     const right = device.at(Date.now());
@@ -128,16 +137,32 @@ describe('The second factor', () => {
     expect(all.filter((outcome) => outcome === REFUSED)).toHaveLength(5);
     expect(all.filter((outcome) => outcome === 'rate_limit_exceeded')).toHaveLength(3);
     await expect(second(challenge, right)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
-    // Knowing the password does not help.
+    // The correct password does not bypass the limit.
     await expect(second(await challengeOf(ann), right)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
-    expect((await people.audited(ann.workspaceId, 'user.sign_in_failed')).at(-1)).toMatchObject({
+    expect((await accounts.audited(ann.workspaceId, 'user.sign_in_failed')).at(-1)).toMatchObject({
       targetId: ann.id,
       step: 'second_factor',
     });
   });
 
-  test('a challenge is bound to its user and password, and cannot be made up', async () => {
-    const [ann, bob] = [await people.person(), await people.person()];
+  test('others at a shared address do not block it', async () => {
+    const ann = await accounts.newUser();
+    const { recoveryCodes } = await enrol(ann);
+    const [first = '', next = ''] = recoveryCodes;
+    const office = newAddress();
+    await second(await challengeOf(ann, office), first, office);
+    await Promise.allSettled(
+      Array.from({ length: 52 }, () => accounts.tryPassword(newEmail(), 'wrong password', office)),
+    );
+    await accounts.db.query(`update auth.throttles set arrival_at = arrival_at + interval '1 minute'`);
+    await expect(accounts.tryPassword(newEmail(), 'wrong password', office)).rejects.toMatchObject({
+      code: 'rate_limit_exceeded',
+    });
+    expect((await second(await challengeOf(ann, office), next, office)).result).toMatchObject({ outcome: SIGNED_IN });
+  });
+
+  test('a challenge is bound to its user and password and cannot be forged', async () => {
+    const [ann, bob] = [await accounts.newUser(), await accounts.newUser()];
     const [annsDevice, bobsDevice] = [(await enrol(ann)).device, (await enrol(bob)).device];
     const challenge = await challengeOf(ann);
     expect((await second(challenge, bobsDevice.at(Date.now()))).result).toMatchObject({ outcome: REFUSED });
@@ -147,41 +172,41 @@ describe('The second factor', () => {
     for (const none of ['', 'x', forged.toString('base64url'), `${challenge}A`]) {
       expect((await second(none, code)).result).toMatchObject({ outcome: REFUSED });
     }
-    await people.users.endSessions({ id: ann.id });
+    await accounts.users.endSessions({ id: ann.id });
     expect((await second(challenge, code)).result).toMatchObject({ outcome: REFUSED });
   });
 
-  test('what was begun and not confirmed is off; after a quarter of an hour it has to be begun again', async () => {
-    const ann = await people.person();
-    const { secret } = await people.secondFactors.beginSecondFactor(
+  test('an unconfirmed setup has no effect and expires after 15 minutes', async () => {
+    const ann = await accounts.newUser();
+    const { secret } = await accounts.secondFactors.beginSecondFactor(
       { userId: ann.id, password: ann.password },
       as(ann),
     );
-    const confirm = (code: string) => people.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
+    const confirm = (code: string) => accounts.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
     const right = authenticator(secret).at(Date.now());
     await expect(confirm(right === '123456' ? '654321' : '123456')).rejects.toMatchObject({
       code: 'invalid_request',
       details: [{ field: 'code' }],
     });
-    await people.db.query(`update auth.users set pending_factor_at = pending_factor_at - interval '16 minutes'`);
+    await accounts.db.query(`update auth.users set pending_factor_at = pending_factor_at - interval '16 minutes'`);
     await expect(confirm(right)).rejects.toMatchObject({ code: 'conflict' });
-    expect(await people.tryPassword(ann.email, ann.password)).toMatchObject({ outcome: SIGNED_IN });
+    expect(await accounts.tryPassword(ann.email, ann.password)).toMatchObject({ outcome: SIGNED_IN });
   });
 
-  test('beginning asks for the password; there is one at a time', async () => {
-    const ann = await people.person();
+  test('the setup requires the password, and only one factor can exist', async () => {
+    const ann = await accounts.newUser();
     await expect(
-      people.secondFactors.beginSecondFactor({ userId: ann.id, password: 'wrong password' }, as(ann, newAddress())),
+      accounts.secondFactors.beginSecondFactor({ userId: ann.id, password: 'wrong password' }, as(ann, newAddress())),
     ).rejects.toMatchObject({ code: 'invalid_request', details: [{ field: 'password' }] });
     await enrol(ann);
     await expect(enrol(ann)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  test('a code turns it off, or gives new recovery codes; a wrong one does neither', async () => {
-    const ann = await people.person();
+  test('a correct code disables it or renews the recovery codes; a wrong one does neither', async () => {
+    const ann = await accounts.newUser();
     const { device, recoveryCodes } = await enrol(ann);
     const [lost = '', spare = ''] = recoveryCodes;
-    const { secondFactors } = people;
+    const { secondFactors } = accounts;
     const userId = ann.id;
     await expect(secondFactors.removeSecondFactor({ userId, code: 'nonsense' }, as(ann))).rejects.toMatchObject({
       details: [{ field: 'code' }],
@@ -192,43 +217,47 @@ describe('The second factor', () => {
     const renewed = await secondFactors.renewRecoveryCodes({ userId, code: spare }, as(ann));
     expect(renewed.recoveryCodes).toHaveLength(10);
     expect((await second(await challengeOf(ann), lost)).result).toMatchObject({ outcome: REFUSED });
-    await people.takeMails();
+    await accounts.takeEmails();
     const { user } = await secondFactors.removeSecondFactor({ userId, code: device.at(Date.now()) }, as(ann));
     expect(user).toMatchObject({ hasSecondFactor: false, sessionGeneration: 3n });
-    expect(await people.tryPassword(ann.email, ann.password)).toMatchObject({ outcome: SIGNED_IN });
-    expect((await people.takeMails()).map(({ content }) => content.value)).toMatchObject([
+    expect(await accounts.tryPassword(ann.email, ann.password)).toMatchObject({ outcome: SIGNED_IN });
+    expect((await accounts.takeEmails()).map(({ content }) => content.value)).toMatchObject([
       { change: Change.SECOND_FACTOR_REMOVED },
     ]);
-    expect(await secondFactors.getSecondFactor({ userId }, as(ann))).toMatchObject({ recoveryCodesLeft: 0 });
+    expect(await secondFactors.getSecondFactor({ userId }, as(ann))).toMatchObject({ recoveryCodesRemaining: 0 });
   });
 
-  test('a new password leaves it on; an operator takes it away only when asked to', async () => {
-    const ann = await people.person();
+  test('stays enabled after a password reset; an operator removes it only on request', async () => {
+    const ann = await accounts.newUser();
     await enrol(ann);
-    const { password } = await people.users.resetUser({ id: ann.id });
-    expect(await people.tryPassword(ann.email, password)).toMatchObject({ outcome: SECOND_FACTOR_REQUIRED });
-    const again = await people.users.resetUser({ id: ann.id, removeSecondFactor: true });
-    expect(await people.tryPassword(ann.email, again.password)).toMatchObject({ outcome: SIGNED_IN });
-    expect((await people.audited(ann.workspaceId, 'user.reset')).map(({ second_factor }) => second_factor)).toEqual([
+    const { password } = await accounts.users.resetUser({ id: ann.id });
+    expect(await accounts.tryPassword(ann.email, password)).toMatchObject({ outcome: SECOND_FACTOR_REQUIRED });
+    const again = await accounts.users.resetUser({ id: ann.id, removeSecondFactor: true });
+    expect(await accounts.tryPassword(ann.email, again.password)).toMatchObject({ outcome: SIGNED_IN });
+    expect((await accounts.audited(ann.workspaceId, 'user.reset')).map(({ second_factor }) => second_factor)).toEqual([
       'kept',
       'removed',
     ]);
   });
 
-  test('nobody does any of this for somebody else', async () => {
-    const [ann, bob] = [await people.person(), await people.person()];
+  test('users cannot manage the second factors of other users', async () => {
+    const [ann, bob] = [await accounts.newUser(), await accounts.newUser()];
     const { device } = await enrol(bob);
     const [userId, code] = [bob.id, device.at(Date.now())];
-    const { secondFactors, passwords } = people;
+    const { secondFactors, passwords } = accounts;
     for (const attempt of [
-      secondFactors.beginSecondFactor({ userId, password: bob.password }, as(ann)),
-      secondFactors.confirmSecondFactor({ userId, code }, as(ann)),
-      secondFactors.removeSecondFactor({ userId, code }, as(ann)),
-      secondFactors.renewRecoveryCodes({ userId, code }, as(ann)),
-      secondFactors.getSecondFactor({ userId }, as(ann)),
-      passwords.changePassword({ userId, currentPassword: bob.password, password: 'a quiet lake in autumn' }, as(ann)),
+      () => secondFactors.beginSecondFactor({ userId, password: bob.password }, as(ann)),
+      () => secondFactors.confirmSecondFactor({ userId, code }, as(ann)),
+      () => secondFactors.removeSecondFactor({ userId, code }, as(ann)),
+      () => secondFactors.renewRecoveryCodes({ userId, code }, as(ann)),
+      () => secondFactors.getSecondFactor({ userId }, as(ann)),
+      () =>
+        passwords.changePassword(
+          { userId, currentPassword: bob.password, password: 'a quiet lake in autumn' },
+          as(ann),
+        ),
     ]) {
-      await expect(attempt).rejects.toMatchObject({ code: 'insufficient_role' });
+      await expect(attempt()).rejects.toMatchObject({ code: 'insufficient_role' });
     }
   });
 });

@@ -2,6 +2,8 @@ import { hashOfApiKey } from '@rms/api-key';
 import { migrations as auditMigrations } from '@rms/audit';
 import { createPool, type Pool } from '@rms/db';
 import { createMemoryLimiter, type KeyChange } from '@rms/limiter';
+import { createLogger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -10,7 +12,7 @@ import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
-import { createLogger, createMetrics, readSettings } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createAuth, readAuthConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
@@ -18,54 +20,61 @@ import { createPasswordHasher, type PasswordHasher } from '../src/password/hashe
 
 export type TestAuth = Awaited<ReturnType<typeof startAuth>>;
 
-/** An empty database with the tables of auth and of the audit log. */
+/** Creates an empty database with the tables of auth and of the audit log. */
 export const authDatabase = (server?: string): Promise<TestDatabase> =>
   testDatabase([auditMigrations, migrations], server);
 
-/** Where marks of key changes go, which a test may take away. */
+/** Creates a limiter that records markers and can simulate an outage of Redis. */
 export function createTestLimiter() {
-  const limits = { rateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0, authFailureLimit: 0 };
+  const limits = {
+    rateLimitRequests: 0,
+    workspaceRateLimitRequests: 0,
+    rateLimitWindowSeconds: 60,
+    monthlyQuota: 0,
+    authFailureLimit: 0,
+  };
   const memory = createMemoryLimiter(limits);
   const marked: KeyChange[] = [];
-  let away = false;
+  let unavailable = false;
   let tries = 0;
   let confirmations = 0;
   return {
-    /** All marks that were set, in this order. */
+    /** All markers that were set, in order. */
     marked,
-    /** How often vouching for the marks was begun, and how often it came to its end. */
-    get vouching() {
+    /** Numbers of started and of successful confirmations. */
+    get confirming() {
       return { tries, confirmations };
     },
-    setAway(isAway: boolean) {
-      away = isAway;
+    setUnavailable(isUnavailable: boolean) {
+      unavailable = isUnavailable;
     },
     start: () => memory.start(),
     stop: () => memory.stop(),
-    async mark(changes: readonly KeyChange[]) {
-      if (away) throw new Error('redis does not answer');
+    async setMarkers(changes: readonly KeyChange[]) {
+      if (unavailable) throw new Error('redis does not answer');
       marked.push(...changes);
-      await memory.mark(changes);
+      await memory.setMarkers(changes);
     },
-    async confirmMarks(setAll: () => Promise<void>) {
+    async confirmMarkers(setAll: () => Promise<void>) {
       tries += 1;
-      await memory.confirmMarks(setAll);
-      if (away) throw new Error('redis does not answer');
+      await memory.confirmMarkers(setAll);
+      if (unavailable) throw new Error('redis does not answer');
       confirmations += 1;
     },
   };
 }
 
-/** An encryption key that a test can tell from others. */
+/** Returns an encryption key that differs for each `byte`. */
 export const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 
-/** The real service on a real database, what it has marked as changed, and what it has logged. */
+/** Starts the auth service on a PostgreSQL database. Records its markers and log lines. */
 export async function startAuth(
   options: {
     databaseServer?: string;
     database?: TestDatabase;
     encryptionKeys?: readonly string[];
-    /** Hears of every statement, and of every password that is hashed or checked. */
+    env?: Readonly<Record<string, string>>;
+    /** Called for every statement and for every password hash or verification. */
     onWork?: (what: string) => void;
   } = {},
 ) {
@@ -78,10 +87,12 @@ export async function startAuth(
   const limiter = createTestLimiter();
   const metrics = createMetrics('auth');
   const [ENCRYPTION_KEY = keyOf(1), ...previous] = options.encryptionKeys ?? [];
-  const config = readAuthConfig(readSettings({ ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: previous.join(',') }));
+  const config = readAuthConfig(
+    readSettings({ ...options.env, ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: previous.join(',') }),
+  );
   const service = createAuth(config, { pool, limiter, passwords, log, metrics, security: loopbackOnly });
   await service.start();
-  const target = { target: service.address, timeoutMs: 20_000 };
+  const target = { target: service.address, timeoutMs: 60_000 };
   const keys = createClient(KeysService, target);
   const workspaces = createClient(WorkspacesService, target);
   const plans = createClient(PlansService, target);
@@ -102,20 +113,25 @@ export async function startAuth(
     requests,
     audit,
     limiter,
-    /** The ids of the keys that were marked. */
+    /** Returns the IDs of the keys whose markers were set. */
     marked: () => limiter.marked.map(({ keyId }) => keyId),
-    /** How many marks are still to be set. */
-    async pendingMarks() {
+    /** Returns the number of pending markers. */
+    async pendingMarkers() {
       const { rows } = await database.pool.query('select count(*)::int from auth.pending_marks');
       return rows[0].count as number;
     },
     metrics,
     logged,
     newWorkspace,
-    /** A live write key, if nothing else is asked for, in a workspace of its own. */
+    /** Creates a key in a new workspace; by default a live key with scope write. */
     async newKey(more: object = {}) {
-      const asked = { workspaceId: await newWorkspace(), environment: Environment.LIVE, scope: Scope.WRITE, name: 'k' };
-      const { key, keyValue } = await keys.createKey({ ...asked, ...more });
+      const requested = {
+        workspaceId: await newWorkspace(),
+        environment: Environment.LIVE,
+        scope: Scope.WRITE,
+        name: 'k',
+      };
+      const { key, keyValue } = await keys.createKey({ ...requested, ...more });
       if (!key) throw new Error('no key in the answer');
       return { workspaceId: key.workspaceId, id: key.id, value: keyValue, key };
     },

@@ -10,26 +10,26 @@ describe('UpdateKey', () => {
   });
   afterAll(() => auth?.stop());
 
-  test('what is sent is changed, and nothing else', async () => {
+  test('changes only the given fields', async () => {
     const { workspaceId, id } = await auth.newKey({ allowedIps: ['10.0.0.0/8'], rateLimitRequests: 5n });
     const renamed = await auth.keys.updateKey({ workspaceId, id, name: 'new' });
     expect(renamed.key).toMatchObject({ name: 'new', allowedIps: ['10.0.0.0/8'], rateLimitRequests: 5n });
     const narrowed = await auth.keys.updateKey({ workspaceId, id, allowedIps: { cidrs: ['10.1.2.3/16', '::1'] } });
     expect(narrowed.key).toMatchObject({ name: 'new', allowedIps: ['10.1.0.0/16', '::1/128'], rateLimitRequests: 5n });
-    const limited = await auth.keys.updateKey({ workspaceId, id, rateLimit: { requests: 0n } });
-    expect(limited.key).toMatchObject({ name: 'new', rateLimitRequests: 0n });
+    const limited = await auth.keys.updateKey({ workspaceId, id, rateLimit: { requests: 3n } });
+    expect(limited.key).toMatchObject({ name: 'new', rateLimitRequests: 3n });
     const cleared = await auth.keys.updateKey({ workspaceId, id, rateLimit: {}, allowedIps: { cidrs: [] } });
     expect(cleared.key).toMatchObject({ name: 'new', allowedIps: [] });
     expect(cleared.key?.rateLimitRequests).toBeUndefined();
     expect((await auth.keys.listKeys({ workspaceId })).keys).toEqual([cleared.key]);
   });
 
-  test('each change makes a later version, which is marked before the answer', async () => {
+  test('each change increments the version and sets a marker before the response', async () => {
     const { workspaceId, id, value } = await auth.newKey();
     for (const version of [2, 3]) {
       await auth.keys.updateKey({ workspaceId, id, allowedIps: { cidrs: [`10.0.0.${version}`] } });
       expect(auth.limiter.marked.at(-1)).toMatchObject({ workspaceId, keyId: id, version });
-      expect(await auth.pendingMarks()).toBe(0);
+      expect(await auth.pendingMarkers()).toBe(0);
       expect(await auth.verify(value)).toMatchObject({
         verdict: KeyVerdict.VALID,
         version: BigInt(version),
@@ -38,27 +38,27 @@ describe('UpdateKey', () => {
     }
   });
 
-  test('a narrower allowlist that this instance cannot mark is answered once another instance has', async () => {
+  test('responds once another instance has set the marker of an update that this instance could not set', async () => {
     const { workspaceId, id } = await auth.newKey();
-    auth.limiter.setAway(true);
+    auth.limiter.setUnavailable(true);
     const updating = auth.keys.updateKey({ workspaceId, id, allowedIps: { cidrs: ['10.0.0.1'] } });
-    await waitUntil(async () => (await auth.pendingMarks()) === 1, { what: 'the update to be committed' });
+    await waitUntil(async () => (await auth.pendingMarkers()) === 1, { what: 'the update to be committed' });
     const other = await startAuth({ database: auth.database });
     await updating;
-    auth.limiter.setAway(false);
+    auth.limiter.setUnavailable(false);
     expect(other.limiter.marked).toContainEqual(expect.objectContaining({ keyId: id, version: 2 }));
     await other.stop();
   });
 
-  test('concurrent changes all count', async () => {
+  test('concurrent changes are all counted', async () => {
     const { workspaceId, id, value } = await auth.newKey();
     await Promise.all(Array.from({ length: 8 }, (_, i) => auth.keys.updateKey({ workspaceId, id, name: `${i}` })));
     expect((await auth.verify(value))?.version).toBe(9n);
     expect(Math.max(...auth.limiter.marked.filter(({ keyId }) => keyId === id).map(({ version }) => version))).toBe(9);
-    expect(await auth.pendingMarks()).toBe(0);
+    expect(await auth.pendingMarkers()).toBe(0);
   });
 
-  test('a revoked key stays revoked, an expired one expired', async () => {
+  test('a revoked key stays revoked, and an expired one stays expired', async () => {
     const revoked = await auth.newKey();
     await auth.keys.revokeKey(revoked);
     const { key } = await auth.keys.updateKey({ workspaceId: revoked.workspaceId, id: revoked.id, name: 'gone' });
@@ -71,7 +71,7 @@ describe('UpdateKey', () => {
     expect(await verdictOf()).toBe(KeyVerdict.EXPIRED);
   });
 
-  test('what is wrong is refused and changes nothing', async () => {
+  test('invalid fields are rejected and change nothing', async () => {
     const { workspaceId, id } = await auth.newKey();
     const wrong = { name: '', allowedIps: { cidrs: ['x'] }, rateLimit: { requests: -1n } };
     await expect(auth.keys.updateKey({ workspaceId, id, ...wrong })).rejects.toMatchObject({

@@ -1,18 +1,23 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { as, newEmail, startPeople, type TestPeople } from './people-support.ts';
+import { as, newEmail, startAccounts, type TestAccounts } from './user-support.ts';
 
 describe('Users', () => {
-  let people: TestPeople;
+  let accounts: TestAccounts;
   beforeAll(async () => {
-    people = await startPeople();
+    accounts = await startAccounts();
   });
-  afterAll(() => people?.stop());
+  afterAll(() => accounts?.stop());
 
-  test('a user has what was given, a password that works, and a place in the workspace', async () => {
-    const workspaceId = await people.newWorkspace();
+  test('a new user has the given properties, a working password and a membership', async () => {
+    const workspaceId = await accounts.newWorkspace();
     const email = `Ann.Lee+rms@${newEmail().split('@')[1]}`;
-    const made = await people.users.createUser({ email: ` ${email} `, name: 'Ann 李', workspaceId, role: Role.ADMIN });
-    expect(made).toMatchObject({
+    const created = await accounts.users.createUser({
+      email: ` ${email} `,
+      name: 'Ann 李',
+      workspaceId,
+      role: Role.ADMIN,
+    });
+    expect(created).toMatchObject({
       created: true,
       password: expect.stringMatching(/^([a-z2-9]{5}-){3}[a-z2-9]{5}$/),
       user: {
@@ -24,42 +29,44 @@ describe('Users', () => {
         sessionGeneration: 1n,
       },
     });
-    expect(made.user?.lastSignInTime).toBeUndefined();
-    const id = made.user?.id ?? '';
-    const { user, memberships, identities } = await people.users.getUser({ id });
-    expect(user).toEqual(made.user);
+    expect(created.user?.lastSignInTime).toBeUndefined();
+    const id = created.user?.id ?? '';
+    const { user, memberships, identities } = await accounts.users.getUser({ id });
+    expect(user).toEqual(created.user);
     expect(identities).toEqual([]);
     expect(memberships).toMatchObject([{ workspaceId, workspaceName: 'Test', role: Role.ADMIN }]);
-    expect(await people.audited(workspaceId, 'user.')).toMatchObject([{ action: 'user.created', targetId: id, email }]);
-    expect(await people.audited(workspaceId, 'member.')).toMatchObject([{ action: 'member.added', role: 'admin' }]);
+    expect(await accounts.audited(workspaceId, 'user.')).toMatchObject([
+      { action: 'user.created', targetId: id, email },
+    ]);
+    expect(await accounts.audited(workspaceId, 'member.')).toMatchObject([{ action: 'member.added', role: 'admin' }]);
   });
 
-  test('the password is stored as Argon2id only, and is in no log and no entry of the audit log', async () => {
-    const { id, password } = await people.person();
-    const { rows } = await people.db.query('select * from auth.users where id = $1', [id]);
+  test('the password is stored only as Argon2id, and is in no log or audit entry', async () => {
+    const { id, password } = await accounts.newUser();
+    const { rows } = await accounts.db.query('select * from auth.users where id = $1', [id]);
     expect(rows[0].password_hash).toMatch(/^\$argon2id\$v=19\$m=32768,t=3,p=1\$/);
     const everything = JSON.stringify([
       rows,
-      (await people.db.query('select * from audit.entries')).rows,
-      people.logged,
+      (await accounts.db.query('select * from audit.entries')).rows,
+      accounts.logged,
     ]);
     expect(everything).not.toContain(password);
     expect(everything).not.toContain(password.replaceAll('-', ''));
   });
 
-  test('addresses are one without regard to case: a second workspace is added, name and password stay', async () => {
-    const first = await people.person({ email: `Case-${newEmail()}` });
-    const workspaceId = await people.newWorkspace();
+  test('addresses are case-insensitive: an existing user gets another membership and keeps name and password', async () => {
+    const first = await accounts.newUser({ email: `Case-${newEmail()}` });
+    const workspaceId = await accounts.newWorkspace();
     const again = { email: first.email.toUpperCase(), name: 'Other', workspaceId, role: Role.VIEWER };
-    const second = await people.users.createUser(again);
+    const second = await accounts.users.createUser(again);
     expect(second).toMatchObject({
       created: false,
       password: '',
       user: { id: first.id, email: first.email, name: '' },
     });
-    const { memberships } = await people.users.getUser({ id: first.id });
+    const { memberships } = await accounts.users.getUser({ id: first.id });
     expect(memberships.map(({ role }) => role).sort()).toEqual([Role.VIEWER, Role.OWNER]);
-    await expect(people.users.createUser(again)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(accounts.users.createUser(again)).rejects.toMatchObject({ code: 'conflict' });
   });
 
   test.each([
@@ -77,9 +84,9 @@ describe('Users', () => {
       'a@münchen.example',
       'a@example..com',
     ],
-  ])('%j is no e-mail address', async (email) => {
-    const workspaceId = await people.newWorkspace();
-    await expect(people.users.createUser({ email, workspaceId, role: Role.VIEWER })).rejects.toMatchObject({
+  ])('%j is not an email address', async (email) => {
+    const workspaceId = await accounts.newWorkspace();
+    await expect(accounts.users.createUser({ email, workspaceId, role: Role.VIEWER })).rejects.toMatchObject({
       code: 'invalid_request',
       details: [{ field: 'email' }],
     });
@@ -91,19 +98,19 @@ describe('Users', () => {
     [{ name: 'x'.repeat(101) }, 'invalid_request'],
     [{ name: 'a\nb' }, 'invalid_request'],
     [{ workspaceId: 'ws_none' }, 'not_found'],
-  ])('%o is refused with %s, and nothing is made', async (wrong, code) => {
+  ])('%o is rejected with %s, and nothing is created', async (wrong, code) => {
     const email = newEmail();
-    const request = { email, workspaceId: await people.newWorkspace(), role: Role.VIEWER, ...wrong };
-    await expect(people.users.createUser(request)).rejects.toMatchObject({ code });
-    const { rowCount } = await people.db.query('select from auth.users where email = $1', [email]);
+    const request = { email, workspaceId: await accounts.newWorkspace(), role: Role.VIEWER, ...wrong };
+    await expect(accounts.users.createUser(request)).rejects.toMatchObject({ code });
+    const { rowCount } = await accounts.db.query('select from auth.users where email = $1', [email]);
     expect(rowCount).toBe(0);
   });
 
   test('all users are listed with their workspaces, page by page', async () => {
-    const mine = [await people.person(), await people.person(), await people.person()];
+    const ownUsers = [await accounts.newUser(), await accounts.newUser(), await accounts.newUser()];
     const listed = [];
     for (let pageToken = ''; ; ) {
-      const page = await people.users.listUsers({ pageSize: 2, pageToken });
+      const page = await accounts.users.listUsers({ pageSize: 2, pageToken });
       expect(page.users.length).toBeLessThanOrEqual(2);
       listed.push(...page.users);
       pageToken = page.nextPageToken;
@@ -111,53 +118,55 @@ describe('Users', () => {
     }
     const ids = listed.map(({ user }) => user?.id ?? '');
     expect(ids).toEqual([...new Set(ids)].sort());
-    for (const { id, workspaceId } of mine) {
+    for (const { id, workspaceId } of ownUsers) {
       expect(listed.find(({ user }) => user?.id === id)?.memberships).toMatchObject([{ workspaceId }]);
     }
     for (const wrong of [{ pageSize: 0 }, { pageSize: 1_001 }, { pageSize: 1, pageToken: 'key_1' }]) {
-      await expect(people.users.listUsers(wrong)).rejects.toMatchObject({ code: 'invalid_request' });
+      await expect(accounts.users.listUsers(wrong)).rejects.toMatchObject({ code: 'invalid_request' });
     }
   });
 
-  test('a person changes their own name', async () => {
-    const ann = await people.person();
-    const { user } = await people.users.updateUser({ id: ann.id, name: 'Ann' }, as(ann));
+  test('users can change their own names', async () => {
+    const ann = await accounts.newUser();
+    const { user } = await accounts.users.updateUser({ id: ann.id, name: 'Ann' }, as(ann));
     expect(user?.name).toBe('Ann');
-    expect((await people.audited(ann.workspaceId)).at(-1)).toMatchObject({ action: 'user.updated', name: 'Ann' });
-    const entries = await people.audited(ann.workspaceId);
-    await people.users.updateUser({ id: ann.id, name: 'Ann' }, as(ann));
-    await people.users.updateUser({ id: ann.id }, as(ann));
-    expect(await people.audited(ann.workspaceId)).toEqual(entries);
-    await expect(people.users.updateUser({ id: ann.id, name: 'a\u0000' }, as(ann))).rejects.toMatchObject({
+    expect((await accounts.audited(ann.workspaceId)).at(-1)).toMatchObject({ action: 'user.updated', name: 'Ann' });
+    const entries = await accounts.audited(ann.workspaceId);
+    await accounts.users.updateUser({ id: ann.id, name: 'Ann' }, as(ann));
+    await accounts.users.updateUser({ id: ann.id }, as(ann));
+    expect(await accounts.audited(ann.workspaceId)).toEqual(entries);
+    await expect(accounts.users.updateUser({ id: ann.id, name: 'a\u0000' }, as(ann))).rejects.toMatchObject({
       code: 'invalid_request',
     });
   });
 
-  test('a reset gives a new password, ends the former one and all sessions', async () => {
-    const ann = await people.person();
-    const reset = await people.users.resetUser({ email: ann.email.toUpperCase() });
+  test('a reset sets a new password and ends all sessions', async () => {
+    const ann = await accounts.newUser();
+    const reset = await accounts.users.resetUser({ email: ann.email.toUpperCase() });
     expect(reset.password).not.toBe(ann.password);
     expect(reset.user).toMatchObject({ id: ann.id, sessionGeneration: 2n });
-    expect(await people.tryPassword(ann.email, ann.password)).not.toHaveProperty('user.id');
-    expect(await people.tryPassword(ann.email, reset.password)).toMatchObject({ user: { id: ann.id } });
-    expect(await people.signIn.checkSession({ userId: ann.id, sessionGeneration: 1n })).toMatchObject({ valid: false });
-    expect(await people.users.resetUser({ id: ann.id })).toMatchObject({ user: { sessionGeneration: 3n } });
-    for (const nobody of [{ id: 'usr_none' }, { email: 'nobody@example.com' }, {}]) {
-      await expect(people.users.resetUser(nobody)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await accounts.tryPassword(ann.email, ann.password)).not.toHaveProperty('user.id');
+    expect(await accounts.tryPassword(ann.email, reset.password)).toMatchObject({ user: { id: ann.id } });
+    expect(await accounts.signIn.checkSession({ userId: ann.id, sessionGeneration: 1n })).toMatchObject({
+      valid: false,
+    });
+    expect(await accounts.users.resetUser({ id: ann.id })).toMatchObject({ user: { sessionGeneration: 3n } });
+    for (const noUser of [{ id: 'usr_none' }, { email: 'nobody@example.com' }, {}]) {
+      await expect(accounts.users.resetUser(noUser)).rejects.toMatchObject({ code: 'not_found' });
     }
   });
 
-  test('people are kept from what is for operators, and from one another', async () => {
-    const [ann, bob] = [await people.person(), await people.person()];
+  test('users cannot call operator methods or act on other users', async () => {
+    const [ann, bob] = [await accounts.newUser(), await accounts.newUser()];
     const { workspaceId } = ann;
     const refused = { code: 'insufficient_role' };
     const asAnn = as(ann);
-    const { users } = people;
+    const { users } = accounts;
     await expect(users.createUser({ email: newEmail(), workspaceId, role: 1 }, asAnn)).rejects.toMatchObject(refused);
     await expect(users.bootstrapUser({ email: newEmail() }, asAnn)).rejects.toMatchObject(refused);
     await expect(users.resetUser({ id: ann.id }, asAnn)).rejects.toMatchObject(refused);
     await expect(users.listUsers({ pageSize: 1 }, asAnn)).rejects.toMatchObject(refused);
-    await expect(people.secrets.reencryptSecrets({}, asAnn)).rejects.toMatchObject(refused);
+    await expect(accounts.secrets.reencryptSecrets({}, asAnn)).rejects.toMatchObject(refused);
     await expect(users.getUser({ id: bob.id }, asAnn)).rejects.toMatchObject(refused);
     await expect(users.updateUser({ id: bob.id, name: 'x' }, asAnn)).rejects.toMatchObject(refused);
     await expect(users.endSessions({ id: bob.id }, asAnn)).rejects.toMatchObject(refused);
@@ -165,23 +174,23 @@ describe('Users', () => {
 });
 
 describe('BootstrapUser', () => {
-  test('the first user owns the first workspace; made once, however many ask', async () => {
-    const people = await startPeople();
+  test('creates the owner of the first workspace once, also with concurrent calls', async () => {
+    const accounts = await startAccounts();
     try {
-      expect(await people.users.bootstrapUser({ email: 'owner@localhost' })).toMatchObject({ created: false });
-      const { workspace } = await people.workspaces.bootstrapWorkspace({ name: 'default' });
-      const answers = await Promise.all(
-        Array.from({ length: 5 }, () => people.users.bootstrapUser({ email: 'owner@localhost' })),
+      expect(await accounts.users.bootstrapUser({ email: 'owner@localhost' })).toMatchObject({ created: false });
+      const { workspace } = await accounts.workspaces.bootstrapWorkspace({ name: 'default' });
+      const responses = await Promise.all(
+        Array.from({ length: 5 }, () => accounts.users.bootstrapUser({ email: 'owner@localhost' })),
       );
-      const [made, ...more] = answers.filter(({ created }) => created);
+      const [created, ...more] = responses.filter(({ created }) => created);
       expect(more).toEqual([]);
-      expect(answers.filter(({ password }) => password !== '')).toHaveLength(1);
-      expect(await people.tryPassword('owner@localhost', made?.password ?? '')).toMatchObject({
+      expect(responses.filter(({ password }) => password !== '')).toHaveLength(1);
+      expect(await accounts.tryPassword('owner@localhost', created?.password ?? '')).toMatchObject({
         memberships: [{ workspaceId: workspace?.id, role: Role.OWNER }],
       });
-      expect(await people.users.bootstrapUser({ email: 'other@localhost' })).toMatchObject({ created: false });
+      expect(await accounts.users.bootstrapUser({ email: 'other@localhost' })).toMatchObject({ created: false });
     } finally {
-      await people.stop();
+      await accounts.stop();
     }
   });
 });

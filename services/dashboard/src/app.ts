@@ -1,7 +1,19 @@
 import type { RequestListener } from 'node:http';
 import { RmsError } from '@rms/errors';
-import { abortOnClose, cameByHttps, checkHead, parseBody, parseQuery, readJsonBody, sendAnswer } from '@rms/http';
-import type { Logger } from '@rms/service';
+import {
+  abortOnClose,
+  checkHead,
+  createProxyWarning,
+  normalizeTarget,
+  parseBody,
+  parseQuery,
+  readJsonBody,
+  routeNotFound,
+  sendResponse,
+  usesHttps,
+} from '@rms/http';
+import type { Logger } from '@rms/logging';
+import { actorOfUser } from '@rms/rpc';
 import express, { type Request } from 'express';
 import { checkCsrfToken } from './checks/csrf-token.ts';
 import { checkSameOrigin } from './checks/same-origin.ts';
@@ -19,7 +31,8 @@ import { mountOidc } from './oidc/mount-oidc.ts';
 import { createProvider } from './oidc/provider.ts';
 import type { StaticFiles } from './pages/static-files.ts';
 import { mountProbes, type Probes } from './probes.ts';
-import type { Endpoint, OpenCall } from './routes/endpoint.ts';
+import type { RequestReports } from './requests/request-reports.ts';
+import { type Endpoint, type OpenCall, pathOf } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
 import { mountOneClick } from './routes/unsubscribe.ts';
@@ -32,24 +45,41 @@ export interface AppParts extends Pick<DashboardContext, 'backend'> {
   readonly files: StaticFiles;
   readonly counts: DashboardMetrics;
   readonly tails: TailHub;
+  readonly reports: Pick<RequestReports, 'report'>;
   readonly log: Logger;
 }
 
-/** The pages, and the API that they alone call. */
+/** Serves the dashboard's pages and the API that only these pages call. */
 export function createApp(parts: AppParts): RequestListener {
-  const { config, backend, store, probes, files, counts, tails, log } = parts;
+  const { config, backend, store, probes, files, counts, tails, reports, log } = parts;
+  const warnOfProxy = createProxyWarning(config.trustedProxies, log);
   const sessions = createSessions(store, backend.signIn, config);
 
-  /** What every call of a page passes, in this order. */
+  /** Checks an API call in this order, calls the endpoint's handler and sends the response. */
   async function serve(endpoint: Endpoint, request: Request, response: PageResponse): Promise<void> {
     const isChange = endpoint.method !== 'get';
     if (isChange) checkSameOrigin(request, ownOrigin(request, config));
-    const who = endpoint.access === 'open' ? undefined : await sessions.require(request, response);
-    if (isChange && who) checkCsrfToken(request, who.session);
+    const signedIn = endpoint.access === 'open' ? undefined : await sessions.require(request, response);
+    if (isChange && signedIn) checkCsrfToken(request, signedIn.session);
     const { workspace = '', environment = '' } = request.params as Record<string, string>;
     const isTenant = endpoint.access !== 'open' && endpoint.access !== 'account';
-    const place =
-      isTenant && who ? checkTenant(who.memberships, { workspace, environment }, endpoint.access) : undefined;
+    const selected =
+      isTenant && signedIn ? checkTenant(signedIn.memberships, { workspace, environment }, endpoint.access) : undefined;
+    const context = {
+      requestId: response.locals.requestId,
+      clientAddress: response.locals.address(),
+      ...(signedIn ? { actor: actorOfUser(signedIn.user.id) } : {}),
+      ...(selected ? { principal: selected.tenant } : {}),
+    };
+    if (isChange && selected) {
+      reports.report({
+        response,
+        method: endpoint.method.toUpperCase(),
+        route: pathOf(endpoint),
+        tenant: selected.tenant,
+        context,
+      });
+    }
     const checkAgain = async () => {
       const { memberships } = await sessions.require(request, response);
       if (isTenant) checkTenant(memberships, { workspace, environment }, endpoint.access);
@@ -64,22 +94,17 @@ export function createApp(parts: AppParts): RequestListener {
       backend,
       sessions,
       store,
-      context: {
-        requestId: response.locals.requestId,
-        clientAddress: response.locals.address(),
-        ...(who ? { actor: `user:${who.user.id}` } : {}),
-        ...(place ? { principal: place.tenant } : {}),
-      },
+      context,
       signal: () => abortOnClose(response),
     };
-    // Its kind was looked at above: each gets what its type says.
+    // The checks above match the endpoint's access type, so the handler gets the fields that its type requires.
     const document = await (endpoint.handle as (given: object) => Promise<object | undefined>)({
       ...call,
-      ...(who ? { who } : {}),
-      ...(place ? { ...place, tails, checkAgain } : {}),
+      ...(signedIn ? { signedIn } : {}),
+      ...(selected ? { ...selected, tails, checkAgain } : {}),
     });
     if (response.headersSent) return;
-    sendAnswer(response, document ? { status: 200, json: JSON.stringify(document) } : { status: 204 });
+    sendResponse(response, document ? { status: 200, json: JSON.stringify(document) } : { status: 204 });
   }
 
   const app = express();
@@ -92,28 +117,32 @@ export function createApp(parts: AppParts): RequestListener {
   mount(app, endpoints, serve);
   app.get('/{*path}', (request: Request, response: PageResponse) => files.send(request, response));
 
-  /** Around Express: what holds for every answer, whoever gives it. */
+  /** Wraps Express, because these steps apply to every response, including errors before routing. */
   return (incoming, outgoing) => {
     const request = incoming as Request;
     const response = outgoing as PageResponse;
+    normalizeTarget(request);
     response.locals = newLocals(request, config.trustedProxies);
     const { requestId } = response.locals;
     response.setHeader('X-Request-ID', requestId);
-    setPageHeaders(response, cameByHttps(request, config.trustedProxies));
+    setPageHeaders(response, usesHttps(request, config.trustedProxies));
     if (probes.draining) response.setHeader('Connection', 'close');
+    warnOfProxy(request);
     logAccess(request, response, log);
     counts.countCall(request, response);
-    const fail = (thrown: unknown) => {
+    const fail = (cause: unknown) => {
+      // Express throws a URIError if it cannot decode the path.
+      const thrown = cause instanceof URIError ? routeNotFound(request) : cause;
       const isExpected = thrown instanceof Refusal || (thrown instanceof RmsError && thrown.code !== 'internal_error');
-      // The browser has gone, and with it the calls that were made for its answer.
+      // The browser has disconnected, which also canceled the RPC calls of this request.
       if (response.destroyed && isExpected) return;
-      if (!isExpected) log.error({ err: thrown, request_id: requestId }, 'failed');
+      if (!isExpected) log.error({ err: thrown, request_id: requestId }, 'request failed');
       if (response.headersSent) response.destroy();
       else sendError(response, thrown, requestId);
     };
     try {
       checkHead(request);
-      app(request, response, (thrown?: unknown) => fail(thrown ?? new RmsError('not_found')));
+      app(request, response, (thrown?: unknown) => fail(thrown ?? routeNotFound(request)));
     } catch (error) {
       fail(error);
     }

@@ -1,34 +1,41 @@
-import { type CidrList, readTrustedProxies } from '@rms/http';
-import { type MetricsAddress, requireSettings, type Settings, SettingsError } from '@rms/service';
+import type { CidrList } from '@rms/cidr';
+import { readTrustedProxies } from '@rms/http';
+import type { MetricsAddress } from '@rms/service';
+import { requireSettings, type Settings, SettingsError } from '@rms/settings';
 
 export interface OidcConfig {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** What the button says: "Sign in by …". */
+  /** Name of the provider on the sign-in button. */
   readonly name: string;
 }
 
 export interface DashboardConfig {
   readonly host: string;
   readonly port: number;
-  /** "https://dashboard.example.com", where browsers find it; undefined: the request's own host. */
+  /** Public URL of the dashboard, e.g. "https://dashboard.example.com". Undefined: the host of the request. */
   readonly publicUrl: string | undefined;
-  /** Bases of the REST API, for the examples that pages show. */
+  /** Base URLs of the REST API, for examples in pages. */
   readonly apiUrls: { readonly live: string; readonly sandbox: string };
-  /** Of the installation: they hold where a plan says nothing. 0: no limit. */
+  /** Limits of the installation, used where a plan sets none. 0: no limit. */
   readonly limits: {
     readonly rateLimitRequests: number;
+    readonly workspaceRateLimitRequests: number;
+    readonly maxKeys: number;
+    readonly maxWebhooks: number;
     readonly rateLimitWindowSeconds: number;
     readonly monthlyQuota: number;
   };
-  /** The OpenID Connect provider; undefined: people sign in by password only. */
+  /** OpenID Connect provider. Undefined: users sign in only with a password. */
   readonly oidc: OidcConfig | undefined;
-  /** Where a trace can be looked at, with "{trace_id}" in it; undefined: nowhere. */
+  /** URL template of a trace viewer, containing "{trace_id}". Undefined: traces are not linked. */
   readonly traceUrl: string | undefined;
+  /** Whether changes by users are reported to the request log. */
+  readonly requestLog: boolean;
   readonly trustedProxies: CidrList;
   readonly maxConnections: number;
-  /** Undefined: metrics are not shown. */
+  /** Undefined: metrics are not served. */
   readonly metricsAddress: MetricsAddress | undefined;
 }
 
@@ -44,11 +51,15 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
     },
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+      workspaceRateLimitRequests: settings.WORKSPACE_RATE_LIMIT_REQUESTS,
+      maxKeys: settings.MAX_KEYS_PER_WORKSPACE,
+      maxWebhooks: settings.MAX_WEBHOOKS_PER_WORKSPACE,
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
     },
     traceUrl: readTraceUrl(settings.TRACE_URL),
     oidc: readOidcConfig(settings),
+    requestLog: settings.REQUEST_LOG !== 'none',
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     maxConnections: settings.MAX_CONNECTIONS,
     metricsAddress: settings.METRICS_ADDRESS,
@@ -58,7 +69,7 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
 function readOidcConfig(settings: Settings): OidcConfig | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret, OIDC_NAME: name } = settings;
   if (issuer === undefined) return undefined;
-  // The provider knows where it may send people back to.
+  // The provider must know the redirect URL, which requires DASHBOARD_URL.
   requireSettings(settings, 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'DASHBOARD_URL');
   return { issuer, clientId, clientSecret, name };
 }
@@ -66,6 +77,6 @@ function readOidcConfig(settings: Settings): OidcConfig | undefined {
 function readTraceUrl(text: string): string | undefined {
   if (text === '') return undefined;
   if (!/^https?:\/\//.test(text) || !text.includes('{trace_id}'))
-    throw new SettingsError(`TRACE_URL: "${text}" is not an http(s) URL with {trace_id} in it`);
+    throw new SettingsError(`TRACE_URL: "${text}" must be an http(s) URL that contains {trace_id}.`);
   return text;
 }

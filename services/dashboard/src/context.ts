@@ -1,3 +1,5 @@
+import { createLogger, gatheringStdout, type Logger } from '@rms/logging';
+import { createMetrics, type Metrics } from '@rms/metrics';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
@@ -5,7 +7,6 @@ import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_p
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
-import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
@@ -16,19 +17,11 @@ import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { countClientCalls, createClient, createRpcSecurity, type RpcClient, showCertificate } from '@rms/rpc';
-import {
-  createLogger,
-  createMetrics,
-  gatheringStdout,
-  type Logger,
-  type Metrics,
-  type Settings,
-  SettingsError,
-} from '@rms/service';
+import { type Settings, SettingsError } from '@rms/settings';
 import { openSessionStore } from './session/open-session-store.ts';
 import type { SessionStore } from './session/session-store.ts';
 
-/** The services, as the dashboard calls them. */
+/** RPC clients of the services. */
 export interface Backend {
   readonly signIn: RpcClient<typeof SignInService>;
   readonly users: RpcClient<typeof UsersService>;
@@ -38,7 +31,6 @@ export interface Backend {
   readonly invitations: RpcClient<typeof InvitationsService>;
   readonly keys: RpcClient<typeof KeysService>;
   readonly workspaces: RpcClient<typeof WorkspacesService>;
-  readonly plans: RpcClient<typeof PlansService>;
   readonly requests: RpcClient<typeof RequestsService>;
   readonly audit: RpcClient<typeof AuditService>;
   readonly alerts: RpcClient<typeof AlertsService>;
@@ -56,10 +48,13 @@ export interface DashboardContext {
   readonly metrics: Metrics;
 }
 
-/** A call that takes longer is answered with 504. Revoking a key waits for all gateways, which may take some seconds. */
+/**
+ * Deadline of an RPC; a call that exceeds it fails with 504. Revoking a key waits for all gateways, which can take
+ * seconds.
+ */
 const rpcTimeoutMs = 15_000;
 
-/** The real parts; a test or standalone passes its own for some of them. */
+/** Creates the dependencies. Tests and standalone override some of them. */
 export function createDashboardContext(
   settings: Settings,
   overrides: Partial<DashboardContext> = {},
@@ -88,7 +83,7 @@ function createBackend(settings: Settings, { log, metrics }: Pick<DashboardConte
   const at = (target: string) => ({ target, timeoutMs: rpcTimeoutMs, security, onCall });
   const auth = at(settings.AUTH_ADDRESS);
   if (settings.ALERTS_ADDRESS === undefined)
-    throw new SettingsError('ALERTS_ADDRESS is none, but the dashboard shows what alerts has counted');
+    throw new SettingsError('ALERTS_ADDRESS must not be "none": the dashboard requires alerts.');
   const alerts = at(settings.ALERTS_ADDRESS);
   const webhooks = at(settings.WEBHOOKS_ADDRESS);
   return {
@@ -100,7 +95,6 @@ function createBackend(settings: Settings, { log, metrics }: Pick<DashboardConte
     invitations: createClient(InvitationsService, auth),
     keys: createClient(KeysService, auth),
     workspaces: createClient(WorkspacesService, auth),
-    plans: createClient(PlansService, auth),
     requests: createClient(RequestsService, auth),
     audit: createClient(AuditService, auth),
     alerts: createClient(AlertsService, alerts),

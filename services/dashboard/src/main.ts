@@ -1,4 +1,5 @@
-import { readSettings, runMain } from '@rms/service';
+import { runMain } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
 import { readDashboardConfig } from './config.ts';
 import { createDashboardContext } from './context.ts';

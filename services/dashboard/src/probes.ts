@@ -1,19 +1,22 @@
-import { sendAnswer } from '@rms/http';
+import { sendResponse } from '@rms/http';
 import { type ServiceState, starting, stopping } from '@rms/service';
 import type { Express } from 'express';
 import type { PageResponse } from './http/locals.ts';
 import type { SessionStore } from './session/session-store.ts';
 
-/** Whether this dashboard should get requests. */
+/** State for health probes. */
 export interface Probes {
-  /** Set once it listens. */
+  /** True once the listener runs. */
   serving: boolean;
-  /** Set when it stops. */
+  /** True once the service stops. */
   draining: boolean;
   read(): Promise<ServiceState>;
 }
 
-/** It does all its work while sessions can be read; while they cannot, it takes calls and says what is wrong. */
+/**
+ * Creates the probes. Without the session store the service is not ready, but it still accepts calls and fails them
+ * with 503.
+ */
 export function createProbes(store: Pick<SessionStore, 'healthy'>): Probes {
   const probes: Probes = {
     serving: false,
@@ -28,14 +31,14 @@ export function createProbes(store: Pick<SessionStore, 'healthy'>): Probes {
   return probes;
 }
 
-/** /livez says that the process answers, /readyz whether it does all its work. */
+/** Mounts /livez (the process responds) and /readyz (all dependencies work). */
 export function mountProbes(app: Express, probes: Probes): void {
   app.get('/livez', (_request: unknown, response: PageResponse) =>
-    sendAnswer(response, { status: 200, json: '{"status":"alive"}' }),
+    sendResponse(response, { status: 200, json: '{"status":"alive"}' }),
   );
   app.get('/readyz', async (_request: unknown, response: PageResponse) => {
     const { ready, failing } = await probes.read();
     const json = JSON.stringify({ status: ready ? 'ready' : 'not_ready', failing });
-    sendAnswer(response, { status: ready ? 200 : 503, json });
+    sendResponse(response, { status: ready ? 200 : 503, json });
   });
 }

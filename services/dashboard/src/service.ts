@@ -6,27 +6,29 @@ import type { DashboardContext } from './context.ts';
 import { createDashboardMetrics } from './metrics.ts';
 import { readStaticFiles } from './pages/static-files.ts';
 import { createProbes } from './probes.ts';
+import { createRequestReports } from './requests/request-reports.ts';
 import { createTailHub } from './tail/tail-hub.ts';
 
 export interface DashboardService extends Service {
-  /** "http://127.0.0.1:8090"; known once the service has started. */
+  /** Base URL, e.g. "http://127.0.0.1:8090". Available once the service has started. */
   readonly address: string;
 }
 
-/** How long requests under way may take to finish. */
+/** Maximum time for requests in flight to finish. */
 const graceMs = 20_000;
 
 /**
- * What people use: the pages and the back end that they talk to.
+ * Creates the dashboard: the pages and their API.
  *
- *   start: files of the pages → sessions → listener
- *   stop:  not ready → streams end → no new connections, requests under way end → clients and sessions end
+ *   start: static files → sessions → listener
+ *   stop:  not ready → end streams → no new connections, requests and reports finish → close clients and sessions
  */
 export function createDashboard(config: DashboardConfig, context: DashboardContext): DashboardService {
   const { backend, sessions, log, metrics } = context;
   const probes = createProbes(sessions);
   const counts = createDashboardMetrics(metrics);
   const tails = createTailHub(log);
+  const reports = createRequestReports({ backend, isKept: config.requestLog, log });
   let listener: Listener | undefined;
   let metricsServer: MetricsServer | undefined;
   let stopping: Promise<void> | undefined;
@@ -35,13 +37,14 @@ export function createDashboard(config: DashboardConfig, context: DashboardConte
     tails.stop();
     await listener?.stop(graceMs);
     await metricsServer?.stop();
+    await reports.stop();
     for (const client of Object.values(backend)) client.close();
     await sessions.stop();
   };
   return {
     name: 'dashboard',
     get address() {
-      if (!listener) throw new Error('the dashboard has not started');
+      if (!listener) throw new Error('the dashboard is not started');
       return listener.address;
     },
     async start() {
@@ -51,7 +54,7 @@ export function createDashboard(config: DashboardConfig, context: DashboardConte
       listener = await listen({
         host: config.host,
         port: config.port,
-        handle: createApp({ config, backend, store: sessions, probes, files, counts, tails, log }),
+        handle: createApp({ config, backend, store: sessions, probes, files, counts, tails, reports, log }),
         maxConnections: config.maxConnections,
         log,
         onRefused: counts.refused,

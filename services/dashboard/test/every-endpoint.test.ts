@@ -1,10 +1,11 @@
+import { maxRollOverlapSeconds } from '@rms/api-key';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
 import { may, roles } from '@rms/roles';
 import { type Endpoint, pathOf } from '../src/routes/endpoint.ts';
 import { endpoints } from '../src/routes/endpoints.ts';
 import { codeOf, ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
 
-/** A body that passes the schema, for every endpoint that takes one: without it the test fails. */
+/** Valid body for every endpoint that has one. The test fails if one is missing. */
 const bodies: Readonly<Record<string, object>> = {
   'POST /api/sign-in': { email: 'a@example.com', password: 'x' },
   'POST /api/sign-in/second-factor': { code: '1' },
@@ -42,6 +43,9 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /alerts/rules/{id}': { enabled: false },
   'POST /api/unsubscribe/find': { token: 't' },
   'POST /api/unsubscribe': { token: 't' },
+  'POST /api/unsubscribe/undo': { token: 't' },
+  'POST /api/alert-recipient/find': { token: 't' },
+  'POST /api/alert-recipient': { token: 't' },
   'POST /invitations': { email: 'a@example.com', role: 'viewer' },
 };
 
@@ -50,7 +54,7 @@ const isChange = ({ method }: Endpoint) => method !== 'get';
 const isOpen = ({ access }: Endpoint) => access === 'open';
 const isTenant = ({ access }: Endpoint) => access !== 'open' && access !== 'account';
 
-/** What has to be asked for. */
+/** Required query parameters. */
 const queries: Readonly<Record<string, string>> = { 'GET /requests': '?id=req_1' };
 
 function urlOf(endpoint: Endpoint, workspace = ownWorkspace, environment = 'live'): string {
@@ -66,14 +70,15 @@ beforeAll(async () => {
   dashboard = await startDashboard();
 });
 beforeEach(() => {
-  dashboard.person.workspaces = { [ownWorkspace]: RoleMessage.OWNER };
+  dashboard.account.workspaces = { [ownWorkspace]: RoleMessage.OWNER };
 });
 afterAll(() => dashboard.stop());
 
-/** What was asked of services since then, beside whether the session stands. */
-const askedSince = (count: number) => dashboard.recorded.slice(count).filter(({ method }) => method !== 'checkSession');
+/** Returns the calls to services after the first `count`, except session checks and reports to the request log. */
+const callsSince = (count: number) =>
+  dashboard.recorded.slice(count).filter(({ method }) => method !== 'checkSession' && method !== 'batchReportRequests');
 
-test('every endpoint that takes a body has a sample here', () => {
+test('every endpoint with a body has a sample', () => {
   expect(
     endpoints
       .filter(({ body }) => body)
@@ -90,14 +95,14 @@ describe.each(endpoints.map((endpoint) => [nameOf(endpoint), endpoint] as const)
   if (!isOpen(endpoint)) {
     test('401 without a session', async () => {
       const before = dashboard.recorded.length;
-      const answer = await fetch(dashboard.url + urlOf(endpoint), { method, headers: { Origin: dashboard.url } });
-      expect(answer.status).toBe(401);
-      expect(await codeOf(answer)).toBe('not_signed_in');
-      expect(askedSince(before)).toEqual([]);
+      const response = await fetch(dashboard.url + urlOf(endpoint), { method, headers: { Origin: dashboard.url } });
+      expect(response.status).toBe(401);
+      expect(await codeOf(response)).toBe('not_signed_in');
+      expect(callsSince(before)).toEqual([]);
     });
   }
   if (isChange(endpoint)) {
-    test('403 for what another site asks for, whatever cookie comes with it', async () => {
+    test('403 for a request from another site, regardless of cookies', async () => {
       const browser = await dashboard.signIn();
       const before = dashboard.recorded.length;
       for (const headers of [
@@ -107,10 +112,10 @@ describe.each(endpoints.map((endpoint) => [nameOf(endpoint), endpoint] as const)
         { 'Sec-Fetch-Site': 'same-site' },
         { Origin: '' },
       ]) {
-        const answer = await browser.send(method, urlOf(endpoint), { ...given, headers });
-        expect([answer.status, await codeOf(answer)]).toEqual([403, 'cross_site_request']);
+        const response = await browser.send(method, urlOf(endpoint), { ...given, headers });
+        expect([response.status, await codeOf(response)]).toEqual([403, 'cross_site_request']);
       }
-      expect(askedSince(before)).toEqual([]);
+      expect(callsSince(before)).toEqual([]);
     });
   }
   if (isChange(endpoint) && !isOpen(endpoint)) {
@@ -119,14 +124,14 @@ describe.each(endpoints.map((endpoint) => [nameOf(endpoint), endpoint] as const)
       const other = await dashboard.signIn();
       const before = dashboard.recorded.length;
       for (const token of ['', 'x', other.csrfToken]) {
-        const answer = await browser.send(method, urlOf(endpoint), { ...given, headers: { 'X-CSRF-Token': token } });
-        expect([answer.status, await codeOf(answer)]).toEqual([403, 'cross_site_request']);
+        const response = await browser.send(method, urlOf(endpoint), { ...given, headers: { 'X-CSRF-Token': token } });
+        expect([response.status, await codeOf(response)]).toEqual([403, 'cross_site_request']);
       }
-      expect(askedSince(before)).toEqual([]);
+      expect(callsSince(before)).toEqual([]);
     });
   }
   if (isTenant(endpoint)) {
-    test('404 for a workspace that one is no member of, and for no environment', async () => {
+    test('404 for a workspace the user does not belong to, and for an unknown environment', async () => {
       const browser = await dashboard.signIn();
       const before = dashboard.recorded.length;
       for (const url of [
@@ -134,35 +139,46 @@ describe.each(endpoints.map((endpoint) => [nameOf(endpoint), endpoint] as const)
         urlOf(endpoint, ownWorkspace, 'test'),
         urlOf(endpoint, ownWorkspace, 'constructor'),
       ]) {
-        const answer = await browser.send(method, url, given);
-        expect([answer.status, await codeOf(answer)]).toEqual([404, 'not_found']);
+        const response = await browser.send(method, url, given);
+        expect([response.status, await codeOf(response)]).toEqual([404, 'not_found']);
       }
-      expect(askedSince(before)).toEqual([]);
+      expect(callsSince(before)).toEqual([]);
     });
 
-    test.each(roles)('as %s: what the role allows, and nothing else', async (role) => {
+    test.each(roles)('as %s: 403 unless the role has the permission', async (role) => {
       const browser = await dashboard.signIn();
-      dashboard.person.workspaces = { [ownWorkspace]: RoleMessage[role.toUpperCase() as 'OWNER'] };
+      dashboard.account.workspaces = { [ownWorkspace]: RoleMessage[role.toUpperCase() as 'OWNER'] };
       const before = dashboard.recorded.length;
-      const answer = await browser.send(method, urlOf(endpoint, ownWorkspace, 'sandbox'), given);
+      const response = await browser.send(method, urlOf(endpoint, ownWorkspace, 'sandbox'), given);
       if (!may(role, endpoint.access as never)) {
-        expect([answer.status, await codeOf(answer)]).toEqual([403, 'insufficient_role']);
-        expect(askedSince(before)).toEqual([]);
+        expect([response.status, await codeOf(response)]).toEqual([403, 'insufficient_role']);
+        expect(callsSince(before)).toEqual([]);
         return;
       }
-      expect(answer.status).not.toBe(403);
-      const asked = askedSince(before);
-      expect(asked.length).toBeGreaterThan(0);
-      for (const { request, options } of asked) {
+      expect(response.status).not.toBe(403);
+      const requested = callsSince(before);
+      expect(requested.length).toBeGreaterThan(0);
+      for (const { request, options } of requested) {
         const text = JSON.stringify([request, options], (_, value) =>
           typeof value === 'bigint' ? String(value) : value,
         );
         expect(text).toContain(`"workspaceId":"${ownWorkspace}"`);
         expect(text).not.toContain('ws_other');
-        // On behalf of the person, from the browser's address, for this request.
+        // The context contains the user as actor, the browser's address, and the tenant of this request.
         expect(options).toMatchObject({ context: { actor: 'user:usr_1', clientAddress: '127.0.0.1' } });
         expect(options).toMatchObject({ context: { principal: { workspaceId: ownWorkspace, environment: 2 } } });
       }
     });
   }
+});
+
+test('rolling a key accepts the longest overlap that auth accepts, and rejects a longer one', async () => {
+  const browser = await dashboard.signIn();
+  const path = `/api/workspaces/${ownWorkspace}/live/keys/key_own/roll`;
+  const before = dashboard.recorded.length;
+  const tooLong = await browser.send('POST', path, { body: { overlap_seconds: maxRollOverlapSeconds + 1 } });
+  expect([tooLong.status, await codeOf(tooLong)]).toEqual([400, 'invalid_request']);
+  expect(callsSince(before)).toEqual([]);
+  await browser.send('POST', path, { body: { overlap_seconds: maxRollOverlapSeconds } });
+  expect(callsSince(before).map(({ method }) => method)).toContain('rollKey');
 });

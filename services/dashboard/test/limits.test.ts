@@ -1,15 +1,32 @@
 import { ownWorkspace, startDashboard } from './support.ts';
 
-test("a workspace's limits are those of its plan, and the installation's where that says nothing", async () => {
+test('a new webhook is subject to the webhook limit of the plan', async () => {
+  const dashboard = await startDashboard({});
+  try {
+    const browser = await dashboard.signIn();
+    await browser.send('POST', `/api/workspaces/${ownWorkspace}/live/webhooks`, {
+      body: { url: 'https://example.com', events: ['*'], idempotency_key: 'a-key-of-a-form' },
+    });
+    const { request } = dashboard.recorded.find(({ method }) => method === 'createWebhook') ?? {};
+    expect(request).toMatchObject({ workspaceId: ownWorkspace, maxWebhooks: 4n });
+  } finally {
+    await dashboard.stop();
+  }
+});
+
+test('a workspace has the limits of its plan, or of the installation where the plan sets none', async () => {
   const dashboard = await startDashboard({ RATE_LIMIT_REQUESTS: '7', MONTHLY_QUOTA: '0' });
   try {
     const browser = await dashboard.signIn();
-    const answer = await browser.send('GET', `/api/workspaces/${ownWorkspace}/live/limits`);
-    expect(await answer.json()).toEqual({
+    const response = await browser.send('GET', `/api/workspaces/${ownWorkspace}/live/limits`);
+    expect(await response.json()).toEqual({
       plan: 'gold',
       rate_limit_requests: 7,
+      workspace_rate_limit_requests: 60_000,
       rate_limit_window_seconds: 60,
       monthly_quota: 5,
+      max_keys: 1_000,
+      max_webhooks: 4,
     });
   } finally {
     await dashboard.stop();

@@ -1,9 +1,10 @@
-import { createLogger, readSettings } from '@rms/service';
+import { createLogger } from '@rms/logging';
+import { readSettings } from '@rms/settings';
 import { createDashboardContext } from '../src/context.ts';
 
-test('does not start without alerts, whose counts it shows', () => {
+test('does not start without alerts', () => {
   const log = createLogger({ name: 'dashboard', level: 'silent' });
   expect(() => createDashboardContext(readSettings({ ALERTS_ADDRESS: 'none' }), { log })).toThrow(
-    /^ALERTS_ADDRESS is none, but the dashboard/,
+    /^ALERTS_ADDRESS must not be "none"/,
   );
 });

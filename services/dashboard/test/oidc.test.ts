@@ -8,7 +8,7 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const forged = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 const dashboardUrl = 'https://dashboard.example.com';
 
-/** A provider that says of everybody what the test wants. */
+/** OpenID Connect provider whose claims each test sets. */
 let provider: Server;
 let issuer: string;
 let claims: Record<string, unknown>;
@@ -22,7 +22,7 @@ beforeAll(async () => {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       response.setHeader('Content-Type', 'application/json');
-      response.end(JSON.stringify(answer(request.url ?? '', Buffer.concat(chunks).toString())));
+      response.end(JSON.stringify(respond(request.url ?? '', Buffer.concat(chunks).toString())));
     });
   }).listen(0, '127.0.0.1');
   await once(provider, 'listening');
@@ -45,7 +45,7 @@ afterAll(async () => {
   await once(provider, 'close');
 });
 
-function answer(url: string, body: string): object {
+function respond(url: string, body: string): object {
   if (url === '/.well-known/openid-configuration') {
     return {
       issuer,
@@ -74,7 +74,7 @@ function idToken(): string {
 const get = (path: string, cookie = '') =>
   fetch(dashboard.url + path, { redirect: 'manual', headers: cookie ? { Cookie: cookie } : {} });
 
-/** Goes to the provider; answers with where the browser was sent, and its cookie. */
+/** Starts the sign-in. Returns the redirect URL and the cookie. */
 async function begin(next = '/w/ws_own/live/webhooks') {
   const sent = await get(`/api/oidc/start?${new URLSearchParams({ next })}`);
   expect(sent.status).toBe(302);
@@ -82,24 +82,24 @@ async function begin(next = '/w/ws_own/live/webhooks') {
   return { url: new URL(sent.headers.get('location') ?? ''), cookie: cookie.split(';')[0] ?? '', attributes: cookie };
 }
 
-async function comeBack(visit: Awaited<ReturnType<typeof begin>>, changes: Record<string, string> = {}) {
+async function followCallback(visit: Awaited<ReturnType<typeof begin>>, changes: Record<string, string> = {}) {
   claims = { nonce: visit.url.searchParams.get('nonce'), email: 'person@example.com', email_verified: true, ...claims };
   const given = { code: 'code-1', state: visit.url.searchParams.get('state') ?? '', ...changes };
   return get(`/api/oidc/callback?${new URLSearchParams(given)}`, visit.cookie);
 }
 
-test('leads to the provider and back, and signs in whom auth knows by that identity', async () => {
+test('redirects to the provider and back, and signs in the user with this identity', async () => {
   const visit = await begin();
   expect(visit.attributes).toMatch(/^__Host-rms_oidc=[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600; Secure$/);
   expect(visit.url.origin).toBe(issuer);
-  const asked = Object.fromEntries(visit.url.searchParams);
-  expect(asked).toMatchObject({
+  const requested = Object.fromEntries(visit.url.searchParams);
+  expect(requested).toMatchObject({
     client_id: 'rms',
     redirect_uri: `${dashboardUrl}/api/oidc/callback`,
     response_type: 'code',
     code_challenge_method: 'S256',
   });
-  const back = await comeBack(visit);
+  const back = await followCallback(visit);
   expect([back.status, back.headers.get('location')]).toEqual([302, '/w/ws_own/live/webhooks']);
   expect(tokenRequests[0]?.get('code_verifier')).toMatch(/^[\w-]{43,}$/);
   const verified = dashboard.recorded.find(({ method }) => method === 'verifyIdentity');
@@ -114,13 +114,13 @@ test('leads to the provider and back, and signs in whom auth knows by that ident
   expect((await get('/api/account', session.split(';')[0])).status).toBe(200);
 });
 
-test('never leads to another site', async () => {
+test('never redirects to another site', async () => {
   for (const next of [
     'https://evil.example.com/',
     '//evil.example.com',
     '/\\evil.example.com',
     'javascript:alert(1)',
-    // Paths of ours as they stand, which lead elsewhere once they are made simple.
+    // Own paths that would point to another host after normalization.
     '/.//evil.example.com',
     '/x/..//evil.example.com',
     '/%2e//evil.example.com',
@@ -129,7 +129,7 @@ test('never leads to another site', async () => {
     '/\\',
   ]) {
     claims = {};
-    const back = await comeBack(await begin(next));
+    const back = await followCallback(await begin(next));
     expect(back.headers.get('location')).toBe('/');
   }
 });
@@ -140,24 +140,24 @@ const signByAnother = () => {
 
 test.each([
   ['another state', () => {}, { state: 'other' }],
-  ['an error of the provider', () => {}, { error: 'access_denied', code: '' }],
+  ['an error from the provider', () => {}, { error: 'access_denied', code: '' }],
   ['another nonce', () => Object.assign(claims, { nonce: 'other' }), {}],
   ['a token for another client', () => Object.assign(claims, { aud: 'other' }), {}],
-  ['a token of another issuer', () => Object.assign(claims, { iss: 'https://other.example.com' }), {}],
-  ['a token that has expired', () => Object.assign(claims, { exp: 1_000_000 }), {}],
-  ['a token that somebody else has signed', signByAnother, {}],
-] as const)('%s signs nobody in', async (_, change, changes) => {
+  ['a token from another issuer', () => Object.assign(claims, { iss: 'https://other.example.com' }), {}],
+  ['an expired token', () => Object.assign(claims, { exp: 1_000_000 }), {}],
+  ['a token with another signature', signByAnother, {}],
+] as const)('%s does not sign in', async (_, change, changes) => {
   const visit = await begin();
   change();
   const before = dashboard.recorded.length;
-  const back = await comeBack(visit, changes);
+  const back = await followCallback(visit, changes);
   expect(back.headers.get('location')).toMatch(/^\/sign-in\?failed=req_/);
   expect(back.headers.getSetCookie().join()).not.toContain('rms_session');
   expect(dashboard.recorded.slice(before)).toEqual([]);
 });
 
-test('coming back in another browser signs nobody in', async () => {
+test('a callback in another browser does not sign in', async () => {
   const visit = await begin();
-  const back = await comeBack({ ...visit, cookie: '' });
+  const back = await followCallback({ ...visit, cookie: '' });
   expect(back.headers.get('location')).toMatch(/^\/sign-in\?failed=req_/);
 });

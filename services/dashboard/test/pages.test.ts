@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { startDashboard, type TestDashboard } from './support.ts';
 
 let dashboard: TestDashboard;
@@ -14,27 +16,27 @@ const get = (path: string, headers: Record<string, string> = {}) => fetch(dashbo
 const html = () => readFileSync(join(built, 'index.html'), 'utf8');
 const scriptOf = (page: string) => /<script[^>]*src="([^"]+)"/.exec(page)?.[1] ?? '';
 
-test('every address that is no file is the page, which is looked up anew each time', async () => {
+test('every path without a file returns the page, which browsers revalidate', async () => {
   for (const path of ['/', '/sign-in', '/w/ws_1/live/webhooks/wh_1', '/w/ws_1/live/requests/v1.2']) {
-    const answer = await get(path);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(answer.headers.get('cache-control')).toBe('no-cache');
-    expect(await answer.text()).toBe(html());
+    const response = await get(path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('no-cache');
+    expect(await response.text()).toBe(html());
   }
 });
 
-test('files carry their hash in their names, and are kept for good', async () => {
-  const answer = await get(scriptOf(html()), { 'Accept-Encoding': 'gzip, br' });
-  expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-  expect(answer.headers.get('content-encoding')).toBe('br');
+test('files have a content hash in their names and are cached indefinitely', async () => {
+  const response = await get(scriptOf(html()), { 'Accept-Encoding': 'gzip, br' });
+  expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  expect(response.headers.get('content-encoding')).toBe('br');
   expect((await get(scriptOf(html()), { 'Accept-Encoding': 'br;q=0, gzip' })).headers.get('content-encoding')).toBe(
     'gzip',
   );
   expect((await get(scriptOf(html()), { 'Accept-Encoding': 'identity' })).headers.get('content-encoding')).toBeNull();
 });
 
-test('there is nothing where there is no file, and no way out of the folder', async () => {
+test('a missing file is 404, and paths cannot leave the directory', async () => {
   for (const path of [
     '/assets/none.js',
     '/package.json',
@@ -46,26 +48,26 @@ test('there is nothing where there is no file, and no way out of the folder', as
   }
 });
 
-test('the policy lets in our own files and nothing else; no script or style is inline', async () => {
-  const answer = await get('/');
-  const policy = answer.headers.get('content-security-policy') ?? '';
+test('the content security policy allows only own files, and no script or style is inline', async () => {
+  const response = await get('/');
+  const policy = response.headers.get('content-security-policy') ?? '';
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("script-src 'self'");
   expect(policy).toContain("frame-ancestors 'none'");
   expect(policy).not.toMatch(/unsafe|\*|https?:/);
-  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
-  expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(response.headers.get('referrer-policy')).toBe('no-referrer');
   const page = html();
   expect(page).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\son\w+=|https?:\/\//);
 });
 
-test('the first page needs less than 200 kB of compressed script', () => {
+test('the first page loads less than 200 kB of compressed scripts', () => {
   const seen = new Set<string>();
   const visit = (path: string) => {
     if (seen.has(path)) return;
     seen.add(path);
     const source = readFileSync(join(built, path), 'utf8');
-    // Static imports only: the others wait until their page is opened.
+    // Static imports only. Dynamic imports are loaded when their page is opened.
     for (const [, name = ''] of source.matchAll(/(?:from|import)\s*["']\.\/([\w.-]+\.js)["']/g))
       visit(`/assets/${name}`);
   };
@@ -83,17 +85,31 @@ test('the first page needs less than 200 kB of compressed script', () => {
   expect(bytes).toBeLessThan(firstPageLimitBytes);
 });
 
-test('answers of the API are kept by nobody, and their errors name the request', async () => {
-  const answer = await get('/api/account', { 'X-Request-ID': 'request-of-mine' });
-  expect(answer.headers.get('cache-control')).toBe('no-store');
-  expect(await answer.json()).toEqual({
+test('API responses are not cached, and errors contain the request ID', async () => {
+  const response = await get('/api/account', { 'X-Request-ID': 'request-of-mine' });
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(await response.json()).toEqual({
     error: {
       code: 'not_signed_in',
-      message: 'Sign in first: there is no session, or it has ended.',
+      message: 'Sign in first. There is no session, or it has expired.',
       status: 401,
       request_id: 'request-of-mine',
     },
   });
   expect((await get('/api/none')).status).toBe(404);
   expect((await get('/api/sign-in')).status).toBe(405);
+});
+
+test.each<[string, string, string, number]>([
+  ['GET', '/%', 'localhost', 404],
+  ['GET', '/api/%E0%A4%A', 'localhost', 404],
+  ['GET', 'http://localhost/sign-in', 'other.example.com', 200],
+  ...['192.0.2.999', 'localhost:99999', '[:::::]', 'a b', '<script>'].map(
+    (host) => ['POST', '/api/sign-out', host, 400] as [string, string, string, number],
+  ),
+])('%s %s with Host %s gets %d', async (method, path, host, status) => {
+  const { hostname, port } = new URL(dashboard.url);
+  const socket = connect(Number(port), hostname);
+  socket.end(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nOrigin: http://localhost\r\nConnection: close\r\n\r\n`);
+  expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });

@@ -15,39 +15,39 @@ const post = (path: string, body: object, headers: Record<string, string> = {}) 
   });
 const account = (cookie: string) => fetch(`${dashboard.url}/api/account`, { headers: { Cookie: cookie } });
 
-test('a wrong password signs nobody in, and sets no cookie', async () => {
-  const answer = await post('/api/sign-in', { ...signInBody, password: 'wrong' });
-  expect(answer.status).toBe(401);
-  expect(await codeOf(answer)).toBe('sign_in_refused');
-  expect(answer.headers.getSetCookie()).toEqual([]);
+test('a wrong password does not sign in and sets no cookie', async () => {
+  const response = await post('/api/sign-in', { ...signInBody, password: 'wrong' });
+  expect(response.status).toBe(401);
+  expect(await codeOf(response)).toBe('sign_in_refused');
+  expect(response.headers.getSetCookie()).toEqual([]);
 });
 
-test('the cookie is unseen by scripts and sent by our pages only', async () => {
-  const answer = await post('/api/sign-in', signInBody);
-  const [cookie = ''] = answer.headers.getSetCookie();
+test('the cookie is HttpOnly and SameSite=Strict', async () => {
+  const response = await post('/api/sign-in', signInBody);
+  const [cookie = ''] = response.headers.getSetCookie();
   expect(cookie).toMatch(/^rms_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
 });
 
-test("over https it is the host's own: __Host- and Secure", async () => {
+test('over HTTPS the cookie is Secure and has the __Host- prefix', async () => {
   const secure = await startDashboard({ DASHBOARD_URL: 'https://dashboard.example.com' });
   try {
-    const answer = await fetch(`${secure.url}/api/sign-in`, {
+    const response = await fetch(`${secure.url}/api/sign-in`, {
       method: 'POST',
       headers: { Origin: 'https://dashboard.example.com', 'Content-Type': 'application/json' },
       body: JSON.stringify(signInBody),
     });
-    const [cookie = ''] = answer.headers.getSetCookie();
+    const [cookie = ''] = response.headers.getSetCookie();
     expect(cookie).toMatch(/^__Host-rms_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/);
-    const plain = cookieOf(answer).replace('__Host-', '');
-    // What a neighbouring host could have set does not count.
+    const plain = cookieOf(response).replace('__Host-', '');
+    // A cookie that a sibling domain could have set is ignored.
     expect((await fetch(`${secure.url}/api/account`, { headers: { Cookie: plain } })).status).toBe(401);
-    expect((await fetch(`${secure.url}/api/account`, { headers: { Cookie: cookieOf(answer) } })).status).toBe(200);
+    expect((await fetch(`${secure.url}/api/account`, { headers: { Cookie: cookieOf(response) } })).status).toBe(200);
   } finally {
     await secure.stop();
   }
 });
 
-test('signing in never takes over the token that the browser came with, and ends its session', async () => {
+test('signing in replaces the token that the browser sent and ends its session', async () => {
   const planted = `rms_session=${'A'.repeat(43)}`;
   const first = await dashboard.signIn({ cookie: planted });
   expect(first.cookie).not.toBe(planted);
@@ -58,13 +58,13 @@ test('signing in never takes over the token that the browser came with, and ends
   expect((await account(second.cookie)).status).toBe(200);
 });
 
-test('two cookies of one name are none', async () => {
+test('two cookies with the same name are ignored', async () => {
   const { cookie } = await dashboard.signIn();
   expect((await account(`${cookie}; rms_session=${'B'.repeat(43)}`)).status).toBe(401);
 });
 
-test('the first step alone opens nothing but the second one', async () => {
-  dashboard.person.secondFactor = true;
+test('the first step alone only allows the second step', async () => {
+  dashboard.account.secondFactor = true;
   const first = await post('/api/sign-in', signInBody);
   expect(await first.json()).toEqual({ step: 'second_factor' });
   const half = cookieOf(first);
@@ -80,33 +80,33 @@ test('the first step alone opens nothing but the second one', async () => {
   expect((await account(half)).status).toBe(401);
 });
 
-test('the second step needs the first', async () => {
-  const answer = await post('/api/sign-in/second-factor', { code: '123456' });
-  expect(await codeOf(answer)).toBe('not_signed_in');
+test('the second step requires the first', async () => {
+  const response = await post('/api/sign-in/second-factor', { code: '123456' });
+  expect(await codeOf(response)).toBe('not_signed_in');
   const { cookie } = await dashboard.signIn();
   expect((await post('/api/sign-in/second-factor', { code: '123456' }, { Cookie: cookie })).status).toBe(401);
 });
 
 test('signing out ends the session on the server', async () => {
   const browser = await dashboard.signIn();
-  const answer = await browser.send('POST', '/api/account/sign-out');
-  expect(answer.status).toBe(204);
-  expect(answer.headers.getSetCookie()[0]).toContain('Max-Age=0');
+  const response = await browser.send('POST', '/api/account/sign-out');
+  expect(response.status).toBe(204);
+  expect(response.headers.getSetCookie()[0]).toContain('Max-Age=0');
   expect((await account(browser.cookie)).status).toBe(401);
 });
 
-test('what auth has ended is ended: another generation, a user who is gone', async () => {
+test('a session ends when auth has incremented the generation or deleted the user', async () => {
   const browser = await dashboard.signIn();
-  dashboard.person.generation += 1n;
+  dashboard.account.generation += 1n;
   expect((await account(browser.cookie)).status).toBe(401);
   const again = await dashboard.signIn();
-  dashboard.person.valid = false;
+  dashboard.account.valid = false;
   expect((await account(again.cookie)).status).toBe(401);
-  dashboard.person.valid = true;
+  dashboard.account.valid = true;
   expect((await account(again.cookie)).status).toBe(401);
 });
 
-test('sessions are listed without what opens them, and can be ended one by one or all others at once', async () => {
+test('sessions are listed without tokens, and can be ended individually or all except the current one', async () => {
   const [one, two, three] = [await dashboard.signIn(), await dashboard.signIn(), await dashboard.signIn()];
   const list = async () => {
     const text = await (await one.send('GET', '/api/account/sessions')).text();
@@ -139,23 +139,20 @@ test('no token, password or cookie is in the log', async () => {
 });
 
 test.each([
-  ['says nothing, without a proxy that is trusted', '', '198.51.100.7', '127.0.0.1'],
-  ['is believed of a trusted proxy', '127.0.0.0/8', '198.51.100.7', '198.51.100.7'],
-  ['is believed as far as the last hop that is trusted', '127.0.0.0/8', '203.0.113.1, 198.51.100.7', '198.51.100.7'],
-])(
-  'whom X-Forwarded-For names %s: by that address attempts are counted',
-  async (_, TRUSTED_PROXIES, named, counted) => {
-    const behind = await startDashboard({ TRUSTED_PROXIES });
-    try {
-      await fetch(`${behind.url}/api/sign-in`, {
-        method: 'POST',
-        headers: { Origin: behind.url, 'Content-Type': 'application/json', 'X-Forwarded-For': named },
-        body: JSON.stringify(signInBody),
-      });
-      const asked = behind.recorded.find(({ method }) => method === 'verifyPassword');
-      expect(asked?.options).toMatchObject({ context: { clientAddress: counted } });
-    } finally {
-      await behind.stop();
-    }
-  },
-);
+  ['is ignored without a trusted proxy', '', '198.51.100.7', '127.0.0.1'],
+  ['is used from a trusted proxy', '127.0.0.0/8', '198.51.100.7', '198.51.100.7'],
+  ['is used up to the last trusted hop', '127.0.0.0/8', '203.0.113.1, 198.51.100.7', '198.51.100.7'],
+])('X-Forwarded-For %s when sign-in attempts are counted by address', async (_, TRUSTED_PROXIES, named, counted) => {
+  const behind = await startDashboard({ TRUSTED_PROXIES });
+  try {
+    await fetch(`${behind.url}/api/sign-in`, {
+      method: 'POST',
+      headers: { Origin: behind.url, 'Content-Type': 'application/json', 'X-Forwarded-For': named },
+      body: JSON.stringify(signInBody),
+    });
+    const requested = behind.recorded.find(({ method }) => method === 'verifyPassword');
+    expect(requested?.options).toMatchObject({ context: { clientAddress: counted } });
+  } finally {
+    await behind.stop();
+  }
+});

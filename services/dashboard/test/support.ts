@@ -1,6 +1,8 @@
+import { RmsError } from '@rms/errors';
+import { createLogger } from '@rms/logging';
 import { SignInOutcome, type SignInResult } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
-import { createLogger, readSettings } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import type { Backend } from '../src/context.ts';
 import {
   createDashboard,
@@ -11,7 +13,7 @@ import {
 } from '../src/index.ts';
 import type { SessionStore } from '../src/session/session-store.ts';
 
-/** A call that the dashboard has made to a service. */
+/** RPC call that the dashboard has made. */
 export interface Recorded {
   readonly service: string;
   readonly method: string;
@@ -19,22 +21,22 @@ export interface Recorded {
   readonly options: unknown;
 }
 
-/** A dashboard whose services remember what they were asked, and know one person: `right password` signs in. */
+/** Dashboard with fake services that record their calls and know one user, whose password is `right password`. */
 export interface TestDashboard {
   readonly service: DashboardService;
   readonly url: string;
   readonly store: SessionStore;
   readonly recorded: Recorded[];
-  /** What it has logged. */
+  /** Log lines. */
   readonly lines: string[];
-  /** What auth says of the person from now on. */
-  person: { valid: boolean; generation: bigint; workspaces: Record<string, RoleMessage>; secondFactor: boolean };
-  /** Signs in; what it resolves to sends as that browser does. */
+  /** User that auth returns. */
+  account: { valid: boolean; generation: bigint; workspaces: Record<string, RoleMessage>; secondFactor: boolean };
+  /** Signs in and returns a browser with that session. */
   signIn(options?: { cookie?: string }): Promise<Browser>;
   stop(): Promise<void>;
 }
 
-/** One signed-in browser. */
+/** Signed-in browser. */
 export interface Browser {
   readonly cookie: string;
   readonly csrfToken: string;
@@ -48,29 +50,32 @@ export interface SendOptions {
 
 export const ownWorkspace = 'ws_own';
 
-/** @param further answers of services by the name of the method, in place of those here */
+/**
+ * Starts a dashboard.
+ * @param further responses by method name that replace the default ones
+ */
 export async function startDashboard(
   env: Record<string, string> = {},
   further: Readonly<Record<string, (request: never) => unknown>> = {},
 ): Promise<TestDashboard> {
   const recorded: Recorded[] = [];
   const lines: string[] = [];
-  const person: TestDashboard['person'] = {
+  const account: TestDashboard['account'] = {
     valid: true,
     generation: 1n,
     workspaces: { [ownWorkspace]: RoleMessage.OWNER },
     secondFactor: false,
   };
-  const user = () => ({ id: 'usr_1', email: 'person@example.com', name: '', sessionGeneration: person.generation });
+  const user = () => ({ id: 'usr_1', email: 'person@example.com', name: '', sessionGeneration: account.generation });
   const memberships = () =>
-    Object.entries(person.workspaces).map(([workspaceId, role]) => ({ workspaceId, workspaceName: 'Own', role }));
+    Object.entries(account.workspaces).map(([workspaceId, role]) => ({ workspaceId, workspaceName: 'Own', role }));
   const signedIn = (isRight: boolean) =>
     (isRight
       ? { outcome: SignInOutcome.SIGNED_IN, user: user(), memberships: memberships() }
       : { outcome: SignInOutcome.REFUSED }) as SignInResult;
-  const answers: Readonly<Record<string, (request: never) => unknown>> = {
+  const responses: Readonly<Record<string, (request: never) => unknown>> = {
     verifyPassword: ({ password }: { password: string }) =>
-      person.secondFactor && password === 'right password'
+      account.secondFactor && password === 'right password'
         ? { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge: 'challenge' } }
         : { result: signedIn(password === 'right password') },
     verifyIdentity: () => ({ result: signedIn(true) }),
@@ -78,22 +83,23 @@ export async function startDashboard(
       result: signedIn(challenge === 'challenge' && code === '123456'),
     }),
     checkSession: ({ sessionGeneration }: { sessionGeneration: bigint }) => ({
-      valid: person.valid && sessionGeneration === person.generation,
+      valid: account.valid && sessionGeneration === account.generation,
       user: user(),
       memberships: memberships(),
     }),
     endSessions: () => {
-      person.generation += 1n;
+      account.generation += 1n;
       return { user: user() };
     },
-    listWorkspaces: () => ({
-      workspaces: [
-        { id: ownWorkspace, plan: 'gold' },
-        { id: 'ws_other', plan: '' },
-      ],
+    getWorkspace: ({ workspaceId }: { workspaceId: string }) => ({
+      workspace: { id: workspaceId, plan: 'gold' },
+      plan: { name: 'gold', monthlyQuota: 5n, maxWebhooks: 4n },
     }),
-    listPlans: () => ({ plans: [{ name: 'gold', monthlyQuota: 5n }] }),
     listKeys: () => ({ keys: [{ id: 'key_own', allowedIps: [], uses: [] }] }),
+    getKey({ id }: { id: string }) {
+      if (id !== 'key_own') throw new RmsError('not_found');
+      return { key: { id, allowedIps: [], uses: [] } };
+    },
   };
   const client = (service: string) =>
     new Proxy(
@@ -101,7 +107,7 @@ export async function startDashboard(
       {
         get: (_, method: string) => async (request: never, options: unknown) => {
           recorded.push({ service, method, request, options });
-          return (further[method] ?? answers[method])?.(request) ?? {};
+          return (further[method] ?? responses[method])?.(request) ?? {};
         },
       },
     );
@@ -117,7 +123,6 @@ export async function startDashboard(
     'requests',
     'alerts',
     'usage',
-    'plans',
     'audit',
     'resources',
     'webhooks',
@@ -155,13 +160,13 @@ export async function startDashboard(
     store,
     recorded,
     lines,
-    person,
+    account,
     async signIn({ cookie: before } = {}) {
-      const answer = await send('POST', '/api/sign-in', {
+      const response = await send('POST', '/api/sign-in', {
         body: { email: 'person@example.com', password: 'right password' },
         headers: before ? { Cookie: before } : {},
       });
-      const cookie = cookieOf(answer);
+      const cookie = cookieOf(response);
       const account = await send('GET', '/api/account', { headers: { Cookie: cookie } });
       const { csrf_token: csrfToken = '' } = (await account.json()) as { csrf_token?: string };
       return {
@@ -182,13 +187,13 @@ export async function startDashboard(
   };
 }
 
-/** "name=value" of the cookie that an answer sets; empty: none. */
-export function cookieOf(answer: Response): string {
-  return answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+/** Returns the "name=value" of the first cookie that a response sets; empty if it sets none. */
+export function cookieOf(response: Response): string {
+  return response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
 }
 
-/** The code of an answer that is no success. */
-export async function codeOf(answer: Response): Promise<string> {
-  const { error } = (await answer.json()) as { error: { code: string } };
+/** Returns the error code of a response. */
+export async function codeOf(response: Response): Promise<string> {
+  const { error } = (await response.json()) as { error: { code: string } };
   return error.code;
 }

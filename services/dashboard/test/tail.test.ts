@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
+import { createLogger } from '@rms/logging';
 import {
   type TailDeliveriesRequest,
   TailDeliveriesResponseSchema,
   TailedDeliverySchema,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { createLogger } from '@rms/service';
+import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { waitUntil } from '@rms/testkit';
 import type { DeliveryDocument } from '../src/documents/delivery.ts';
 import { openEventStream } from '../src/http/event-stream.ts';
@@ -17,23 +17,33 @@ import { type Browser, ownWorkspace, startDashboard, type TestDashboard } from '
 const path = `/api/workspaces/${ownWorkspace}/live/deliveries/tail`;
 const bounded = 100n;
 
-/** Deliveries of a feed, one for each event, as webhooks tells of them. */
+/** Fake of the webhooks service: a feed with one delivery per event. */
 class FakeFeed {
   readonly statuses: DeliveryStatus[] = [];
-  looks: TailDeliveriesRequest[] = [];
+  /** Deliveries that wait for the rate limit of their webhook, by position. */
+  readonly delayed = new Map<number, { readonly nextAttemptSeconds: bigint }>();
+  polls: TailDeliveriesRequest[] = [];
 
-  happen(count = 1): void {
+  publishEvents(count = 1): void {
     for (let i = 0; i < count; i += 1) this.statuses.push(DeliveryStatus.PENDING);
   }
 
   tailDeliveries(request: TailDeliveriesRequest) {
-    this.looks.push(request);
+    this.polls.push(request);
     const position = BigInt(this.statuses.length);
     const first = position > bounded ? position - bounded : 0n;
     const after = request.after === undefined || request.after < first ? first : request.after;
-    const all = this.statuses.map((status, i) =>
-      create(TailedDeliverySchema, { delivery: { id: idOf(i + 1), status }, position: BigInt(i + 1) }),
-    );
+    const all = this.statuses.map((status, i) => {
+      const delay = this.delayed.get(i + 1);
+      const nextAttempt = delay && {
+        delayReason: DelayReason.RATE_LIMIT,
+        nextAttemptTime: { seconds: delay.nextAttemptSeconds },
+      };
+      return create(TailedDeliverySchema, {
+        delivery: { id: idOf(i + 1), status, ...nextAttempt },
+        position: BigInt(i + 1),
+      });
+    });
     return create(TailDeliveriesResponseSchema, {
       position,
       completeAfter: after,
@@ -45,20 +55,20 @@ class FakeFeed {
 
 const idOf = (position: number) => `dlv_${String(position).padStart(6, '0')}`;
 
-interface Told {
+interface ReceivedEvent {
   readonly name: string;
   readonly id: string;
   readonly deliveries: readonly string[];
 }
 
-/** What a browser reads of a stream. */
+/** Follows a stream as a browser does. */
 async function follow(browser: Browser, lastEventId?: string) {
-  const answer = await browser.send('GET', path, {
+  const response = await browser.send('GET', path, {
     ...(lastEventId === undefined ? {} : { headers: { 'Last-Event-ID': lastEventId } }),
   });
-  const told: Told[] = [];
+  const received: ReceivedEvent[] = [];
   const state = { ended: false };
-  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   const read = async () => {
     let text = '';
     for (;;) {
@@ -71,8 +81,10 @@ async function follow(browser: Browser, lastEventId?: string) {
         const name = fields.get('event');
         if (!name) continue;
         const documents = JSON.parse(fields.get('data') || '[]') as DeliveryDocument[];
-        const deliveries = documents.map(({ id, status }) => `${Number(id.slice(4))} ${status}`);
-        told.push({ name, id: fields.get('id') ?? '', deliveries });
+        const deliveries = documents.map(({ id, status, delay_reason: reason }) =>
+          [Number(id.slice(4)), status, ...(reason ? [reason] : [])].join(' '),
+        );
+        received.push({ name, id: fields.get('id') ?? '', deliveries });
       }
     }
     state.ended = true;
@@ -84,7 +96,7 @@ async function follow(browser: Browser, lastEventId?: string) {
     await reader?.cancel();
     await reading;
   };
-  return { answer, told, state, close, deliveries: () => told.flatMap(({ deliveries }) => deliveries) };
+  return { response, received, state, close, deliveries: () => received.flatMap(({ deliveries }) => deliveries) };
 }
 
 describe('the live tail', () => {
@@ -98,100 +110,116 @@ describe('the live tail', () => {
   });
   afterAll(() => dashboard.stop());
 
-  test('is one look for all who look, and tells each of what is new or has changed, once', async () => {
+  test('polls once for all viewers, and sends each new or changed delivery once', async () => {
     const browser = await dashboard.signIn();
-    feed.happen(2);
+    feed.publishEvents(2);
     const viewers = [await follow(browser), await follow(browser), await follow(browser)];
-    expect(viewers[0]?.answer.headers.get('Content-Type')).toBe('text/event-stream');
-    feed.happen(2);
+    expect(viewers[0]?.response.headers.get('Content-Type')).toBe('text/event-stream');
+    feed.publishEvents(2);
     const all = async (count: number) =>
       waitUntil(() => viewers.every(({ deliveries }) => deliveries().length >= count) || undefined, {
-        what: `${count} deliveries at all`,
+        what: `${count} deliveries at every viewer`,
       });
     await all(2);
     feed.statuses[0] = DeliveryStatus.DELIVERED;
     feed.statuses[3] = DeliveryStatus.FAILED;
     await all(4);
-    const looks = feed.looks.length;
-    feed.happen(1);
+    const polls = feed.polls.length;
+    feed.publishEvents(1);
     await all(5);
-    expect(feed.looks.length - looks).toBeLessThanOrEqual(2);
+    expect(feed.polls.length - polls).toBeLessThanOrEqual(2);
     for (const { deliveries } of viewers) {
       expect(deliveries()).toEqual(['3 pending', '4 pending', '1 delivered', '4 failed', '5 pending']);
     }
     await Promise.all(viewers.map(({ close }) => close()));
-    // Nobody looks: nothing is kept, and who comes next begins anew.
+    // Without viewers no state is kept, and the next viewer starts again.
     await waitUntil(
       async () => {
         const next = await follow(browser);
         await next.close();
-        return feed.looks.at(-1)?.after === undefined || undefined;
+        return feed.polls.at(-1)?.after === undefined || undefined;
       },
-      { what: 'a first look' },
+      { what: 'a first poll' },
     );
   });
 
-  test('goes on after Last-Event-ID without a gap, whoever else looks, and says so if that is too long ago', async () => {
+  test('resumes after Last-Event-ID without a gap, and reports when events were missed', async () => {
     const browser = await dashboard.signIn();
-    feed.happen(5);
+    feed.publishEvents(5);
     const other = await follow(browser);
     const back = await follow(browser, '3');
-    await waitUntil(() => back.told.length > 0 || undefined, { what: 'what was missed' });
-    expect(back.told).toEqual([{ name: 'changed', id: '5', deliveries: ['4 pending', '5 pending'] }]);
-    feed.happen(200);
+    await waitUntil(() => back.received.length > 0 || undefined, { what: 'the missed event' });
+    expect(back.received).toEqual([{ name: 'changed', id: '5', deliveries: ['4 pending', '5 pending'] }]);
+    feed.publishEvents(200);
     const late = await follow(browser, '4');
-    await waitUntil(() => (late.told.length > 0 && other.told.length > 0) || undefined, { what: 'what happened' });
-    for (const { told } of [late, other]) expect(told.at(-1)).toMatchObject({ name: 'missed', id: '205' });
-    // A feed that is shorter than what was seen is another one.
+    await waitUntil(() => (late.received.length > 0 && other.received.length > 0) || undefined, { what: 'the events' });
+    for (const { received } of [late, other]) expect(received.at(-1)).toMatchObject({ name: 'missed', id: '205' });
+    // A feed that ends before the last seen position was restored from a backup.
     const ahead = await follow(browser, '99999');
-    await waitUntil(() => ahead.told.length > 0 || undefined, { what: 'word of that' });
-    expect(ahead.told[0]).toMatchObject({ name: 'missed', id: '205' });
+    await waitUntil(() => ahead.received.length > 0 || undefined, { what: 'the missed event' });
+    expect(ahead.received[0]).toMatchObject({ name: 'missed', id: '205' });
     await Promise.all([other, back, late, ahead].map(({ close }) => close()));
   });
 
-  test('ends with the session', async () => {
+  test('sends a delivery that begins to wait, but not each change of the time of its next attempt', async () => {
+    const browser = await dashboard.signIn();
+    const viewer = await follow(browser);
+    feed.publishEvents(2);
+    await waitUntil(() => viewer.deliveries().length === 2 || undefined, { what: 'the deliveries' });
+    feed.delayed.set(1, { nextAttemptSeconds: 1n });
+    await waitUntil(() => viewer.deliveries().length === 3 || undefined, { what: 'the delay' });
+    feed.delayed.set(1, { nextAttemptSeconds: 2n });
+    const polls = feed.polls.length;
+    await waitUntil(() => feed.polls.length > polls + 1 || undefined, { what: 'another poll' });
+    feed.statuses[1] = DeliveryStatus.DELIVERED;
+    await waitUntil(() => viewer.deliveries().length === 4 || undefined, { what: 'the status' });
+    expect(viewer.deliveries()).toEqual(['1 pending', '2 pending', '1 pending rate_limit', '2 delivered']);
+    await viewer.close();
+  });
+
+  test('ends when the session ends', async () => {
     const browser = await dashboard.signIn();
     const viewer = await follow(browser);
     await browser.send('POST', '/api/account/sign-out');
-    await waitUntil(() => viewer.state.ended || undefined, { what: 'the end', timeoutMs: 20_000 });
-    expect(viewer.told.at(-1)?.name).toBe('end');
-  }, 30_000);
+    await waitUntil(() => viewer.state.ended || undefined, { what: 'the end' });
+    expect(viewer.received.at(-1)?.name).toBe('end');
+  });
 
-  test('ends when the dashboard stops, which does not wait for those who look', async () => {
+  test('ends when the dashboard stops, and the stop does not wait for viewers', async () => {
     const own = await startDashboard({}, { tailDeliveries: (request: never) => feed.tailDeliveries(request) });
     const viewer = await follow(await own.signIn());
     await own.stop();
     await waitUntil(() => viewer.state.ended || undefined, { what: 'the end' });
-    expect(viewer.told.at(-1)?.name).toBe('moved');
+    expect(viewer.received.at(-1)?.name).toBe('moved');
   });
 
-  test('is refused as webhooks refuses', async () => {
+  test('fails with the error of the webhooks service', async () => {
     const own = await startDashboard({}, { tailDeliveries: () => Promise.reject(new Error('away')) });
     try {
-      const answer = await (await own.signIn()).send('GET', path);
-      expect(answer.status).toBe(500);
+      const response = await (await own.signIn()).send('GET', path);
+      expect(response.status).toBe(500);
     } finally {
       await own.stop();
     }
   });
 
-  test('has room for so many, and for some of each user', async () => {
+  test('limits the number of viewers, in total and per user', async () => {
     const hub = createTailHub(createLogger({ name: 'test', level: 'silent' }));
     const join = (tenant: number, userId: string) => {
-      const look = async (asked: object) => feed.tailDeliveries(asked as never);
-      return hub.join(`tenant ${tenant}`, { userId, look, changed() {}, missed() {}, end() {} }, undefined);
+      const poll = async (requested: object) => feed.tailDeliveries(requested as never);
+      return hub.join(`tenant ${tenant}`, { userId, poll, changed() {}, missed() {}, end() {} }, undefined);
     };
     const leaves = await Promise.all(Array.from({ length: 500 }, (_, i) => join(i % 3, `user ${i % 25}`)));
-    expect(feed.looks).toHaveLength(3);
+    expect(feed.polls).toHaveLength(3);
     await expect(join(0, 'one more')).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
     leaves[0]?.();
-    await expect(join(0, 'user 1')).rejects.toMatchObject({ message: expect.stringContaining('You have 20') });
+    await expect(join(0, 'user 1')).rejects.toMatchObject({ message: expect.stringContaining('limit: 20') });
     leaves.push(await join(0, 'user 0'));
     for (const leave of leaves) leave();
   });
 });
 
-test('who does not read gets nothing until they have, and then learns that they have missed something', () => {
+test('a slow reader gets no events until it has caught up, and then one missed event', () => {
   const written: string[] = [];
   let reads = true;
   const response = Object.assign(new EventEmitter(), {

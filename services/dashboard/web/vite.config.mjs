@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
-import { defaultClientConditions, defineConfig } from 'vite';
+import { defineConfig } from 'vite';
 
 const outDir = join(import.meta.dirname, '..', 'dist', 'web');
 
-/** Writes each file's packed forms beside it, once, so that the service only reads them. */
+/** Writes compressed copies next to each file at build time, so that the service only reads them. */
 const packed = {
   name: 'packed',
   closeBundle() {
@@ -24,9 +24,14 @@ const packed = {
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), packed],
-  // Packages of ours from their sources.
-  resolve: { conditions: ['source', ...defaultClientConditions] },
-  // The policy of the pages allows files only, no data: in their place.
+  // The content security policy forbids inline data.
   build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, target: 'es2022', modulePreload: { polyfill: false } },
+  // Only `npm run dev` uses this server.
+  server: {
+    port: Number(process.env.DEV_PORT || 5173),
+    strictPort: true,
+    // Keeps the browser's Host, which the check of the origin compares with the Origin header.
+    proxy: { '/api': { target: `http://127.0.0.1:${process.env.DASHBOARD_PORT || 8090}`, changeOrigin: false } },
+  },
   logLevel: 'warn',
 });

@@ -1,22 +1,28 @@
 import type { RequestListener } from 'node:http';
-import type { KeyEnvironment } from '@rms/api-key';
-import { RmsError, toRmsError } from '@rms/errors';
+
+import { toRmsError } from '@rms/errors';
+
 import {
   abortOnClose,
   baseUrlOf,
   checkHead,
-  errorAnswer,
+  createProxyWarning,
+  errorResponse,
+  normalizeTarget,
   parseBody,
   parseQuery,
   readJsonBody,
-  sendAnswer,
+  routeNotFound,
+  sendResponse,
   setSecurityHeaders,
 } from '@rms/http';
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import type { Environment } from '@rms/tenant';
 import { inSpans } from '@rms/tracing';
 import express, { type Request } from 'express';
 import type { Backend } from './backend/backend.ts';
 import type { Admit } from './checks/admission.ts';
+import { expectedVersionsOf, isUnchanged } from './checks/conditions.ts';
 import { idempotencyKeyOf } from './checks/idempotency-key.ts';
 import type { GatewayConfig } from './config.ts';
 import { logAccess } from './http/access-log.ts';
@@ -25,14 +31,14 @@ import type { CountRequest } from './http/request-metrics.ts';
 import { traceRequest } from './http/request-span.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';
-import { noteRequest } from './requests/note-request.ts';
+import { recordRequest } from './requests/record-request.ts';
 import type { RequestLog } from './requests/request-log.ts';
-import type { Endpoint } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
-import { mount } from './routes/mount.ts';
+import type { Endpoint } from './routes/shared/endpoint.ts';
+import { mount } from './routes/shared/mount.ts';
 
 export interface AppParts {
-  readonly environment: KeyEnvironment;
+  readonly environment: Environment;
   readonly config: GatewayConfig;
   readonly admit: Admit;
   readonly backend: Backend;
@@ -42,21 +48,26 @@ export interface AppParts {
   readonly log: Logger;
 }
 
-/** The REST API of one environment: its listener decides which. */
+/** Creates the REST API of an environment. */
 export function createApp(parts: AppParts): RequestListener {
   const { environment, config, admit, backend, probes, requests, countRequest, log } = parts;
   const { trustedProxies, trustTraceparent } = config;
   const tracing = { environment, trustTraceparent, trustedProxies };
+  const warnOfProxy = createProxyWarning(trustedProxies, log);
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
 
-  /** What every request to an endpoint passes, in this order. */
+  /** Checks a request in this order, calls the endpoint's handler and sends the response. */
   async function serve(endpoint: Endpoint, request: Request, response: ApiResponse): Promise<void> {
-    const { principal } = await admit(request, response, endpoint);
+    const { principal, limits, maxWebhooks } = await admit(request, response, endpoint);
     const idempotencyKey = endpoint.idempotent ? idempotencyKeyOf(request) : '';
+    const isGet = endpoint.method === 'get';
+    const expectedVersions = endpoint.conditional && !isGet ? expectedVersionsOf(request) : [];
     const query = parseQuery(endpoint.query, request.url);
-    const body = endpoint.body ? parseBody(endpoint.body, await readJsonBody(request, response)) : undefined;
-    const answer = await endpoint.handle({
+    const body = endpoint.body && parseBody(endpoint.body, await bodyOf(endpoint, request, response));
+    const result = await endpoint.handle({
       principal,
+      limits,
+      maxWebhooks,
       environment,
       requestId: response.locals.requestId,
       traceparent: response.locals.traceparent,
@@ -66,16 +77,18 @@ export function createApp(parts: AppParts): RequestListener {
         principal,
         clientAddress: response.locals.client().address,
       }),
-      id: String(request.params.id ?? ''),
+      id: String(Object.values(request.params)[0] ?? ''),
       query,
       body,
       idempotencyKey,
+      expectedVersions,
       baseUrl: () => publicUrl ?? baseUrlOf(request, trustedProxies),
       backend,
       signal: () => abortOnClose(response),
     });
     response.locals.steps.handledAtMs = performance.now();
-    sendAnswer(response, answer);
+    const unchanged = isGet && endpoint.conditional && isUnchanged(request, result);
+    sendResponse(response, unchanged ? { status: 304, headers: result.headers ?? {} } : result);
   }
 
   const app = express();
@@ -85,31 +98,34 @@ export function createApp(parts: AppParts): RequestListener {
   mountProbes(app, probes);
   mountDocs(app);
 
-  /** Around Express: what holds for every answer, whoever gives it. */
+  /** Wraps Express, because these steps apply to every response, including errors before routing. */
   return (incoming, outgoing) => {
     const request = incoming as Request;
     const response = outgoing as ApiResponse;
+    normalizeTarget(request);
     response.locals = newLocals(request, trustedProxies);
     response.setHeader('X-Request-ID', response.locals.requestId);
     setSecurityHeaders(request, response, trustedProxies);
     if (probes.draining) response.setHeader('Connection', 'close');
+    warnOfProxy(request);
     traceRequest(request, response, tracing);
-    noteRequest(request, response, { environment, requests });
+    recordRequest(request, response, { environment, requests });
     logAccess(request, response, log);
     countRequest(request, response);
     const fail = (thrown: unknown) => {
       const error = toRmsError(thrown);
       response.locals.errorCode = error.code;
       const { requestId } = response.locals;
-      // The client has gone, and with it the calls that were made for its answer.
+      // The client has disconnected, which aborted the RPCs of this request.
       if (response.destroyed && error.code !== 'internal_error') return;
-      if (error.kind.httpStatus >= 500) log.error({ err: error, code: error.code, request_id: requestId }, 'failed');
+      if (error.kind.httpStatus >= 500)
+        log.error({ err: error, code: error.code, request_id: requestId }, 'request failed');
       if (response.headersSent) response.destroy();
-      else sendAnswer(response, errorAnswer(error));
+      else sendResponse(response, errorResponse(error, config.errorCatalogUrl));
     };
     try {
       checkHead(request);
-      const serveIt = () => app(request, response, (thrown?: unknown) => fail(thrown ?? new RmsError('not_found')));
+      const serveIt = () => app(request, response, (thrown?: unknown) => fail(thrown ?? routeNotFound(request)));
       const { span } = response.locals;
       if (span) inSpans([span], serveIt);
       else serveIt();
@@ -117,4 +133,11 @@ export function createApp(parts: AppParts): RequestListener {
       fail(error);
     }
   };
+}
+
+/** Reads the JSON body of a request. */
+async function bodyOf({ optionalBody }: Endpoint, request: Request, response: ApiResponse): Promise<unknown> {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  const isEmpty = encoding === undefined && Number(length ?? 0) === 0;
+  return optionalBody && isEmpty ? {} : readJsonBody(request, response);
 }

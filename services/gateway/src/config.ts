@@ -1,25 +1,29 @@
-import { type CidrList, readTrustedProxies } from '@rms/http';
+import type { CidrList } from '@rms/cidr';
+import { readTrustedProxies } from '@rms/http';
 import type { Limits } from '@rms/limiter';
-import type { MetricsAddress, Settings } from '@rms/service';
+import type { MetricsAddress } from '@rms/service';
+import type { Settings } from '@rms/settings';
 import type { RequestLogScope } from './requests/request-log.ts';
 
 export interface GatewayConfig {
   readonly host: string;
   readonly livePort: number;
   readonly sandboxPort: number;
-  /** Base of links; undefined: the request's own host. */
+  /** Base URL of links. If undefined, the request's own host is used. */
   readonly publicLiveUrl: string | undefined;
   readonly publicSandboxUrl: string | undefined;
+  /** URL of the published error catalog, to which `doc_url` of errors links. If undefined, errors have no `doc_url`. */
+  readonly errorCatalogUrl: string | undefined;
   readonly trustedProxies: CidrList;
-  /** Whether a request continues the trace that its client names. */
+  /** Whether a request continues the trace in its `traceparent` header. */
   readonly trustTraceparent: boolean;
-  /** Which requests are told of to auth. */
+  /** Which requests are reported to the request log in auth. */
   readonly requestLog: RequestLogScope;
-  /** Of each listener. */
+  /** Per listener. */
   readonly maxConnections: number;
-  /** Limits of keys and workspaces that have none of their own. */
+  /** Defaults for workspaces whose plan sets none. */
   readonly limits: Limits;
-  /** Undefined: metrics are not shown. */
+  /** If undefined, no metrics are served. */
   readonly metricsAddress: MetricsAddress | undefined;
 }
 
@@ -30,12 +34,14 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     sandboxPort: settings.SANDBOX_PORT,
     publicLiveUrl: settings.PUBLIC_API_URL,
     publicSandboxUrl: settings.PUBLIC_SANDBOX_URL,
+    errorCatalogUrl: settings.ERROR_CATALOG_URL,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     trustTraceparent: settings.TRUST_TRACEPARENT,
     requestLog: settings.REQUEST_LOG,
     maxConnections: settings.MAX_CONNECTIONS,
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+      workspaceRateLimitRequests: settings.WORKSPACE_RATE_LIMIT_REQUESTS,
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
     },

@@ -1,3 +1,3 @@
 export { type GatewayConfig, readGatewayConfig } from './config.ts';
-export { createGatewayContext, type GatewayContext } from './context.ts';
+export { type CallTimeouts, createGatewayContext, type GatewayContext } from './context.ts';
 export { createGateway, type GatewayService } from './service.ts';

@@ -1,9 +1,9 @@
 import type { LimitDecision } from '@rms/limiter';
-import { Counter, Histogram, type Metrics } from '@rms/service';
+import { Counter, Histogram, type Metrics } from '@rms/metrics';
 
-/** What the checks count. */
+/** Metrics of the checks. */
 export interface GatewayMetrics {
-  /** A check of limits that took so long. */
+  /** Counts a limit check and its duration. */
   countLimitCheck(decision: LimitDecision, durationMs: number): void;
   countRefusedAuthentication(code: string): void;
   countLostRequestRecords(records: number): void;
@@ -13,31 +13,31 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const registers = [metrics];
   const checks = new Counter({
     name: 'rms_limit_checks_total',
-    help: 'Checks of limits by outcome, and by whether what was known of the key still held; unless "current", auth was asked.',
-    labelNames: ['outcome', 'standing'],
+    help: 'Limit checks by outcome and by state of the cached key verdict. Unless "current", auth was asked.',
+    labelNames: ['outcome', 'freshness'],
     registers,
   });
   const durations = new Histogram({
     name: 'rms_limit_check_duration_seconds',
-    help: 'How long checks of limits took: one round trip to Redis, or none while it cannot be asked.',
+    help: 'Duration of limit checks: one round trip to Redis, or none while it is unavailable.',
     buckets: [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25],
     registers,
   });
   const refused = new Counter({
     name: 'rms_authentications_refused_total',
-    help: 'Requests refused before their caller was known, by error code.',
+    help: 'Requests rejected during authentication, by error code.',
     labelNames: ['code'],
     registers,
   });
   const lost = new Counter({
     name: 'rms_request_records_lost_total',
-    help: 'Requests that the record of requests does not know: auth was away for long, or too many came without a key.',
+    help: 'Requests missing from the request log: auth was down for too long, or too many had no valid key.',
     registers,
   });
   return {
     countLostRequestRecords: (records) => lost.inc(records),
-    countLimitCheck({ outcome, standing }, durationMs) {
-      checks.inc({ outcome, standing });
+    countLimitCheck({ outcome, freshness }, durationMs) {
+      checks.inc({ outcome, freshness });
       durations.observe(durationMs / 1000);
     },
     countRefusedAuthentication: (code) => refused.inc({ code }),

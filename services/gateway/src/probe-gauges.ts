@@ -1,7 +1,7 @@
-import { gatherGauges, type Metrics } from '@rms/service';
+import { gatherGauges, type Metrics } from '@rms/metrics';
 import type { Probes } from './probes.ts';
 
-/** Shows what /readyz says. */
+/** Exports the result of /readyz as metrics. */
 export function showReadiness(metrics: Metrics, probes: Probes): void {
   const gauge = gatherGauges({ metrics, source: 'readiness', read: () => probes.check(), freshMs: 1_000 });
   gauge({ name: 'rms_ready', help: 'Whether the service says that it is ready.' }, ({ ready }) => [
@@ -10,7 +10,7 @@ export function showReadiness(metrics: Metrics, probes: Probes): void {
   gauge(
     {
       name: 'rms_dependency_up',
-      help: 'Whether what the gateway calls can be used, by name.',
+      help: 'Whether a dependency of the gateway is up, by name.',
       labelNames: ['dependency'],
     },
     ({ dependencies }) =>

@@ -1,11 +1,11 @@
-import { sendAnswer } from '@rms/http';
+import { sendResponse } from '@rms/http';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { type ServiceState, starting, stopping } from '@rms/service';
 import type { Express } from 'express';
 import type { GatewayContext } from './context.ts';
-import { mountOpen } from './routes/mount.ts';
+import { mountOpen } from './routes/shared/mount.ts';
 
-/** Whether this gateway should get requests. */
+/** Health state of this gateway. */
 export interface Probes {
   /** Set when the gateway stops. */
   draining: boolean;
@@ -19,8 +19,8 @@ export interface Readiness {
 }
 
 /**
- * Ready while auth can be asked. Not so strict with the others: while resources, webhooks or Redis is away, the rest of
- * the API works, and what does not work answers 503 by itself. Probes of one moment share their calls.
+ * Creates the probes. The gateway is ready while auth is reachable. It stays ready while resources, webhooks or Redis
+ * is unavailable: the rest of the API works, and affected requests get 503. Concurrent probes share their health calls.
  */
 export function createProbes({ health, limiter }: Pick<GatewayContext, 'health' | 'limiter'>): Probes {
   const names = ['auth', 'resources', 'webhooks'] as const;
@@ -50,8 +50,8 @@ export function createProbes({ health, limiter }: Pick<GatewayContext, 'health' 
 }
 
 /**
- * For the probes beside the metrics, by the same verdict. Calls are taken while auth is away, too: those who are known
- * are served for a while, and the others hear from us what is wrong.
+ * Returns the state for the probes on the metrics port. The gateway accepts requests while auth is unavailable: it
+ * serves cached callers until their verdict expires, and responds to other requests with 503 or 504.
  */
 export async function readState(probes: Probes, serving: boolean): Promise<ServiceState> {
   if (probes.draining) return stopping;
@@ -61,12 +61,12 @@ export async function readState(probes: Probes, serving: boolean): Promise<Servi
   return { ready, takesCalls: true, failing };
 }
 
-/** /livez says that the process answers, /readyz whether it should get requests. */
+/** Serves /livez (the process responds) and /readyz (the gateway should get requests). */
 export function mountProbes(app: Express, probes: Probes): void {
-  mountOpen(app, '/livez', (response) => sendAnswer(response, { status: 200, json: '{"status":"alive"}' }));
+  mountOpen(app, '/livez', (response) => sendResponse(response, { status: 200, json: '{"status":"alive"}' }));
   mountOpen(app, '/readyz', async (response) => {
     const { ready, status, dependencies } = await probes.check();
     const headers: Record<string, string> = ready ? {} : { 'Retry-After': '1' };
-    sendAnswer(response, { status: ready ? 200 : 503, json: JSON.stringify({ status, dependencies }), headers });
+    sendResponse(response, { status: ready ? 200 : 503, json: JSON.stringify({ status, dependencies }), headers });
   });
 }

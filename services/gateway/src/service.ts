@@ -17,24 +17,35 @@ import { RequestLog } from './requests/request-log.ts';
 import { endpoints } from './routes/endpoints.ts';
 
 export interface GatewayService extends Service {
-  /** "http://127.0.0.1:8080"; known once the service has started. */
+  /** For example "http://127.0.0.1:8080". Available after the service has started. */
   readonly addresses: { readonly live: string; readonly sandbox: string };
 }
 
-/** How long requests under way may take to finish. */
+/** Time limit for requests in flight to finish on shutdown. */
 const graceMs = 20_000;
-/** Those that metrics name: the API's, and the probes. */
+/** Paths that metrics use as labels: the API and the probes. */
 const paths = [...endpoints.map(({ path }) => path), '/livez', '/readyz'];
 
 /**
- * The REST API: one listener for each environment.
+ * Creates the gateway: the REST API with one listener per environment.
  *
  *   start: limiter → live listener → sandbox listener
- *   stop:  not ready → no new connections, requests under way end → clients and limiter end
+ *   stop:  not ready → no new connections, requests in flight finish → clients and limiter close
  */
 export function createGateway(config: GatewayConfig, context: GatewayContext): GatewayService {
-  const { auth, resources, webhooks, events, health, limiter, log, metrics } = context;
-  const backend = createBackend(resources, webhooks, events);
+  const { auth, resources, webhooks, deliveries, events, health, limiter, log, metrics } = context;
+  const { workspaces, audit } = context;
+  const clients = {
+    keys: auth,
+    workspaces,
+    audit,
+    usage: context.usage,
+    requests: context.requests,
+    webhooks,
+    deliveries,
+    events,
+  };
+  const backend = createBackend(resources, clients);
   const probes = createProbes({ health, limiter });
   const principals = {
     live: new Principals(auth, 'live', config.limits),
@@ -55,7 +66,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   let metricsServer: MetricsServer | undefined;
   const ports = { live: config.livePort, sandbox: config.sandboxPort };
   const listeners: Partial<Record<keyof typeof ports, Listener>> = {};
-  const unsubscribe = limiter.onMarksLost(() => {
+  const unsubscribe = limiter.onMarkersLost(() => {
     principals.live.forgetAll();
     principals.sandbox.forgetAll();
   });
@@ -74,11 +85,14 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     unsubscribe();
     for (const client of [
       auth,
+      workspaces,
+      audit,
       context.keyUses,
       ...(context.usage ? [context.usage] : []),
       context.requests,
       resources,
       webhooks,
+      deliveries,
       events,
       ...Object.values(health),
     ])
@@ -117,6 +131,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           port: ports[environment],
           handle: app,
           maxConnections: config.maxConnections,
+          catalogUrl: config.errorCatalogUrl,
           log,
           onRefused: (reason) => requestMetrics.refused(environment, reason),
         });

@@ -1,5 +1,5 @@
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
-import { parseAnswer, sendBytes } from './support/wire.ts';
+import { parseResponse, sendBytes } from './support/wire.ts';
 
 describe('400 invalid_request', () => {
   let api: TestGateway;
@@ -28,7 +28,7 @@ describe('400 invalid_request', () => {
     ['null', 'must be an object'],
     ['"text"', 'must be an object'],
     [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'must be an object'],
-  ])('a body that is no JSON object is refused (%#)', async (raw, message) => {
+  ])('a body that is not a JSON object is rejected (%#)', async (raw, message) => {
     for (const [method, path] of [
       ['POST', '/v1/resources'],
       ['PATCH', '/v1/resources/res_x'],
@@ -38,27 +38,47 @@ describe('400 invalid_request', () => {
     }
   });
 
-  test('every wrong field is named', async () => {
-    const details = await create({ name: '', type: 'gold', metadata: { k: 1, ok: '', '': 'v' }, colour: 'red', n: 1 });
+  test('every invalid field is reported', async () => {
+    const details = await create({ name: '', type: 'gold', metadata: { k: 1, ok: '', '': 'v' }, color: 'red', n: 1 });
     expect(details).toEqual([
       { field: 'name', message: 'must have 1 to 255 characters, has 0' },
       { field: 'type', message: 'must be one of standard, advanced' },
       { field: 'metadata.k', message: 'must be a string' },
       { field: 'metadata.', message: 'the key must have 1 to 40 characters, has 0' },
-      { field: 'colour', message: 'is not a known field' },
-      { field: 'n', message: 'is not a known field' },
+      { field: 'color', message: 'is not a known field; known fields: name, type, metadata' },
+      { field: 'n', message: 'is not a known field; known fields: name, type, metadata' },
     ]);
     expect(await create({})).toEqual([{ field: 'name', message: 'is required' }]);
     expect(await create({ name: null })).toEqual([{ field: 'name', message: 'must be a string' }]);
   });
 
-  test('fields that mean something to JavaScript are unknown fields like others', async () => {
+  test.each([
+    ['status=deleted', 'must be one of active, inactive, archived'],
+    ['per_page=101', 'must be a whole number from 1 to 100'],
+    ['sort=id', 'must be one of created_at, -created_at, updated_at, -updated_at, name, -name'],
+    [`cursor=${'a'.repeat(5_000)}`, 'must have at most 4096 characters'],
+    ['page=2', 'is not a known field; known fields: status, per_page, cursor, sort'],
+  ])('the message of an invalid parameter names the allowed values: %s', async (query, message) => {
+    const { body } = await api.send('GET', `/v1/resources?${query}`, { key });
+    const [{ field }] = body.error.details;
+    expect(body.error.details).toEqual([{ field, message }]);
+    expect(body.error.message).toBe(`The request is not valid: \`${field}\` ${message}.`);
+  });
+
+  test('the message names the first invalid field and the number of the others', async () => {
+    const { body } = await api.send('POST', '/v1/resources', { key, json: { name: '', type: 'gold', n: 1 } });
+    expect(body.error.message).toBe(
+      'The request is not valid: `name` must have 1 to 255 characters, has 0 (and 2 more in details).',
+    );
+  });
+
+  test('fields with a special meaning in JavaScript are unknown fields like any other', async () => {
     const details = await detailsOf('POST', '/v1/resources', '{"name":"x","__proto__":{"a":1},"constructor":2}');
     expect(fieldsOf(details)).toEqual(['__proto__', 'constructor']);
     expect(({} as Record<string, unknown>).a).toBeUndefined();
   });
 
-  test('no more than a hundred wrong fields are told, with short names', async () => {
+  test('at most a hundred invalid fields are reported, with truncated names', async () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`field-${i}`, i]));
     expect(await create({ name: 'x', ...many })).toHaveLength(100);
     const [only] = await create({ name: 'x', ['f'.repeat(100_000)]: 1 });
@@ -77,11 +97,11 @@ describe('400 invalid_request', () => {
     [`metadata.${'k'.repeat(41)}`, { name: 'x', metadata: { ['k'.repeat(41)]: 'v' } }],
     ['metadata.k', { name: 'x', metadata: { k: 'v'.repeat(501) } }],
     ['metadata.k', { name: 'x', metadata: { k: '\udc00' } }],
-  ])('limits of fields: %s', async (field, json) => {
+  ])('field limits: %s', async (field, json) => {
     expect(fieldsOf(await create(json))).toEqual([field]);
   });
 
-  test('limits of fields are counted in code points', async () => {
+  test('field limits count code points', async () => {
     const json = { name: emoji.repeat(255), metadata: { [emoji.repeat(40)]: emoji.repeat(500) } };
     expect((await api.send('POST', '/v1/resources', { key, json })).status).toBe(201);
   });
@@ -94,7 +114,7 @@ describe('400 invalid_request', () => {
     ['events', { url: 'https://e.example/', events: '*' }],
     ['url', { url: `https://e.example/${'a'.repeat(2_048)}`, events: ['*'] }],
     ['url', { url: 'http://e.example/', events: ['*'] }],
-  ])('webhooks: a wrong %s', async (field, json) => {
+  ])('webhooks: an invalid %s', async (field, json) => {
     expect(fieldsOf(await detailsOf('POST', '/v1/webhooks', JSON.stringify(json)))).toEqual([field]);
   });
 
@@ -119,38 +139,46 @@ describe('400 invalid_request', () => {
     ['per_page', 'per_page=5&per_page=5'],
     ['__proto__', '__proto__=1'],
     ['toString', 'toString=1'],
-  ])('a wrong query parameter is named: %s (%s)', async (field, query) => {
+  ])('an invalid query parameter is reported: %s (%s)', async (field, query) => {
     const { status, body } = await api.send('GET', `/v1/resources?${query}`, { key });
     expect([status, fieldsOf(body.error.details)]).toEqual([400, [field]]);
   });
 
-  test('an endpoint without parameters takes none', async () => {
+  test('an endpoint without parameters rejects all parameters', async () => {
     const { status, body } = await api.send('POST', '/v1/resources?dry_run=true', { key, json: { name: 'x' } });
-    expect([status, fieldsOf(body.error.details)]).toEqual([400, ['dry_run']]);
+    expect([status, body.error.details]).toEqual([
+      400,
+      [{ field: 'dry_run', message: 'is not a known parameter: this endpoint has none' }],
+    ]);
     expect((await api.send('GET', '/v1/resources?', { key })).status).toBe(200);
   });
 
   test.each(['', 'k'.repeat(256), 'tab\there', 'caf\u00e9'])(
-    'an Idempotency-Key that is not 1 to 255 printable ASCII characters (%#)',
+    'an Idempotency-Key must have 1 to 255 printable ASCII characters (%#)',
     async (value) => {
       const details = await detailsOf('POST', '/v1/resources', '{"name":"x"}', { 'Idempotency-Key': value });
       expect(fieldsOf(details)).toEqual(['Idempotency-Key']);
     },
   );
 
-  test.each(['', 'Host: \r\n', 'Host: a b\r\n', 'Host: evil.example/path\r\n', 'Host: <script>\r\n'])(
-    'a request must name its host (%#)',
-    async (header) => {
-      const text = await sendBytes(
-        api.gateway.addresses.live,
-        `GET /v1/resources HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n${header}\r\n`,
-      );
-      const answer = parseAnswer(text);
-      expect([answer.status, answer.body.error.details[0].field]).toEqual([400, 'Host']);
-      contractCheck(answer);
-    },
-  );
+  test.each([
+    '',
+    'Host: \r\n',
+    'Host: a b\r\n',
+    'Host: evil.example/path\r\n',
+    'Host: <script>\r\n',
+    'Host: 192.0.2.999\r\n',
+    'Host: a:99999\r\n',
+  ])('a valid Host header is required (%#)', async (header) => {
+    const text = await sendBytes(
+      api.gateway.addresses.live,
+      `GET /v1/resources HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n${header}\r\n`,
+    );
+    const response = parseResponse(text);
+    expect([response.status, response.body.error.details[0].field]).toEqual([400, 'Host']);
+    contractCheck(response);
+  });
 
-  const contractCheck = (answer: ReturnType<typeof parseAnswer>) =>
-    expect(answer.headers['x-request-id']).toMatch(/^req_[0-9a-z]{26}$/);
+  const contractCheck = (response: ReturnType<typeof parseResponse>) =>
+    expect(response.headers['x-request-id']).toMatch(/^req_[0-9a-z]{26}$/);
 });

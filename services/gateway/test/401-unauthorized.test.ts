@@ -1,3 +1,4 @@
+import { generateApiKey } from '@rms/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { waitUntil } from '@rms/testkit';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
@@ -15,7 +16,7 @@ describe('401 invalid_api_key and api_key_expired', () => {
     return body.error?.code ?? status;
   };
 
-  test('a missing key, a missing prefix and another scheme are refused without a look-up', async () => {
+  test('a missing key, a missing prefix and another scheme are rejected without a lookup', async () => {
     const { value } = api.auth.newKey('read');
     for (const authorization of [
       undefined,
@@ -27,15 +28,15 @@ describe('401 invalid_api_key and api_key_expired', () => {
       `Bearer ${value} x`,
     ]) {
       const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization };
-      const answer = await api.send('GET', '/v1/resources', { headers });
-      expect([authorization, answer.status]).toEqual([authorization, 401]);
-      expect(answer.body).toEqual({ error: { code: 'invalid_api_key', message: expect.any(String), status: 401 } });
-      expect(answer.headers['www-authenticate']).toBe('Bearer');
+      const response = await api.send('GET', '/v1/resources', { headers });
+      expect([authorization, response.status]).toEqual([authorization, 401]);
+      expect(response.body).toEqual({ error: { code: 'invalid_api_key', message: expect.any(String), status: 401 } });
+      expect(response.headers['www-authenticate']).toBe('Bearer');
     }
-    expect(api.auth.asked).toBe(0);
+    expect(api.auth.lookups).toBe(0);
   });
 
-  test('a typo, an unknown prefix and a key of the other environment are refused without a look-up', async () => {
+  test('a typo, an unknown prefix and a key of the other environment are rejected without a lookup', async () => {
     const { value } = api.auth.newKey('read');
     const sandbox = api.auth.newKey('read', { environment: 'sandbox' });
     const typo = value.slice(0, -1) + (value.endsWith('0') ? '1' : '0');
@@ -44,34 +45,67 @@ describe('401 invalid_api_key and api_key_expired', () => {
     }
     const live = await send(api.gateway.addresses.sandbox, 'GET', '/v1/resources', { key: value });
     expect([live.status, live.body.error.code]).toEqual([401, 'invalid_api_key']);
-    expect(api.auth.asked).toBe(0);
+    expect(api.auth.lookups).toBe(0);
     expect((await send(api.gateway.addresses.sandbox, 'GET', '/v1/resources', { key: sandbox.value })).status).toBe(
       200,
     );
   });
 
-  test('the name of the scheme is written in any case', async () => {
+  test('the message distinguishes the causes, and is the same for unknown and revoked keys', async () => {
     const { value } = api.auth.newKey('read');
-    const answer = await api.send('GET', '/v1/resources', { headers: { Authorization: `bearer ${value}` } });
-    expect(answer.status).toBe(200);
+    const sandbox = api.auth.newKey('read', { environment: 'sandbox' }).value;
+    const revoked = api.auth.newKey('read', { verdict: KeyVerdict.INVALID }).value;
+    const expired = api.auth.newKey('read', { verdict: KeyVerdict.EXPIRED }).value;
+    const messageFor = async (Authorization?: string) =>
+      (await api.send('GET', '/v1/resources', { headers: Authorization === undefined ? {} : { Authorization } })).body
+        .error.message as string;
+    const malformed = 'The API key is malformed. Check that it is complete, without typos, and starts with `sk_live_`.';
+    const otherEnvironment =
+      'A sandbox key (`sk_test_`) does not work here: this address serves the live environment. ' +
+      'Use a key that starts with `sk_live_`, or the address of the sandbox environment.';
+    const unknownOrRevoked = 'The API key does not exist or has been revoked.';
+    const cases: [string | undefined, string][] = [
+      [undefined, 'The Authorization header is missing. Send `Authorization: Bearer <API_KEY>`.'],
+      [value, 'The Authorization header must have the form `Bearer <API_KEY>`.'],
+      [`Basic ${value}`, 'The Authorization header must have the form `Bearer <API_KEY>`.'],
+      [`Bearer ${value}0`, malformed],
+      ['Bearer x', malformed],
+      [`Bearer ${sandbox}`, otherEnvironment],
+      // The prefix alone decides, so the message does not reveal whether a key exists.
+      ['Bearer sk_test_x', otherEnvironment],
+      [`Bearer ${generateApiKey('live')}`, unknownOrRevoked],
+      [`Bearer ${revoked}`, unknownOrRevoked],
+      // This response comes from the cache.
+      [`Bearer ${revoked}`, unknownOrRevoked],
+      [`Bearer ${expired}`, 'The API key has been rotated or has expired.'],
+    ];
+    for (const [authorization, message] of cases) {
+      expect([authorization, await messageFor(authorization)]).toEqual([authorization, message]);
+    }
   });
 
-  test('a key that does not exist is asked about once: no key ever gets a value that was refused', async () => {
+  test('the authentication scheme is case-insensitive', async () => {
+    const { value } = api.auth.newKey('read');
+    const response = await api.send('GET', '/v1/resources', { headers: { Authorization: `bearer ${value}` } });
+    expect(response.status).toBe(200);
+  });
+
+  test('an unknown key is looked up once, because it can never become valid', async () => {
     const { value } = api.auth.newKey('read', { verdict: KeyVerdict.INVALID });
     for (let i = 0; i < 5; i += 1) expect(await get(value)).toBe('invalid_api_key');
-    expect(api.auth.asked).toBe(1);
+    expect(api.auth.lookups).toBe(1);
   });
 
-  test('auth is asked once for a key in use, and once for keys that arrive together', async () => {
+  test('auth is not asked again for a cached key, and concurrent requests share lookups', async () => {
     const { value } = api.auth.newKey('read');
     await Promise.all(Array.from({ length: 30 }, () => get(value)));
-    const { asked } = api.auth;
+    const { lookups } = api.auth;
     await get(value);
-    expect(api.auth.asked).toBe(asked);
+    expect(api.auth.lookups).toBe(lookups);
     expect(api.auth.batches).toBeLessThan(30);
   });
 
-  test('a key marked as revoked is refused at once, though its verdict is cached', async () => {
+  test('a key with a revocation marker is rejected immediately, although its verdict is cached', async () => {
     const key = api.auth.newKey('read');
     expect(await get(key.value)).toBe(200);
     await api.change(key, { verdict: KeyVerdict.INVALID });
@@ -80,48 +114,48 @@ describe('401 invalid_api_key and api_key_expired', () => {
     );
   });
 
-  test('a rolled key, marked too, is refused as expired', async () => {
+  test('a rolled key with a marker is rejected as expired', async () => {
     const key = api.auth.newKey('read');
     expect(await get(key.value)).toBe(200);
     await api.change(key, { verdict: KeyVerdict.EXPIRED });
     expect(await get(key.value)).toBe('api_key_expired');
   });
 
-  test('a key that was changed is asked about once, and used as it is now', async () => {
+  test('a changed key is looked up once and then used with its new properties', async () => {
     const key = api.auth.newKey('read');
     expect(await get(key.value)).toBe(200);
     await api.change(key, { allowedIps: ['192.0.2.1/32'] });
     expect(await get(key.value)).toBe('ip_not_allowed');
     await api.change(key, { allowedIps: ['127.0.0.1/32'] });
     expect(await get(key.value)).toBe(200);
-    const { asked } = api.auth;
+    const { lookups } = api.auth;
     expect(await get(key.value)).toBe(200);
-    expect(api.auth.asked).toBe(asked);
+    expect(api.auth.lookups).toBe(lookups);
   });
 
-  test('a revoked key gets 401, not 403, for what it was never allowed', async () => {
+  test('a revoked key gets 401, not 403, even for an endpoint beyond its scope', async () => {
     const key = api.auth.newKey('read');
     expect(await get(key.value)).toBe(200);
     await api.change(key, { verdict: KeyVerdict.INVALID });
     expect((await api.send('DELETE', '/v1/resources/res_x', { key: key.value })).status).toBe(401);
   });
 
-  test('a verdict that was under way when the key was revoked is not kept', async () => {
+  test('a verdict in flight when the key is revoked is not cached', async () => {
     const key = api.auth.newKey('read');
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    api.auth.beforeAnswer = () => held;
+    api.auth.beforeResponse = () => held;
     const first = get(key.value);
-    await waitUntil(() => api.auth.asked === 1, { what: 'the look-up to be under way' });
+    await waitUntil(() => api.auth.lookups === 1, { what: 'the lookup to be in flight' });
     await api.change(key, { verdict: KeyVerdict.INVALID });
     release();
     expect(await first).toBe('invalid_api_key');
     expect(await get(key.value)).toBe('invalid_api_key');
   });
 
-  test('a verdict is not kept past the expiry date of the key', async () => {
+  test('a verdict is not cached beyond the expiry date of the key', async () => {
     const key = api.auth.newKey('read', { expiresAt: new Date(Date.now() + 1_000) });
     expect(await get(key.value)).toBe(200);
     key.verdict = KeyVerdict.EXPIRED;
@@ -131,7 +165,7 @@ describe('401 invalid_api_key and api_key_expired', () => {
     expect(await get(key.value)).toBe('api_key_expired');
   });
 
-  test('under /v1 the key comes before the path and the method', async () => {
+  test('under /v1 authentication comes before path and method', async () => {
     for (const [method, path] of [
       ['GET', '/v1'],
       ['GET', '/v1/nothing'],
@@ -140,8 +174,8 @@ describe('401 invalid_api_key and api_key_expired', () => {
       ['GET', '/v1/resources/%zz'],
       ['POST', '/v1/resources'],
     ] as const) {
-      const answer = await api.send(method, path, method === 'POST' ? { raw: '{' } : {});
-      expect([method, path, answer.status]).toEqual([method, path, 401]);
+      const response = await api.send(method, path, method === 'POST' ? { raw: '{' } : {});
+      expect([method, path, response.status]).toEqual([method, path, 401]);
     }
   });
 });

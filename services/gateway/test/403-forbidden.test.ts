@@ -19,26 +19,40 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
     ['admin', 'GET', '/v1/webhooks/wh_x'],
     ['admin', 'PATCH', '/v1/webhooks/wh_x'],
     ['admin', 'DELETE', '/v1/webhooks/wh_x'],
+    ['admin', 'POST', '/v1/webhooks/wh_x/rotate_secret'],
+    ['admin', 'POST', '/v1/webhooks/wh_x/test'],
+    ['admin', 'GET', '/v1/api_keys'],
+    ['admin', 'POST', '/v1/api_keys'],
+    ['admin', 'GET', '/v1/api_keys/key_x'],
+    ['admin', 'PATCH', '/v1/api_keys/key_x'],
+    ['admin', 'DELETE', '/v1/api_keys/key_x'],
+    ['admin', 'POST', '/v1/api_keys/key_x/roll'],
+    ['admin', 'GET', '/v1/workspace'],
+    ['admin', 'GET', '/v1/audit_log'],
   ] as const;
 
-  test('scopes nest: each endpoint takes keys of its scope and above, before it looks at the body', async () => {
+  test('each endpoint accepts keys of its scope and above, and checks the scope before the body', async () => {
     const ranks = ['read', 'write', 'admin'] as const;
     for (const scope of ranks) {
       const key = api.auth.newKey(scope).value;
       for (const [needed, method, path] of endpoints) {
-        const answer = await api.send(method, path, { key, ...(method === 'POST' ? { raw: '{' } : {}) });
+        const response = await api.send(method, path, { key, ...(method === 'POST' ? { raw: '{' } : {}) });
         const allowed = ranks.indexOf(scope) >= ranks.indexOf(needed);
-        expect([scope, method, path, answer.status === 403]).toEqual([scope, method, path, !allowed]);
+        expect([scope, method, path, response.status === 403]).toEqual([scope, method, path, !allowed]);
         if (!allowed) {
-          expect(answer.body).toEqual({
-            error: { code: 'insufficient_scope', message: expect.any(String), status: 403 },
+          expect(response.body).toEqual({
+            error: {
+              code: 'insufficient_scope',
+              message: `Scope \`${needed}\` is required; this key has \`${scope}\`.`,
+              status: 403,
+            },
           });
         }
       }
     }
   });
 
-  test('a request from outside the allowlist is rejected, and the log says which address was taken', async () => {
+  test('a request from outside the allowlist is rejected, and the log names the address that was checked', async () => {
     const { value, keyId } = api.auth.newKey('admin', { allowedIps: ['192.0.2.0/24', '2001:db8::/32'] });
     const from = (forwarded: string) =>
       api.send('GET', '/v1/resources', { key: value, headers: { 'X-Forwarded-For': forwarded } });
@@ -51,16 +65,16 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
         request_id: refused.headers['x-request-id'],
         key_id: keyId,
         address: '198.51.100.7',
-        told_by: '10.1.1.1',
+        determined_by: '10.1.1.1',
         peer: '127.0.0.1',
-        taken_because: 'it is no trusted proxy',
+        reason: 'not a trusted proxy',
         forwarded_for: '192.0.2.1, 198.51.100.7, 10.1.1.1',
       }),
     );
     const long = await from(`${'x'.repeat(500)}, 198.51.100.8`);
     expect(api.lines.find((line) => line.request_id === long.headers['x-request-id'])).toMatchObject({
       address: '198.51.100.8',
-      told_by: '127.0.0.1',
+      determined_by: '127.0.0.1',
       forwarded_for: 'x'.repeat(200),
     });
     expect((await from('198.51.100.7, 192.0.2.1, 10.1.1.1')).status).toBe(200);
@@ -68,7 +82,7 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
     expect((await from('::ffff:192.0.2.9')).status).toBe(200);
   });
 
-  test('without an entry that can be believed, the address is the last hop that can', async () => {
+  test('without a valid entry in X-Forwarded-For, the address of the last trusted hop is used', async () => {
     const { value } = api.auth.newKey('admin', { allowedIps: ['127.0.0.1'] });
     for (const forwarded of ['', 'unknown', '192.0.2.1, not-an-address']) {
       const headers = { 'X-Forwarded-For': forwarded };
@@ -76,7 +90,7 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
     }
   });
 
-  test('the allowlist comes before 404 and 405', async () => {
+  test('the allowlist is checked before 404 and 405', async () => {
     const { value } = api.auth.newKey('admin', { allowedIps: ['192.0.2.1'] });
     expect((await api.send('GET', '/v1/nothing', { key: value })).status).toBe(403);
     expect((await api.send('PUT', '/v1/resources', { key: value })).status).toBe(403);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
-import { parseAnswer, sendBytes } from './support/wire.ts';
+import { parseResponse, sendBytes } from './support/wire.ts';
 
 describe('413 payload_too_large and 415 unsupported_media_type', () => {
   let api: TestGateway;
@@ -24,19 +24,19 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
   const limit = 256 * 1024;
   const bodyOf = (length: number) => `{"name":"x"${' '.repeat(length - 12)}}`;
 
-  test('a body of exactly the limit is read', async () => {
+  test('a body of exactly the maximum size is accepted', async () => {
     expect((await api.send('POST', '/v1/resources', { key, raw: bodyOf(limit) })).status).toBe(201);
   });
 
-  test('a body that says that it is too large is refused before it is read', async () => {
-    const answer = parseAnswer(
+  test('a body whose Content-Length exceeds the limit is rejected before it is read', async () => {
+    const response = parseResponse(
       await sendBytes(api.gateway.addresses.live, start(`Content-Length: ${limit + 1}`), Boolean),
     );
-    expect([answer.status, answer.body.error.code]).toEqual([413, 'payload_too_large']);
+    expect([response.status, response.body.error.code]).toEqual([413, 'payload_too_large']);
     expect((await api.send('POST', '/v1/resources', { key, raw: bodyOf(limit + 1) })).status).toBe(413);
   });
 
-  test('a streamed body is refused where it passes the limit, and the connection goes on', async () => {
+  test('a streamed body is rejected when it exceeds the limit, and the connection stays usable', async () => {
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     const next = `GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
     const text = await sendBytes(
@@ -46,7 +46,7 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
   });
 
-  test('a client that waits for 100 Continue is told to go on only after its key was accepted', async () => {
+  test('a client that expects 100 Continue gets it only after authentication', async () => {
     const json = '{"name":"x"}';
     const socket = connect(Number(new URL(api.gateway.addresses.live).port), '127.0.0.1');
     socket.write(start('Expect: 100-continue', `Content-Length: ${json.length}`, 'Connection: close'));
@@ -54,17 +54,17 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
     expect(first.toString()).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
     socket.write(json);
     const [second] = (await once(socket, 'data')) as [Buffer];
-    expect(parseAnswer(second.toString()).status).toBe(201);
+    expect(parseResponse(second.toString()).status).toBe(201);
     const refused = start('Expect: 100-continue', 'Content-Length: 12').replace(key, 'none');
-    expect(parseAnswer(await sendBytes(api.gateway.addresses.live, refused)).status).toBe(401);
+    expect(parseResponse(await sendBytes(api.gateway.addresses.live, refused)).status).toBe(401);
   });
 
-  test('another expectation is ignored', async () => {
+  test('other expectations are ignored', async () => {
     const text = await sendBytes(
       api.gateway.addresses.live,
       'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: the-best\r\nConnection: close\r\n\r\n',
     );
-    expect(parseAnswer(text).status).toBe(200);
+    expect(parseResponse(text).status).toBe(200);
   });
 
   test.each([
@@ -75,7 +75,7 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
     { 'Content-Type': 'application/json; charset=latin1' },
     { 'Content-Type': 'application/merge-patch+json' },
     { 'Content-Encoding': 'gzip' },
-  ])('%p is refused', async (headers) => {
+  ])('%p is rejected', async (headers) => {
     const { status, body } = await api.send('POST', '/v1/resources', { key, raw: '{"name":"x"}', headers });
     expect([status, body]).toEqual([
       415,
@@ -83,9 +83,9 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
     ]);
   });
 
-  test('a body without a content type is refused, no body as well', async () => {
+  test('a missing Content-Type is rejected, even without a body', async () => {
     const bare = start('Content-Length: 12', 'Connection: close').replace('Content-Type: application/json\r\n', '');
-    expect(parseAnswer(await sendBytes(api.gateway.addresses.live, `${bare}{"name":"x"}`)).status).toBe(415);
+    expect(parseResponse(await sendBytes(api.gateway.addresses.live, `${bare}{"name":"x"}`)).status).toBe(415);
     expect((await api.send('PATCH', '/v1/resources/res_x', { key })).status).toBe(415);
   });
 
@@ -93,19 +93,19 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
     { 'Content-Type': 'application/json; charset=utf-8' },
     { 'Content-Type': 'Application/JSON;charset="UTF-8"' },
     { 'Content-Encoding': 'identity' },
-  ])('%p is read', async (headers) => {
+  ])('%p is accepted', async (headers) => {
     expect((await api.send('POST', '/v1/resources', { key, raw: '{"name":"x"}', headers })).status).toBe(201);
   });
 
-  test('a body that ends early makes nothing, and the gateway goes on', async () => {
+  test('a truncated body creates nothing, and the gateway keeps working', async () => {
     const before = api.resources.created.length;
     const socket = connect(Number(new URL(api.gateway.addresses.live).port), '127.0.0.1');
     socket.write(`${start('Content-Length: 100')}{"name":`);
     await once(socket, 'connect');
-    const asked = api.auth.asked;
+    const lookups = api.auth.lookups;
     socket.end();
     await once(socket.resume(), 'close');
-    expect(asked).toBeLessThanOrEqual(api.auth.asked);
+    expect(lookups).toBeLessThanOrEqual(api.auth.lookups);
     expect((await api.send('GET', '/livez')).status).toBe(200);
     expect(api.resources.created.length).toBe(before);
   });

@@ -1,7 +1,7 @@
 import { RmsError } from '@rms/errors';
 import { createRedisLimiter } from '@rms/limiter';
+import { createLogger } from '@rms/logging';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { createLogger } from '@rms/service';
 import { describeWith, freePort, startRedis, waitUntil } from '@rms/testkit';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
@@ -12,21 +12,23 @@ describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
   });
   afterEach(() => api.stop());
 
-  test('without resources the API answers 503 with Retry-After, webhooks go on', async () => {
+  test('without the resources service the API returns 503 with Retry-After, and webhooks still work', async () => {
     const key = api.auth.newKey('admin').value;
     await api.servers.resources.stop(0);
     for (const [method, path] of [
       ['GET', '/v1/resources'],
       ['POST', '/v1/resources'],
     ] as const) {
-      const answer = await api.send(method, path, { key, ...(method === 'POST' ? { json: { name: 'x' } } : {}) });
-      expect(answer.body).toEqual({ error: { code: 'service_unavailable', message: expect.any(String), status: 503 } });
-      expect(answer.headers['retry-after']).toBe('1');
+      const response = await api.send(method, path, { key, ...(method === 'POST' ? { json: { name: 'x' } } : {}) });
+      expect(response.body).toEqual({
+        error: { code: 'service_unavailable', message: expect.any(String), status: 503 },
+      });
+      expect(response.headers['retry-after']).toBe('1');
     }
     expect((await api.send('GET', '/v1/webhooks', { key })).status).toBe(200);
   });
 
-  test('without auth new keys get 503, keys in use go on', async () => {
+  test('without auth unknown keys get 503, and cached keys still work', async () => {
     const [known, unknown] = [api.auth.newKey('admin').value, api.auth.newKey('admin').value];
     expect((await api.send('GET', '/v1/resources', { key: known })).status).toBe(200);
     await api.servers.auth.stop(0);
@@ -34,7 +36,7 @@ describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
     expect((await api.send('GET', '/v1/resources', { key: known })).status).toBe(200);
   });
 
-  test('beside the metrics: not ready without auth, but open to calls, which hear what is wrong', async () => {
+  test('probes name failing dependencies; without auth the gateway is not ready but accepts calls', async () => {
     const port = await freePort();
     const other = await startGateway({ env: { METRICS_ADDRESS: `127.0.0.1:${port}` } });
     const probe = async (path: string) => {
@@ -53,30 +55,38 @@ describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
     }
   });
 
-  test('a service that does not answer in time gives 504, and 503 to those who wait behind', async () => {
-    const key = api.auth.newKey('admin').value;
-    api.resources.before = (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
-    const get = () => api.send('GET', `/v1/resources/res_${'0'.repeat(26)}`, { key });
-    const sent = [get()];
-    await waitUntil(() => api.resources.batches === 1, { what: 'the first batch' });
-    sent.push(get());
-    await waitUntil(() => api.resources.batches === 2, { what: 'the second batch' });
-    const waiting = await get();
-    expect([waiting.status, waiting.headers['retry-after']]).toEqual([503, '1']);
-    for (const { status, body } of await Promise.all(sent)) expect([status, body.error.code]).toEqual([504, 'timeout']);
-    api.resources.before = async () => {};
-    expect((await get()).status).toBe(404);
+  test('a service that does not respond in time causes 504, and 503 for queued requests', async () => {
+    const impatient = await startGateway({ timeouts: { rpcMs: 5_000, healthMs: 60_000 } });
+    try {
+      const { auth, resources } = impatient;
+      const key = auth.newKey('admin').value;
+      const missing = `/v1/resources/res_${'0'.repeat(26)}`;
+      const get = () => impatient.send('GET', missing, { key });
+      resources.before = (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+      const sent = [get()];
+      await waitUntil(() => resources.batches === 1, { what: 'the first batch' });
+      sent.push(get());
+      await waitUntil(() => resources.batches === 2, { what: 'the second batch' });
+      const waiting = await get();
+      expect([waiting.status, waiting.headers['retry-after']]).toEqual([503, '1']);
+      for (const { status, body } of await Promise.all(sent))
+        expect([status, body.error.code]).toEqual([504, 'timeout']);
+      resources.before = async () => {};
+      expect((await get()).status).toBe(404);
+    } finally {
+      await impatient.stop();
+    }
   });
 
-  test('an error of ours is 500, told in the log and not in the answer', async () => {
+  test('an internal error is logged and returned as 500 without details', async () => {
     const key = api.auth.newKey('admin').value;
     api.resources.before = async () => {
       throw new Error('secret reason');
     };
-    const answer = await api.send('POST', '/v1/resources', { key, json: { name: 'x' } });
-    expect([answer.status, answer.body.error.code]).toEqual([500, 'internal_error']);
-    expect(answer.text).not.toContain('secret reason');
-    const requestId = answer.headers['x-request-id'];
+    const response = await api.send('POST', '/v1/resources', { key, json: { name: 'x' } });
+    expect([response.status, response.body.error.code]).toEqual([500, 'internal_error']);
+    expect(response.text).not.toContain('secret reason');
+    const requestId = response.headers['x-request-id'];
     expect(api.lines).toContainEqual(expect.objectContaining({ level: 'error', request_id: requestId }));
   });
 
@@ -84,23 +94,23 @@ describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
     [409, 'conflict'],
     [422, 'idempotency_key_reused'],
     [503, 'service_unavailable'],
-  ] as const)('the error of one item is that of its request: %i %s', async (status, code) => {
+  ] as const)('the error of a batch item becomes the error of its request: %i %s', async (status, code) => {
     const key = api.auth.newKey('admin').value;
     api.resources.itemError = new RmsError(code);
     const headers = { 'Idempotency-Key': 'k' };
-    const answer = await api.send('POST', '/v1/resources', { key, json: { name: 'x' }, headers });
-    expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+    const response = await api.send('POST', '/v1/resources', { key, json: { name: 'x' }, headers });
+    expect([response.status, response.body.error.code]).toEqual([status, code]);
   });
 
-  test('a read is cancelled when its client goes away, a write is not', async () => {
+  test('a read is canceled when its client disconnects, a write is not', async () => {
     const key = api.auth.newKey('admin').value;
-    const cancelled: boolean[] = [];
+    const canceled: boolean[] = [];
     let release = () => {};
     api.resources.before = (signal) =>
       new Promise((resolve) => {
         release = resolve;
         signal.addEventListener('abort', () => {
-          cancelled.push(true);
+          canceled.push(true);
           resolve();
         });
       });
@@ -109,7 +119,7 @@ describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
     await waitUntil(() => api.resources.batches === 1, { what: 'the read' });
     read.abort();
     await expect(reading).rejects.toThrow('aborted');
-    await waitUntil(() => cancelled.length === 1, { what: 'the cancelled read' });
+    await waitUntil(() => canceled.length === 1, { what: 'the canceled read' });
 
     const write = new AbortController();
     const writing = api.send('POST', '/v1/resources', { key, json: { name: 'kept' }, signal: write.signal });
@@ -121,25 +131,31 @@ describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
   });
 });
 
-describeWith('redis-server', 'While Redis is away', () => {
-  test('every request asks auth, so that a revoked key is refused at once; afterwards the cache works again', async () => {
+describeWith('redis-server', 'Without Redis', () => {
+  test('every request asks auth, so revocation is immediate; after recovery the cache is used again', async () => {
     const redis = await startRedis();
-    const limits = { rateLimitRequests: 1000, rateLimitWindowSeconds: 60, monthlyQuota: 0, authFailureLimit: 0 };
+    const limits = {
+      rateLimitRequests: 1000,
+      workspaceRateLimitRequests: 0,
+      rateLimitWindowSeconds: 60,
+      monthlyQuota: 0,
+      authFailureLimit: 0,
+    };
     const limiter = createRedisLimiter({
       url: redis.url,
       log: createLogger({ name: 'test', level: 'silent' }),
       ...limits,
     });
     const api = await startGateway({ limiter });
-    // As auth does.
-    const vouching = setInterval(() => void limiter.confirmMarks(async () => {}).catch(() => {}), 100);
+    // Confirms the revocation markers, as auth does.
+    const confirming = setInterval(() => void limiter.confirmMarkers(async () => {}).catch(() => {}), 100);
     try {
       const key = api.auth.newKey('read');
       const get = () => api.send('GET', '/v1/resources', { key: key.value });
       const asksAuth = async () => {
-        const before = api.auth.asked;
+        const before = api.auth.lookups;
         expect((await get()).status).toBe(200);
-        return api.auth.asked > before;
+        return api.auth.lookups > before;
       };
       await waitUntil(async () => !(await asksAuth()), { what: 'the cache to be used' });
       await redis.kill();
@@ -149,9 +165,9 @@ describeWith('redis-server', 'While Redis is away', () => {
       await waitUntil(async () => !(await asksAuth()), { what: 'the cache to be used again' });
       await redis.kill();
       key.verdict = KeyVerdict.INVALID;
-      await waitUntil(async () => (await get()).status === 401, { what: 'the refusal' });
+      await waitUntil(async () => (await get()).status === 401, { what: 'the rejection' });
     } finally {
-      clearInterval(vouching);
+      clearInterval(confirming);
       await api.stop();
       await redis.stop();
     }

@@ -1,21 +1,23 @@
 import type { IncomingMessage } from 'node:http';
-import { clientAddress, normalizeAddress, parseCidrs } from '@rms/http';
-import { readSettings } from '@rms/service';
+import { normalizeAddress, parseCidrs } from '@rms/cidr';
+import { clientAddress, createProxyWarning } from '@rms/http';
+import { createLogger } from '@rms/logging';
+import { readSettings } from '@rms/settings';
 import { readGatewayConfig } from '../src/config.ts';
 import { newLocals } from '../src/http/locals.ts';
 
-describe('The address of the client', () => {
+describe('The client address', () => {
   const trusted = parseCidrs(['10.0.0.0/8', '2001:db8:1::/48']);
-  const noProxy = 'it is no trusted proxy';
+  const noProxy = 'not a trusted proxy';
   const noEntry = 'no further entry';
-  const noAddress = 'the next entry is no address';
+  const noAddress = 'the next entry is not an address';
   const derive = (remoteAddress: string, forwarded?: string) => {
     const request = { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } };
     return clientAddress(request as unknown as IncomingMessage, trusted);
   };
 
   test.each([
-    // peer, X-Forwarded-For, address, told by, why
+    // Columns: peer, X-Forwarded-For, address, source, reason
     ['203.0.113.1', undefined, '203.0.113.1', 'socket', noProxy],
     ['203.0.113.1', '192.0.2.1', '203.0.113.1', 'socket', noProxy],
     ['::ffff:203.0.113.1', undefined, '203.0.113.1', 'socket', noProxy],
@@ -55,15 +57,15 @@ describe('The address of the client', () => {
     ['2001:db8:1::5', '2001:DB8:0002:0::1, 2001:db8:1::6', '2001:db8:2::1', '2001:db8:1::6', noProxy],
     ['fe80::1%eth0', '192.0.2.1', 'fe80::1', 'socket', noProxy],
     ['', '192.0.2.1', '', 'socket', noProxy],
-  ])('peer %s, X-Forwarded-For %s: %s', (remoteAddress, forwarded, address, toldBy, reason) => {
-    expect(derive(remoteAddress, forwarded)).toMatchObject({ address, toldBy, reason });
+  ])('peer %s, X-Forwarded-For %s: %s', (remoteAddress, forwarded, address, determinedBy, reason) => {
+    expect(derive(remoteAddress, forwarded)).toMatchObject({ address, determinedBy, reason });
   });
 
-  test('the walk ends after 32 trusted hops, however long the header is', () => {
+  test('at most 32 trusted hops are followed, regardless of the header length', () => {
     const hops = Array.from({ length: 2_000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
     expect(derive('10.0.0.1', hops.join(','))).toEqual({
       address: hops.at(-32),
-      toldBy: hops.at(-31),
+      determinedBy: hops.at(-31),
       peer: '10.0.0.1',
       reason: 'too many trusted hops',
     });
@@ -71,21 +73,21 @@ describe('The address of the client', () => {
     expect(derive('10.0.0.1', ','.repeat(16_000))).toMatchObject({ address: '10.0.0.1', reason: noAddress });
   });
 
-  test('is worked out once a request, when it is asked for', () => {
-    let asked = 0;
+  test('is computed lazily, once per request', () => {
+    let lookups = 0;
     const socket = {
       get remoteAddress() {
-        asked += 1;
+        lookups += 1;
         return '203.0.113.1';
       },
     };
     const locals = newLocals({ socket, headers: {} } as unknown as IncomingMessage, trusted);
-    expect(asked).toBe(0);
+    expect(lookups).toBe(0);
     expect(locals.client()).toBe(locals.client());
-    expect(asked).toBe(1);
+    expect(lookups).toBe(1);
   });
 
-  test('an address has one spelling', () => {
+  test('addresses are normalized', () => {
     expect(normalizeAddress('::FFFF:c000:0201')).toBe('192.0.2.1');
     expect(normalizeAddress('2001:0db8::0')).toBe('2001:db8::');
     expect(normalizeAddress('0:0:0:0:0:ffff:192.0.2.1')).toBe('192.0.2.1');
@@ -113,7 +115,7 @@ describe('The address of the client', () => {
     }
   });
 
-  test('networks are matched by family and length', () => {
+  test('networks are matched by family and prefix length', () => {
     const list = parseCidrs(['192.0.2.0/24', '::ffff:198.51.100.0/120', '2001:db8::/32', '203.0.113.7']);
     for (const address of ['192.0.2.255', '198.51.100.9', '2001:db8:ffff::1', '203.0.113.7']) {
       expect([address, list.has(address)]).toEqual([address, true]);
@@ -123,7 +125,7 @@ describe('The address of the client', () => {
     }
   });
 
-  test('many networks, seams and overlaps are matched exactly', () => {
+  test('many networks, boundaries and overlaps are matched exactly', () => {
     const cidrs = Array.from({ length: 200 }, (_, index) => [`10.${index}.0.0/17`, `2001:db8:${index}::/49`]).flat();
     const list = parseCidrs([...cidrs, '10.7.0.0/16', '10.7.3.0/24', '300::/120', '255.255.255.255']);
     for (const address of ['10.0.0.0', '10.199.127.255', '10.7.255.255', '2001:db8:99:7fff::', '255.255.255.255']) {
@@ -134,7 +136,7 @@ describe('The address of the client', () => {
     }
   });
 
-  test('an allowlist may hold everything: that is the wish of its owner', () => {
+  test('an allowlist, unlike TRUSTED_PROXIES, may contain all addresses', () => {
     expect(parseCidrs(['0.0.0.0/0']).has('203.0.113.1')).toBe(true);
     expect(parseCidrs(['0.0.0.0/0']).has('2001:db8::1')).toBe(false);
     expect(parseCidrs(['::/0']).has('2001:db8::1')).toBe(true);
@@ -158,7 +160,28 @@ describe('The address of the client', () => {
     'proxy',
     '10.0.0.0/8/8',
     '10.0.0.0/',
-  ])('TRUSTED_PROXIES=%s ends the start', (value) => {
+  ])('TRUSTED_PROXIES=%s is rejected at startup', (value) => {
     expect(() => readGatewayConfig(readSettings({ TRUSTED_PROXIES: value }))).toThrow(/^TRUSTED_PROXIES/);
   });
+});
+
+test('X-Forwarded-For from an internal address that is not trusted is reported once per address', () => {
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const warn = createProxyWarning(
+    parseCidrs(['10.0.0.0/8']),
+    createLogger({ name: 'gateway', level: 'info', destination }),
+  );
+  const receive = (remoteAddress: string, headers: Record<string, string> = { 'x-forwarded-for': '192.0.2.1' }) =>
+    warn({ socket: { remoteAddress }, headers } as unknown as IncomingMessage);
+  receive('10.0.0.1');
+  receive('203.0.113.1');
+  receive('192.168.0.1', {});
+  expect(lines).toEqual([]);
+  for (let i = 0; i < 3; i += 1) receive('::ffff:192.168.0.1');
+  receive('fd00::1');
+  expect(lines).toMatchObject([
+    { level: 'warn', peer: '192.168.0.1' },
+    { level: 'warn', peer: 'fd00::1' },
+  ]);
 });

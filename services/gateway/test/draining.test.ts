@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
-import { createLogger, readSettings } from '@rms/service';
+import { createLogger } from '@rms/logging';
+import { readSettings } from '@rms/settings';
 import { waitUntil } from '@rms/testkit';
 import { createGateway, createGatewayContext, readGatewayConfig } from '../src/index.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
@@ -12,19 +13,19 @@ describe('Start and stop', () => {
   });
   afterEach(() => api.stop());
 
-  /** Requests that the test lets go on. */
+  /** Blocks requests to the resources service. Returns functions that unblock them. */
   const hold = () => {
     const held: (() => void)[] = [];
     api.resources.before = () => new Promise((resolve) => void held.push(resolve));
     return held;
   };
 
-  test('a stop lets requests under way finish, and takes no new connections', async () => {
+  test('on shutdown, requests in flight finish and new connections are rejected', async () => {
     const key = api.auth.newKey('admin').value;
     const { live, sandbox } = api.gateway.addresses;
     const held = hold();
-    const answer = api.send('POST', '/v1/resources', { key, json: { name: 'last' } });
-    await waitUntil(() => held.length === 1, { what: 'the request to be under way' });
+    const response = api.send('POST', '/v1/resources', { key, json: { name: 'last' } });
+    await waitUntil(() => held.length === 1, { what: 'the request to be in flight' });
     const stopped = api.gateway.stop();
     for (const address of [live, sandbox]) {
       await waitUntil(
@@ -33,15 +34,15 @@ describe('Start and stop', () => {
             () => false,
             () => true,
           ),
-        { what: 'closed doors' },
+        { what: 'rejected connections' },
       );
     }
     held[0]?.();
-    expect((await answer).status).toBe(201);
+    expect((await response).status).toBe(201);
     await stopped;
   });
 
-  test('a kept connection is closed after its answer, readiness says draining', async () => {
+  test('on shutdown, a keep-alive connection is closed after the response in flight', async () => {
     const key = api.auth.newKey('admin').value;
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const { live } = api.gateway.addresses;
@@ -65,7 +66,7 @@ describe('Start and stop', () => {
     expect((await get('/livez')).connection).toBe('keep-alive');
     const held = hold();
     const first = get('/v1/resources');
-    await waitUntil(() => held.length === 1, { what: 'the request to be under way' });
+    await waitUntil(() => held.length === 1, { what: 'the request to be in flight' });
     const stopped = api.gateway.stop();
     held[0]?.();
     expect((await first).status).toBe(200);
@@ -73,7 +74,7 @@ describe('Start and stop', () => {
     agent.destroy();
   });
 
-  test('readiness names the dependencies; only auth decides', async () => {
+  test('readiness names the dependencies; only auth determines the status', async () => {
     const ready = await api.send('GET', '/readyz');
     expect([ready.status, ready.body]).toEqual([
       200,
@@ -91,7 +92,7 @@ describe('Start and stop', () => {
     expect((await api.send('GET', '/readyz')).status).toBe(200);
   });
 
-  test('a port in use ends the start, and what was opened is let go', async () => {
+  test('the start fails if a port is in use, and a stop releases the opened resources', async () => {
     const settings = readSettings({});
     const log = createLogger({ name: 'second', level: 'silent' });
     const port = Number(new URL(api.gateway.addresses.live).port);

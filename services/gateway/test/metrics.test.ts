@@ -12,7 +12,7 @@ describe('The metrics of the gateway', () => {
   afterAll(() => api.stop());
 
   const scrape = async () => (await fetch(`http://${address}/metrics`)).text();
-  /** The value of the series whose name and labels all appear in a line. */
+  /** Returns the value of the first series that contains all parts. */
   const value = (text: string, ...parts: string[]) =>
     Number(
       text
@@ -22,7 +22,7 @@ describe('The metrics of the gateway', () => {
         .at(-1) ?? Number.NaN,
     );
 
-  test('count requests by environment, pattern, method and class of the status', async () => {
+  test('count requests by environment, route pattern, method and status class', async () => {
     const key = api.auth.newKey('admin').value;
     await api.send('POST', '/v1/resources', { key, json: { name: 'x' } });
     await api.send('GET', `/v1/resources/res_${'0'.repeat(26)}`, { key });
@@ -49,7 +49,7 @@ describe('The metrics of the gateway', () => {
     expect(text).toMatch(/rms_build_info\{version="\d+\.\d+\.\d+",node="\d+\.\d+\.\d+",service="gateway"\} 1/);
   });
 
-  test('count a client that went away as aborted', async () => {
+  test('count a disconnected client as aborted', async () => {
     const key = api.auth.newKey('admin').value;
     let arrived = () => {};
     const waiting = new Promise<void>((resolve) => {
@@ -59,14 +59,14 @@ describe('The metrics of the gateway', () => {
       arrived();
       return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
     };
-    const gone = httpRequest(`${api.gateway.addresses.live}/v1/resources`, {
+    const aborted = httpRequest(`${api.gateway.addresses.live}/v1/resources`, {
       headers: { Authorization: `Bearer ${key}` },
     });
-    gone.on('error', () => {});
-    gone.end();
+    aborted.on('error', () => {});
+    aborted.end();
     await waiting;
     expect(value(await scrape(), 'rms_http_requests_in_flight', 'environment="live"')).toBe(1);
-    gone.destroy();
+    aborted.destroy();
     await waitUntil(
       async () =>
         value(await scrape(), 'rms_http_requests_total', 'route="/v1/resources"', 'method="GET"', 'aborted') === 1,

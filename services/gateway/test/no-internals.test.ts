@@ -1,16 +1,16 @@
 import { errorKinds, RmsError } from '@rms/errors';
 import { createMemoryLimiter } from '@rms/limiter';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
-import { parseAnswer, sendBytes, type WireAnswer } from './support/wire.ts';
+import { parseResponse, sendBytes, type WireResponse } from './support/wire.ts';
 
 const inside = 'relation "resources.resource" at /srv/rms/dist/create.js:12, password hunter2, 10.0.0.7:5432';
 
-/** What a failure says inside, and the code that the client gets to see. */
+/** Failures with internal details, and the error code that the client sees. */
 const failures: [string, () => unknown, keyof typeof errorKinds][] = [
   ['an Error', () => new Error(inside), 'internal_error'],
   ['a TypeError', () => new TypeError(`Cannot read properties of undefined (reading '${inside}')`), 'internal_error'],
   [
-    'an error of PostgreSQL',
+    'a PostgreSQL error',
     () =>
       Object.assign(new Error(inside), {
         code: '42P01',
@@ -21,20 +21,20 @@ const failures: [string, () => unknown, keyof typeof errorKinds][] = [
       }),
     'internal_error',
   ],
-  ['an error of the system', () => Object.assign(new Error(inside), { code: 'ECONNREFUSED' }), 'internal_error'],
-  ['an error of gRPC', () => Object.assign(new Error(inside), { code: 5, details: inside }), 'internal_error'],
-  ['a text', () => inside, 'internal_error'],
-  ['nothing', () => undefined, 'internal_error'],
-  ['our error with a cause', () => new RmsError('conflict', { cause: new Error(inside) }), 'conflict'],
+  ['a system error', () => Object.assign(new Error(inside), { code: 'ECONNREFUSED' }), 'internal_error'],
+  ['a gRPC error', () => Object.assign(new Error(inside), { code: 5, details: inside }), 'internal_error'],
+  ['a string', () => inside, 'internal_error'],
+  ['undefined', () => undefined, 'internal_error'],
+  ['an RmsError with a cause', () => new RmsError('conflict', { cause: new Error(inside) }), 'conflict'],
   [
-    'our error with a chain of causes',
+    'an RmsError with a chain of causes',
     () => new RmsError('service_unavailable', { cause: new Error('outer', { cause: new Error(inside) }) }),
     'service_unavailable',
   ],
-  ['our internal error with a text', () => new RmsError('internal_error', { message: inside }), 'internal_error'],
+  ['an internal RmsError with a message', () => new RmsError('internal_error', { message: inside }), 'internal_error'],
 ];
 
-describe('What went wrong inside stays inside', () => {
+describe('Internal errors reveal no details', () => {
   let api: TestGateway;
   let key: string;
   beforeEach(async () => {
@@ -43,7 +43,7 @@ describe('What went wrong inside stays inside', () => {
   });
   afterEach(() => api.stop());
 
-  const expectPublic = ({ status, body, text, headers }: WireAnswer, code: keyof typeof errorKinds) => {
+  const expectPublic = ({ status, body, text, headers }: WireResponse, code: keyof typeof errorKinds) => {
     const { httpStatus, message } = errorKinds[code];
     expect([status, body]).toEqual([httpStatus, { error: { code, message, status: httpStatus } }]);
     const all = text + JSON.stringify(headers);
@@ -66,19 +66,19 @@ describe('What went wrong inside stays inside', () => {
           ] as const)),
       ['DELETE', `/v1/resources/res_${'0'.repeat(26)}`],
     ] as const) {
-      const answer = await api.send(method, path, { key, ...(method === 'POST' ? { json: { name: 'x' } } : {}) });
-      expectPublic(answer, code);
+      const response = await api.send(method, path, { key, ...(method === 'POST' ? { json: { name: 'x' } } : {}) });
+      expectPublic(response, code);
     }
   });
 
   test.each(failures.slice(0, 5))('thrown by auth: %s', async (_, make, code) => {
-    api.auth.beforeAnswer = async () => {
+    api.auth.beforeResponse = async () => {
       throw make();
     };
     expectPublic(await api.send('GET', '/v1/resources', { key }), code);
   });
 
-  test('a service that is away is not named', async () => {
+  test('an unavailable service is not named', async () => {
     await api.servers.webhooks.stop(0);
     expectPublic(await api.send('GET', '/v1/webhooks', { key }), 'service_unavailable');
     expectPublic(await api.send('GET', '/v1/events', { key }), 'service_unavailable');
@@ -86,9 +86,10 @@ describe('What went wrong inside stays inside', () => {
     expectPublic(await api.send('GET', '/v1/webhooks', { key: api.auth.newKey('read').value }), 'service_unavailable');
   });
 
-  test('a fault of the gateway itself', async () => {
+  test('an error in the gateway itself', async () => {
     const limiter = createMemoryLimiter({
       rateLimitRequests: 0,
+      workspaceRateLimitRequests: 0,
       rateLimitWindowSeconds: 60,
       monthlyQuota: 0,
       authFailureLimit: 0,
@@ -101,18 +102,18 @@ describe('What went wrong inside stays inside', () => {
         },
       },
     });
-    const answer = await broken.send('GET', '/v1/resources', { key: broken.auth.newKey('read').value });
-    expectPublic(answer, 'internal_error');
-    const logged = broken.lines.find((line) => line.msg === 'failed');
-    expect(logged).toMatchObject({ request_id: answer.headers['x-request-id'], level: 'error' });
+    const response = await broken.send('GET', '/v1/resources', { key: broken.auth.newKey('read').value });
+    expectPublic(response, 'internal_error');
+    const logged = broken.lines.find((line) => line.msg === 'request failed');
+    expect(logged).toMatchObject({ request_id: response.headers['x-request-id'], level: 'error' });
     expect(JSON.stringify(logged)).toContain('relation');
     await broken.stop();
   });
 
   test.each(['\0\0\0', 'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'GET / HTTP/1.1\r\nbad\r\n\r\n'])(
-    'what is malformed gets no word of the parser (%#)',
+    'malformed requests do not get the message of the parser (%#)',
     async (bytes) => {
-      const { text } = parseAnswer(await sendBytes(api.gateway.addresses.live, bytes));
+      const { text } = parseResponse(await sendBytes(api.gateway.addresses.live, bytes));
       expect(text).not.toMatch(/HPE_|Parse Error|URIError|decode|\.js|stack/);
     },
   );

@@ -9,14 +9,14 @@ import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
 const require = createRequire(import.meta.url);
 
-describe('The description of the API', () => {
+describe('The OpenAPI document', () => {
   let api: TestGateway;
   beforeAll(async () => {
     api = await startGateway();
   });
   afterAll(() => api.stop());
 
-  test('is at /openapi.json on both listeners, without a key', async () => {
+  test('is served at /openapi.json on both listeners, without a key', async () => {
     const { status, body } = await api.send('GET', '/openapi.json');
     expect([status, body]).toEqual([200, openApiDocument()]);
     expect(body.openapi).toBe('3.1.1');
@@ -46,17 +46,38 @@ describe('The description of the API', () => {
       Object.keys(item).map((method) => `${method} ${path}`),
     );
     expect(operations.sort()).toEqual([
+      'delete /v1/api_keys/{id}',
       'delete /v1/resources/{id}',
       'delete /v1/webhooks/{id}',
+      'get /v1/api_keys',
+      'get /v1/api_keys/{id}',
+      'get /v1/audit_log',
+      'get /v1/deliveries',
+      'get /v1/deliveries/{id}',
       'get /v1/events',
+      'get /v1/events/{id}',
+      'get /v1/replays',
+      'get /v1/replays/{id}',
+      'get /v1/requests',
+      'get /v1/requests/{request_id}',
       'get /v1/resources',
       'get /v1/resources/{id}',
       'get /v1/webhooks',
       'get /v1/webhooks/{id}',
+      'get /v1/workspace',
+      'patch /v1/api_keys/{id}',
       'patch /v1/resources/{id}',
       'patch /v1/webhooks/{id}',
+      'post /v1/api_keys',
+      'post /v1/api_keys/{id}/roll',
+      'post /v1/deliveries/{id}/cancel',
+      'post /v1/deliveries/{id}/redeliver',
+      'post /v1/replays',
+      'post /v1/replays/{id}/cancel',
       'post /v1/resources',
       'post /v1/webhooks',
+      'post /v1/webhooks/{id}/rotate_secret',
+      'post /v1/webhooks/{id}/test',
     ]);
     for (const item of Object.values(paths)) {
       for (const { responses } of Object.values(item)) {
@@ -67,7 +88,27 @@ describe('The description of the API', () => {
     }
   });
 
-  test('has a page for people that loads nothing from elsewhere and runs no inline script', async () => {
+  test('no field or parameter with a default is required', () => {
+    const wrong: string[] = [];
+    const visit = (node: unknown, path: string) => {
+      if (typeof node !== 'object' || node === null) return;
+      const { required, properties, schema, name } = node as {
+        required?: unknown;
+        properties?: Record<string, object>;
+        schema?: object;
+        name?: string;
+      };
+      if (required === true && schema && 'default' in schema) wrong.push(`${path} ${name}`);
+      if (Array.isArray(required) && properties) {
+        for (const field of required) if ('default' in (properties[field] ?? {})) wrong.push(`${path} ${field}`);
+      }
+      for (const [key, value] of Object.entries(node)) visit(value, `${path}/${key}`);
+    };
+    visit(openApiDocument(), '');
+    expect(wrong).toEqual([]);
+  });
+
+  test('has an HTML page that loads no external resources and runs no inline script', async () => {
     const page = await api.send('GET', '/docs');
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(page.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'self';/);

@@ -4,7 +4,7 @@ import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
 import { Principals } from '../src/checks/principals.ts';
 
-/** Principals on an auth whose answers leave when the test says so. */
+/** Creates Principals with an auth client whose responses the test releases one by one. */
 function heldPrincipals() {
   const held: ((verdict: KeyVerdict) => void)[] = [];
   const principal = { workspaceId: 'ws', environment: Environment.LIVE, keyId: 'key', scope: Scope.READ };
@@ -20,7 +20,7 @@ function heldPrincipals() {
   const principals = new Principals(
     { batchVerifyKeys } as unknown as ConstructorParameters<typeof Principals>[0],
     'live',
-    { rateLimitRequests: 10, rateLimitWindowSeconds: 60, monthlyQuota: 0 },
+    { rateLimitRequests: 10, workspaceRateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0 },
   );
   return { principals, held };
 }
@@ -31,24 +31,24 @@ describe('Principals', () => {
   test.each([
     ['forget', (principals: Principals) => principals.forget(one)],
     ['forgetAll', (principals: Principals) => principals.forgetAll()],
-  ])('%s makes the look-up under way void: its answer is not cached', async (_, makeVoid) => {
+  ])('%s invalidates the lookup in flight: its result is not cached', async (_, makeVoid) => {
     const { principals, held } = heldPrincipals();
     const first = principals.ask(one, 'req_test');
-    await waitUntil(() => held.length === 1, { what: 'the look-up' });
+    await waitUntil(() => held.length === 1, { what: 'the lookup' });
     makeVoid(principals);
     held[0]?.(KeyVerdict.VALID);
     expect((await first).fresh).toBe(true);
     expect(principals.cached(one)).toBeUndefined();
     const second = principals.ask(one, 'req_test');
-    await waitUntil(() => held.length === 2, { what: 'another look-up' });
+    await waitUntil(() => held.length === 2, { what: 'another lookup' });
     held[1]?.(KeyVerdict.INVALID);
     await expect(second).rejects.toMatchObject({ code: 'invalid_api_key' });
   });
 
-  test('forgetting one key does not touch the look-up of another', async () => {
+  test('forgetting one key does not affect the lookup of another', async () => {
     const { principals, held } = heldPrincipals();
     const found = principals.ask(other, 'req_test');
-    await waitUntil(() => held.length === 1, { what: 'the look-up' });
+    await waitUntil(() => held.length === 1, { what: 'the lookup' });
     principals.forget(one);
     held[0]?.(KeyVerdict.VALID);
     await found;

@@ -1,9 +1,9 @@
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
-import { parseAnswer, sendBytes } from './support/wire.ts';
+import { parseResponse, sendBytes } from './support/wire.ts';
 
 const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__defineGetter__'];
 
-describe('Names that mean something to JavaScript, and JSON that is hard to read', () => {
+describe('Names with a special meaning in JavaScript, and JSON that is expensive to parse', () => {
   let api: TestGateway;
   let key: string;
   const before = names.map((name) => (Object.prototype as Record<string, unknown>)[name]);
@@ -22,20 +22,20 @@ describe('Names that mean something to JavaScript, and JSON that is hard to read
   const fieldsOf = ({ body }: Awaited<ReturnType<typeof post>>) =>
     body.error.details.map(({ field }: { field: string }) => field);
 
-  test.each(names)('%s as a field is unknown like any other', async (name) => {
+  test.each(names)('%s is an unknown field like any other', async (name) => {
     for (const value of ['{"polluted":true}', '"x"', 'null', '{"prototype":{"polluted":true}}']) {
-      const answer = await post(`{"name":"x",${JSON.stringify(name)}:${value}}`);
-      expect([answer.status, fieldsOf(answer)]).toEqual([400, [name]]);
+      const response = await post(`{"name":"x",${JSON.stringify(name)}:${value}}`);
+      expect([response.status, fieldsOf(response)]).toEqual([400, [name]]);
       const webhook = await post(`{"url":"https://e.example/","events":["*"],"${name}":${value}}`, '/v1/webhooks');
       expect([webhook.status, fieldsOf(webhook)]).toEqual([400, [name]]);
     }
   });
 
-  test('a body does not inherit its fields', async () => {
+  test('a body does not inherit fields from its prototype', async () => {
     expect(fieldsOf(await post('{"__proto__":{"name":"x"}}'))).toEqual(['name', '__proto__']);
   });
 
-  test.each(names)('%s as a key of metadata is data, and comes back', async (name) => {
+  test.each(names)('%s as a metadata key is stored and returned', async (name) => {
     const { status, text, body } = await post(`{"name":"x","metadata":{"${name}":"v","other":"w"}}`);
     expect(status).toBe(201);
     expect(text).toContain(`"metadata":{"${name}":"v","other":"w"}`);
@@ -44,7 +44,7 @@ describe('Names that mean something to JavaScript, and JSON that is hard to read
     expect([nested.status, fieldsOf(nested)]).toEqual([400, [`metadata.${name}`]]);
   });
 
-  test.each(names)('%s as a query parameter, header, id or path is nothing special', async (name) => {
+  test.each(names)('%s as a query parameter, header, ID or path has no special effect', async (name) => {
     for (const query of [`${name}=1`, `${name}[polluted]=1`, `${name}.polluted=1`, `${name}=1&${name}=2`]) {
       expect((await api.send('GET', `/v1/resources?${query}`, { key })).status).toBe(400);
     }
@@ -53,10 +53,10 @@ describe('Names that mean something to JavaScript, and JSON that is hard to read
     expect((await api.send('GET', `/${name}`)).status).toBe(404);
     expect((await api.send('GET', '/livez', { headers: { [name]: 'polluted' } })).status).toBe(200);
     const raw = `GET /livez HTTP/1.1\r\nHost: x\r\n${name}: {"polluted":true}\r\nConnection: close\r\n\r\n`;
-    expect(parseAnswer(await sendBytes(api.gateway.addresses.live, raw)).status).toBe(200);
+    expect(parseResponse(await sendBytes(api.gateway.addresses.live, raw)).status).toBe(200);
   });
 
-  test('of a repeated key the last counts', async () => {
+  test('the last value of a repeated key is used', async () => {
     const { status, body } = await post('{"name":"first","name":"last","metadata":{"a":"1","a":"2"}}');
     expect([status, body.data.name, body.data.metadata]).toEqual([201, 'last', { a: '2' }]);
   });
@@ -64,20 +64,20 @@ describe('Names that mean something to JavaScript, and JSON that is hard to read
   test.each([
     ['deep objects', `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`],
     ['deep metadata', `{"name":"x","metadata":{"k":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`],
-    ['a deep name', `{"name":${'{"name":'.repeat(20_000)}1${'}'.repeat(20_000)}}`],
-    ['deep and unfinished', '['.repeat(200_000)],
+    ['deep names', `{"name":${'{"name":'.repeat(20_000)}1${'}'.repeat(20_000)}}`],
+    ['deep unfinished arrays', '['.repeat(200_000)],
     ['huge numbers', `{"name":"x","metadata":{"k":${'9'.repeat(100_000)}}}`],
     ['huge exponents', '{"name":1e999999999,"type":-1e-999999999}'],
-    ['a number of many digits', `{"name":0.${'1'.repeat(200_000)}}`],
+    ['numbers with many digits', `{"name":0.${'1'.repeat(200_000)}}`],
     ['many keys', `{"name":"x",${Array.from({ length: 20_000 }, (_, i) => `"k${i}":1`).join(',')}}`],
     [
-      'many keys of metadata',
+      'many metadata keys',
       `{"name":"x","metadata":{${Array.from({ length: 20_000 }, (_, i) => `"k${i}":1`).join(',')}}}`,
     ],
     ['many empty keys', `{"name":"x","metadata":{${'"":"",'.repeat(30_000)}"":""}}`],
     ['many escapes', `{"name":"${'\\u0041'.repeat(40_000)}"}`],
     ['many events', `{"url":"https://e.example/","events":[${'"*",'.repeat(50_000)}"*"]}`],
-  ])('%s are refused in few words', async (_, raw) => {
+  ])('%s are rejected with a short response', async (_, raw) => {
     for (const path of ['/v1/resources', '/v1/webhooks']) {
       const { status, text } = await post(raw, path);
       expect(status).toBe(400);
@@ -85,7 +85,7 @@ describe('Names that mean something to JavaScript, and JSON that is hard to read
     }
   });
 
-  test('an object of a hundred thousand keys is past the limit of bodies', async () => {
+  test('an object with a hundred thousand keys exceeds the body limit', async () => {
     const keys = Array.from({ length: 100_000 }, (_, i) => `"k${i}":1`).join(',');
     expect((await post(`{${keys}}`)).status).toBe(413);
   });

@@ -3,11 +3,12 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
 import { RequestLog, type RequestRecord } from '../src/requests/request-log.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { send } from './support/wire.ts';
 
 const silent = { warn() {}, error() {} } as never;
 const record = (requestId: string, workspaceId = 'ws_1') => ({ requestId, workspaceId }) as RequestRecord;
 
-describe('What auth is told of requests', () => {
+describe('Reported requests', () => {
   let world: TestGateway;
   beforeAll(async () => {
     world = await startGateway();
@@ -19,16 +20,16 @@ describe('What auth is told of requests', () => {
       what: `a report of ${requestId}`,
     });
 
-  test('is how each was answered, by whom it was sent, and when each step had ended', async () => {
+  test('contain the outcome, the caller and the time of each step', async () => {
     const key = world.auth.newKey('write');
     const beforeMs = Date.now();
-    const answer = await world.send('POST', '/v1/resources', {
+    const response = await world.send('POST', '/v1/resources', {
       key: key.value,
       json: { name: 'x' },
     });
-    expect(answer.status).toBe(201);
-    const told = await reported(String(answer.headers['x-request-id']));
-    expect(told).toMatchObject({
+    expect(response.status).toBe(201);
+    const report = await reported(String(response.headers['x-request-id']));
+    expect(report).toMatchObject({
       workspaceId: key.workspaceId,
       environment: Environment.LIVE,
       method: 'POST',
@@ -36,15 +37,28 @@ describe('What auth is told of requests', () => {
       status: 201,
       errorCode: '',
       keyId: key.keyId,
+      path: '/v1/resources',
+      clientAddress: '127.0.0.1',
       traceId: '',
     });
-    const steps = [0, ...told.steps].map(Number);
+    const steps = [0, ...report.steps].map(Number);
     expect(steps).toEqual([...steps].sort((a, b) => a - b));
-    expect(Number(told.startTimeUs) / 1_000).toBeGreaterThanOrEqual(beforeMs - 1);
-    expect(Number(told.startTimeUs) / 1_000).toBeLessThanOrEqual(Date.now() + 1);
+    expect(Number(report.startTimeUs) / 1_000).toBeGreaterThanOrEqual(beforeMs - 1);
+    expect(Number(report.startTimeUs) / 1_000).toBeLessThanOrEqual(Date.now() + 1);
   });
 
-  test('of a refused one is its code, and of a guessed path nothing', async () => {
+  test.each(['http://api.example.com/v1/resources?per_page=7', 'HTTPS://API.example.com:443/v1/resources?per_page=7'])(
+    'include a request with the absolute-form target %s, which is served like any other',
+    async (target) => {
+      const { value: key, keyId } = world.auth.newKey('read');
+      const response = await send(world.gateway.addresses.live, 'GET', target, { key });
+      expect([response.status, response.body.meta.per_page]).toEqual([200, 7]);
+      const report = await reported(String(response.headers['x-request-id']));
+      expect(report).toMatchObject({ method: 'GET', route: '/v1/resources', status: 200, keyId });
+    },
+  );
+
+  test('contain the error code of a failed request, and no part of an unknown path', async () => {
     const key = world.auth.newKey('read');
     const wrong = await world.send('GET', '/v1/resources?colour=red', { key: key.value });
     expect(await reported(String(wrong.headers['x-request-id']))).toMatchObject({
@@ -52,37 +66,37 @@ describe('What auth is told of requests', () => {
       errorCode: 'invalid_request',
     });
     const unknown = await world.send('GET', '/v1/s3cr3t', { key: 's3cr3t' });
-    const told = await reported(String(unknown.headers['x-request-id']));
-    expect(told).toMatchObject({ workspaceId: '', keyId: '', status: 401, errorCode: 'invalid_api_key' });
-    expect(JSON.stringify(told)).not.toContain('s3cr3t');
+    const report = await reported(String(unknown.headers['x-request-id']));
+    expect(report).toMatchObject({ workspaceId: '', keyId: '', status: 401, errorCode: 'invalid_api_key' });
+    expect(JSON.stringify(report)).not.toContain('s3cr3t');
   });
 });
 
-describe('The record of requests', () => {
+describe('The request log', () => {
   const logTo = (
     batchReportRequests: (request: { columns: { requestIds: unknown[] } }) => Promise<never>,
     dropped = (_: number) => {},
   ) => new RequestLog({ auth: { batchReportRequests } as never, scope: 'all', dropped, log: silent });
 
-  test('is reported in batches, and again when auth was away', async () => {
+  test('is reported in batches, and retried after an outage of auth', async () => {
     const batches: unknown[][] = [];
-    let away = true;
+    let unavailable = true;
     const log = logTo(async ({ columns: { requestIds } }) => {
-      if (away) throw new RmsError('service_unavailable');
+      if (unavailable) throw new RmsError('service_unavailable');
       batches.push(requestIds);
       return {} as never;
     });
     for (let i = 0; i < 1_500; i += 1) log.note(record(`r${i}`));
     await log.flush();
     expect(batches).toEqual([]);
-    away = false;
+    unavailable = false;
     for (let i = 1_500; i < 2_500; i += 1) log.note(record(`r${i}`));
     await log.flush();
     expect(batches.map(({ length }) => length)).toEqual([2_000, 500]);
     expect(batches.flat()).toEqual(Array.from({ length: 2_500 }, (_, i) => `r${i}`));
   });
 
-  test('is bounded while auth is away, and counts what it loses', async () => {
+  test('is bounded during an outage of auth, and counts lost records', async () => {
     let lost = 0;
     const log = logTo(
       async () => {
@@ -100,7 +114,7 @@ describe('The record of requests', () => {
     expect(lost).toBeLessThanOrEqual(10_000);
   });
 
-  test('that auth refuses is lost, and holds up no other', async () => {
+  test('drops records that auth rejects without blocking others', async () => {
     const lost: number[] = [];
     const taken: unknown[] = [];
     const log = logTo(
@@ -118,7 +132,7 @@ describe('The record of requests', () => {
     expect([lost, taken]).toEqual([[1], ['right']]);
   });
 
-  test('takes few of nobody between two reports', async () => {
+  test('limits the records of unauthenticated requests between two reports', async () => {
     let lost = 0;
     const batches: unknown[][] = [];
     const log = logTo(
@@ -141,14 +155,14 @@ describe('The record of requests', () => {
     ['all', ['GET 200', 'POST 201', 'GET 404']],
     ['writes', ['POST 201', 'GET 404']],
     ['none', []],
-  ] as const)('with REQUEST_LOG=%s takes %j', (scope, wanted) => {
+  ] as const)('records with REQUEST_LOG=%s: %j', (scope, wanted) => {
     const log = new RequestLog({ auth: {} as never, scope, dropped() {}, log: silent });
-    const asked = [
+    const lookups = [
       ['GET', 200],
       ['POST', 201],
       ['GET', 404],
     ] as const;
-    expect(asked.flatMap(([method, status]) => (log.wants(method, status) ? `${method} ${status}` : []))).toEqual(
+    expect(lookups.flatMap(([method, status]) => (log.wants(method, status) ? `${method} ${status}` : []))).toEqual(
       wanted,
     );
   });

@@ -1,8 +1,8 @@
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
-import { parseAnswer, sendBytes } from './support/wire.ts';
+import { parseResponse, sendBytes } from './support/wire.ts';
 
-/** Forms of a request whose end two readers can see in different places: none may be taken for a request. */
-describe('Requests that a proxy and we could read differently', () => {
+/** Requests with an ambiguous end, which two HTTP parsers could interpret differently. All of them must be rejected. */
+describe('Requests that a proxy and the gateway could parse differently', () => {
   let api: TestGateway;
   let key: string;
   beforeAll(async () => {
@@ -22,44 +22,44 @@ describe('Requests that a proxy and we could read differently', () => {
     ['a signed length', `Content-Length: +12\r\n\r\n${json}`],
     ['a negative length', `Content-Length: -1\r\n\r\n${json}`],
     ['a length in hexadecimal', `Content-Length: 0xc\r\n\r\n${json}`],
-    ['a length past all numbers', `Content-Length: 99999999999999999999999\r\n\r\n${json}`],
+    ['a length beyond the number range', `Content-Length: 99999999999999999999999\r\n\r\n${json}`],
     ['an empty length', `Content-Length: \r\n\r\n${json}`],
     ['a space before the colon', `Content-Length : 12\r\n\r\n${json}`],
     ['a tab before the colon', `Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n`],
     ['a folded header', `X-A: 1\r\n folded\r\nContent-Length: 12\r\n\r\n${json}`],
     ['a folded Transfer-Encoding', `Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`],
-    ['a first header that is folded', ` X-A: 1\r\nContent-Length: 12\r\n\r\n${json}`],
+    ['a folded first header', ` X-A: 1\r\nContent-Length: 12\r\n\r\n${json}`],
     ['an unknown coding', `Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
     ['a coding after chunked', `Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
     ['a quoted coding', `Transfer-Encoding: "chunked"\r\n\r\n0\r\n\r\n`],
     ['a vertical tab in the coding', `Transfer-Encoding: \vchunked\r\n\r\n0\r\n\r\n`],
-    ['a chunk size that is no number', chunked('zz\r\n', json, '\r\n0\r\n\r\n')],
+    ['an invalid chunk size', chunked('zz\r\n', json, '\r\n0\r\n\r\n')],
     ['a chunk size with a sign', chunked('+c\r\n', json, '\r\n0\r\n\r\n')],
     ['a chunk size with a prefix', chunked('0xc\r\n', json, '\r\n0\r\n\r\n')],
-    ['a chunk size past all numbers', chunked('ffffffffffffffff0c\r\n', json, '\r\n0\r\n\r\n')],
-    ['a chunk that is longer than it says', chunked('3\r\n', json, '\r\n0\r\n\r\n')],
+    ['a chunk size beyond the number range', chunked('ffffffffffffffff0c\r\n', json, '\r\n0\r\n\r\n')],
+    ['a chunk longer than its size', chunked('3\r\n', json, '\r\n0\r\n\r\n')],
     ['a chunk size that ends in LF', chunked('c\n', json, '\r\n0\r\n\r\n')],
     ['a chunk that ends in LF', chunked('c\r\n', json, '\n0\r\n\r\n')],
     ['a NUL in a header', `X-A: a\0b\r\nContent-Length: 12\r\n\r\n${json}`],
-    ['a CR alone in a header', `X-A: a\rb\r\nContent-Length: 12\r\n\r\n${json}`],
-    ['a CR alone at the end of a header', `X-A: a\rContent-Length: 12\r\n\r\n${json}`],
-    ['an LF alone at the end of a header', `X-A: a\nContent-Length: 12\r\n\r\n${json}`],
-    ['LFs alone at the end of the head', `Content-Length: 12\n\n${json}`],
+    ['a bare CR in a header', `X-A: a\rb\r\nContent-Length: 12\r\n\r\n${json}`],
+    ['a bare CR at the end of a header', `X-A: a\rContent-Length: 12\r\n\r\n${json}`],
+    ['a bare LF at the end of a header', `X-A: a\nContent-Length: 12\r\n\r\n${json}`],
+    ['bare LFs at the end of the head', `Content-Length: 12\n\n${json}`],
     ['a header without a name', `: 12\r\n\r\n${json}`],
     ['a header without a colon', `Content-Length 12\r\n\r\n${json}`],
-    ['a name that is no token', `Content Length: 12\r\n\r\n${json}`],
+    ['a header name that is not a token', `Content Length: 12\r\n\r\n${json}`],
   ];
 
-  test.each(forms)('%s is refused, and nothing after it is answered', async (_, rest) => {
+  test.each(forms)('%s is rejected, and data after it gets no response', async (_, rest) => {
     const created = api.resources.created.length;
     const head = `POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
     const hidden = 'GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
     const text = await sendBytes(api.gateway.addresses.live, `${head}${rest}${hidden}`);
     expect(text.match(/HTTP\/1\.1 \d+/g)).toHaveLength(1);
-    const answer = parseAnswer(text);
-    expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
-    expect(answer.headers['x-request-id']).toMatch(/^req_/);
-    expect(answer.headers['x-content-type-options']).toBe('nosniff');
+    const response = parseResponse(text);
+    expect([response.status, response.body.error.code]).toEqual([400, 'invalid_request']);
+    expect(response.headers['x-request-id']).toMatch(/^req_/);
+    expect(response.headers['x-content-type-options']).toBe('nosniff');
     expect(api.resources.created.length).toBe(created);
   });
 
@@ -69,10 +69,10 @@ describe('Requests that a proxy and we could read differently', () => {
     ['content-type', 'text/plain'],
     ['Content-Encoding', 'identity\r\nContent-Encoding: gzip'],
     ['Idempotency-Key', 'one\r\nidempotency-key: two'],
-  ])('a second %s is refused', async (name, value) => {
+  ])('a second %s is rejected', async (name, value) => {
     const head = `POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
     const rest = `${name}: ${value}\r\nConnection: close\r\nContent-Length: 12\r\n\r\n${json}`;
-    const { status, body } = parseAnswer(await sendBytes(api.gateway.addresses.live, head + rest));
+    const { status, body } = parseResponse(await sendBytes(api.gateway.addresses.live, head + rest));
     expect([status, body.error.details]).toEqual([
       400,
       [{ field: expect.stringMatching(new RegExp(name, 'i')), message: 'is repeated' }],

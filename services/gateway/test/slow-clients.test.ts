@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type Listener, listen, readJsonBody } from '@rms/http';
-import { createLogger } from '@rms/service';
+import { createLogger } from '@rms/logging';
 import { waitUntil } from '@rms/testkit';
-import { parseAnswer } from './support/wire.ts';
+import { parseResponse } from './support/wire.ts';
 
-/** Bounds of a listener, with times that a test can wait for. */
-describe('Connections that take without giving', () => {
+/** Limits of a listener, with short timeouts. */
+describe('Slow and greedy connections', () => {
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({
     name: 'unit',
@@ -41,7 +41,7 @@ describe('Connections that take without giving', () => {
     };
   };
   const closed = async (socket: Socket) => {
-    // Not once(): the connection may be reset.
+    // once() would reject if the connection is reset.
     if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
   };
   const readBody: RequestListener = (request, response) => {
@@ -53,57 +53,57 @@ describe('Connections that take without giving', () => {
   };
   afterEach(() => Promise.all(listeners.splice(0).map((listener) => listener.stop(0))));
 
-  test('a head that drips is cut with 408', async () => {
+  test('a slow request head gets 408', async () => {
     const { client } = await open(readBody);
     const { socket, text } = client();
     socket.write('GET / HTTP/1.1\r\n');
     const drip = setInterval(() => socket.write('X-Slow: 1\r\n'), 10);
     await closed(socket);
     clearInterval(drip);
-    const answer = parseAnswer(text());
-    expect([answer.status, answer.body.error.code, answer.headers.connection]).toEqual([
+    const response = parseResponse(text());
+    expect([response.status, response.body.error.code, response.headers.connection]).toEqual([
       408,
       'request_timeout',
       'close',
     ]);
   });
 
-  test('a connection that says nothing is closed', async () => {
+  test('a silent connection is closed', async () => {
     const { client } = await open(readBody);
     const { socket, text } = client();
     await closed(socket);
-    expect(text() === '' || parseAnswer(text()).status === 408).toBe(true);
+    expect(text() === '' || parseResponse(text()).status === 408).toBe(true);
   });
 
-  test('a body that drips is cut with 408, under the id of its request', async () => {
+  test('a slow body gets 408 with its request ID', async () => {
     const { client } = await open(readBody);
     const { socket, text } = client();
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n');
     const drip = setInterval(() => socket.write(' '), 10);
     await closed(socket);
     clearInterval(drip);
-    const answer = parseAnswer(text());
-    expect([answer.status, answer.headers['x-request-id'], answer.headers.connection]).toEqual([
+    const response = parseResponse(text());
+    expect([response.status, response.headers['x-request-id'], response.headers.connection]).toEqual([
       408,
       'known-request',
       'close',
     ]);
   });
 
-  test('an answer that nobody reads is dropped with its connection', async () => {
-    let asked: IncomingMessage | undefined;
+  test('a response that the client does not read is dropped with its connection', async () => {
+    let lookups: IncomingMessage | undefined;
     const { client } = await open((request, response) => {
-      asked = request;
+      lookups = request;
       response.end(Buffer.alloc(32 * 1024 * 1024));
     });
     const { socket } = client();
     socket.pause();
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    await waitUntil(() => asked?.socket.destroyed === true, { what: 'the connection to be closed' });
+    await waitUntil(() => lookups?.socket.destroyed === true, { what: 'the connection to be closed' });
     socket.destroy();
   });
 
-  test('an answer that is read in time is whole, however large', async () => {
+  test('a response that the client reads in time is complete, regardless of its size', async () => {
     const size = 32 * 1024 * 1024;
     const { client } = await open((_request, response) => response.end(Buffer.alloc(size)), {
       times: { ...times, unreadMs: 60_000 },
@@ -123,7 +123,7 @@ describe('Connections that take without giving', () => {
     expect(text().endsWith('done')).toBe(true);
   });
 
-  test('a hundred requests may wait for answers on a connection, more end it', async () => {
+  test('a connection may have a hundred requests in flight; one more closes it', async () => {
     let waiting = 0;
     const { client } = await open(() => {
       waiting += 1;
@@ -140,17 +140,17 @@ describe('Connections that take without giving', () => {
     expect(greedy.text()).toBe('');
   });
 
-  test('pipelined requests that are answered may be any number', async () => {
+  test('the number of completed pipelined requests is unlimited', async () => {
     const { client } = await open((_request, response) => response.end('x'));
     const { socket, text } = client();
-    for (let answers = 50; answers <= 500; answers += 50) {
+    for (let responses = 50; responses <= 500; responses += 50) {
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(50));
-      await waitUntil(() => text().split('HTTP/1.1 200').length > answers, { what: 'the answers' });
+      await waitUntil(() => text().split('HTTP/1.1 200').length > responses, { what: 'the responses' });
     }
     socket.destroy();
   });
 
-  test('connections past the limit are closed, and the log says so once', async () => {
+  test('connections over the limit are closed, and the log reports it once', async () => {
     const { client } = await open((_request, response) => response.end('x'), {
       maxConnections: 2,
       times: { ...times, headersMs: 60_000, requestMs: 60_000 },

@@ -5,7 +5,7 @@ const sent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 describe.each([
   ['true', sent],
   ['false', ''],
-])("With TRUST_TRACEPARENT=%s and no tracing of our own, a client's traceparent", (trust, carried) => {
+])("With TRUST_TRACEPARENT=%s and tracing disabled, a client's traceparent", (trust, carried) => {
   let world: TestGateway;
   beforeAll(async () => {
     world = await startGateway({ env: { TRUST_TRACEPARENT: trust } });
@@ -15,7 +15,7 @@ describe.each([
   test.each([
     [sent, carried],
     ['00-nonsense', ''],
-  ])(`%s goes on as "%s"`, async (traceparent, expected) => {
+  ])(`%s is propagated as "%s"`, async (traceparent, expected) => {
     const key = world.auth.newKey('write');
     const sending = { key: key.value, json: { name: 'x' }, headers: { traceparent } };
     expect((await world.send('POST', '/v1/resources', sending)).status).toBe(201);

@@ -6,7 +6,7 @@ type Total = Record<
   number
 >;
 
-/** What was reported of a workspace, added up. */
+/** Returns the sums of a workspace's reported counts. */
 function totalOf({ usage }: TestGateway, workspaceId: string): Total {
   const total: Total = {
     requests: 0,
@@ -27,15 +27,15 @@ function totalOf({ usage }: TestGateway, workspaceId: string): Total {
   return total;
 }
 
-describe('What requests come to', () => {
-  test('is added up by workspace and reported, all of it when the gateway stops', async () => {
+describe('Request usage', () => {
+  test('is summed per workspace, and reported completely by the time the gateway stops', async () => {
     const api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '4', MONTHLY_QUOTA: '50' } });
     const key = api.auth.newKey('read');
     const other = api.auth.newKey('read');
     const get = (path: string, value = key.value) => api.send('GET', path, { key: value });
     expect((await get('/v1/resources')).status).toBe(200);
     expect((await get('/v1/resources/res_none')).status).toBe(404);
-    // Not let in for its scope, before limits are looked at.
+    // Rejected by the scope check, which runs before the limit check.
     expect((await api.send('GET', '/v1/webhooks', { key: key.value })).status).toBe(403);
     for (const status of [200, 200, 429]) expect((await get('/v1/resources')).status).toBe(status);
     expect((await get('/v1/resources', other.value)).status).toBe(200);
@@ -60,7 +60,7 @@ describe('What requests come to', () => {
     expect(api.usage.reports.map(({ sequence }) => sequence)).toEqual(api.usage.reports.map((_, i) => BigInt(i + 1)));
   });
 
-  test('failures of ours and refusals by the quota are told apart', async () => {
+  test('distinguishes server errors from quota rejections', async () => {
     const api = await startGateway({ env: { MONTHLY_QUOTA: '2' } });
     const key = api.auth.newKey('read');
     await api.send('GET', '/v1/resources', { key: key.value });
@@ -78,17 +78,17 @@ describe('What requests come to', () => {
     });
   });
 
-  test('costs no request anything while alerts is away', async () => {
+  test('does not affect requests while the alerts service is unavailable', async () => {
     const api = await startGateway();
     await api.servers.alerts.stop(0);
     const key = api.auth.newKey('read');
     expect((await api.send('GET', '/v1/resources', { key: key.value })).status).toBe(200);
     expect((await api.send('GET', '/readyz')).status).toBe(200);
     await api.stop();
-    expect(api.lines.filter(({ msg }) => String(msg).startsWith('usage cannot be reported'))).toHaveLength(1);
+    expect(api.lines.filter(({ msg }) => String(msg).startsWith('usage reporting failed'))).toHaveLength(1);
   });
 
-  test('is not counted where there is no alerts, and nothing is said of it', async () => {
+  test('is not counted without an alerts service, and nothing is logged', async () => {
     const api = await startGateway({ env: { ALERTS_ADDRESS: 'none' } });
     const key = api.auth.newKey('read');
     expect((await api.send('GET', '/v1/resources', { key: key.value })).status).toBe(200);

@@ -1,13 +1,14 @@
 import { type Keys, readKeyRing } from '@rms/secrets';
-import { type MetricsAddress, orSettingsError, requireSettings, type Settings } from '@rms/service';
+import type { MetricsAddress } from '@rms/service';
+import { orSettingsError, requireSettings, type Settings } from '@rms/settings';
 
 export interface ResourcesConfig {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 means any free port. */
   readonly port: number;
-  /** Undefined: metrics are not shown. */
+  /** If undefined, metrics are not exposed. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** Authenticate page tokens; the same at every instance. */
+  /** Keys that authenticate page tokens. They must be the same in every instance. */
   readonly pageTokenKeys: Keys;
   readonly topic: string;
   readonly partitions: number;

@@ -1,18 +1,20 @@
 import { type EventBus, openBus } from '@rms/bus';
 import { openPool, type Pool } from '@rms/db';
+import { createLogger, type Logger } from '@rms/logging';
+import { createMetrics, type Metrics } from '@rms/metrics';
 import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import { createLogger, createMetrics, type Logger, type Metrics, type Settings } from '@rms/service';
+import type { Settings } from '@rms/settings';
 
 export interface ResourcesContext {
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** How callers are known. */
+  /** Authenticates the callers of the RPCs. */
   readonly security: RpcSecurity;
 }
 
-/** The real parts; a test or standalone passes its own for some of them. */
+/** Creates the production dependencies. Tests and standalone override some of them. */
 export function createResourcesContext(
   settings: Settings,
   overrides: Partial<ResourcesContext> = {},

@@ -1,4 +1,5 @@
-import { readSettings, runMain } from '@rms/service';
+import { runMain } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
 import { readResourcesConfig } from './config.ts';
 import { createResourcesContext } from './context.ts';

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Migration } from '@rms/db';
 
-/** The numbered SQL files of this service, and the schema that they make. */
+/** The numbered SQL files of this service and the schema that they create. */
 export const migrations: Migration = {
   schema: 'resources',
   directory: fileURLToPath(new URL('../migrations/', import.meta.url)),

@@ -1,4 +1,5 @@
-import { createRoomWatch, showPools } from '@rms/db';
+import { createDatabaseClock, createDiskSpaceWatch, showPools, translatePgError } from '@rms/db';
+import { createIds } from '@rms/ids';
 import { createRelay } from '@rms/outbox';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
@@ -11,27 +12,30 @@ import { batchCreateResources } from './rpc/batch-create-resources.ts';
 import { batchDeleteResources } from './rpc/batch-delete-resources.ts';
 import { batchGetResources } from './rpc/batch-get-resources.ts';
 import { batchUpdateResources } from './rpc/batch-update-resources.ts';
-import { changeTogether } from './rpc/change-together.ts';
+import { changeInBatch } from './rpc/change-in-batch.ts';
 import { listResources } from './rpc/list-resources.ts';
 import type { WriteParts } from './rpc/parts.ts';
 
-/** Resources, their idempotent creation, their totals, and the events of their changes up to the bus. */
+/** Creates the resources service: resource CRUD, idempotent creation, totals, and the relay that publishes events. */
 export function createResources(config: ResourcesConfig, context: ResourcesContext): GrpcService {
   const { pool, bus, log } = context;
   const { topic, partitions, replication } = config;
   const relay = createRelay({ pool, bus, topic, partitions, log, metrics: context.metrics });
   showPools(context.metrics, { resources: pool });
-  const room = createRoomWatch();
+  const diskSpace = createDiskSpaceWatch();
+  const clock = createDatabaseClock(pool);
   const parts: WriteParts = {
     pool,
     partitions,
+    clock,
+    newId: createIds(clock.nowMs),
     committed(touched) {
-      room.wrote();
+      diskSpace.wrote();
       relay.committed(touched);
     },
-    failed: room.failed,
+    failed: diskSpace.failed,
   };
-  const change = changeTogether(parts);
+  const change = changeInBatch(parts);
   return createGrpcService({
     name: 'resources',
     host: config.host,
@@ -41,6 +45,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
     security: context.security,
     callers,
     metricsAddress: config.metricsAddress,
+    translateError: translatePgError,
     services: [
       rpcService(ResourcesService, {
         batchCreateResources: batchCreateResources(parts),
@@ -51,12 +56,10 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
       }),
     ],
     workers: [relay, createHousekeeping({ pool, log, onSuccess: showHousekeeping(context.metrics) })],
-    // Not the bus: while it is away, writes go on and their events wait in the outbox.
+    // Does not check the bus: during a broker outage, writes continue and their events wait in the outbox.
     checks: {
-      async database() {
-        await pool.query('select 1');
-      },
-      'room in the database': room.check,
+      database: clock.read,
+      'free disk space': diskSpace.check,
     },
     open: () => bus.start([{ topic, partitions, replication }]),
     async close() {

@@ -8,7 +8,7 @@ describe('BatchCreateResources', () => {
   });
   afterAll(() => rms?.stop());
 
-  test('a resource is active, its time of creation is the one in its id, and its event is in the outbox', async () => {
+  test('a new resource is active, its creation time matches its id, and its event is in the outbox', async () => {
     const context = newCaller();
     const resource = await createOne(rms.client, context, 'Grüße 🎉', { metadataJson: '{"b":"2","a":"1"}' });
     expect(resource.name).toBe('Grüße 🎉');
@@ -38,7 +38,25 @@ describe('BatchCreateResources', () => {
     });
   });
 
-  test('a wrong item is refused by itself; the others of its batch are created', async () => {
+  test.each([30, -30])('a system clock that is %i days off does not affect times and IDs', async (days) => {
+    const context = newCaller();
+    const realNow = Date.now;
+    const offMs = days * 86_400_000;
+    Date.now = () => realNow() + offMs;
+    try {
+      const resource = await createOne(rms.client, context);
+      await rms.client.batchUpdateResources({ requests: [{ context, id: resource.id, name: 'other' }] });
+      const events = await eventsOf(rms.database, context);
+      const times = [idTime(resource.id), ...events.map(({ id }) => idTime(id))];
+      times.push(...events.map(({ json }) => Date.parse(json.data.object.updated_at)));
+      expect(times).toHaveLength(5);
+      for (const time of times) expect(Math.abs(time - realNow())).toBeLessThan(60_000);
+    } finally {
+      Date.now = realNow;
+    }
+  });
+
+  test('an invalid item is rejected and the other items of its batch are created', async () => {
     const context = newCaller();
     const names = ['one', '', 'two', 'x'.repeat(256), 'nul\u0000'];
     const { results } = await rms.client.batchCreateResources({ requests: names.map((name) => ({ context, name })) });
@@ -56,16 +74,16 @@ describe('BatchCreateResources', () => {
     ['an empty key', '{"":"v"}'],
     ['a number', '{"k":1}'],
     ['an array', '[]'],
-    ['half of a surrogate pair', '{"k":"\\ud800"}'],
-    ['no JSON', '{'],
-  ])('metadata with %s is refused', async (_, metadataJson) => {
+    ['a lone surrogate', '{"k":"\\ud800"}'],
+    ['invalid JSON', '{'],
+  ])('metadata with %s is rejected', async (_, metadataJson) => {
     const context = newCaller();
     const { results } = await rms.client.batchCreateResources({ requests: [{ context, name: 'x', metadataJson }] });
     expect(() => itemOf(results[0])).toThrow(expect.objectContaining({ code: 'invalid_request' }));
     expect(await eventsOf(rms.database, context)).toEqual([]);
   });
 
-  test('metadata at its limits is kept as it is', async () => {
+  test('metadata at its limits is stored unchanged', async () => {
     const metadata = Object.fromEntries(
       Array.from({ length: 50 }, (_, i) => [`${i}${'🎉'.repeat(40 - `${i}`.length)}`, 'é'.repeat(500)]),
     );
@@ -75,23 +93,23 @@ describe('BatchCreateResources', () => {
     expect(JSON.parse(resource.metadataJson)).toEqual(metadata);
   });
 
-  test('40 creates with one idempotency key, through two instances, make one resource and get one answer', async () => {
+  test('40 creates with one idempotency key on two instances create one resource and get one response', async () => {
     const context = newCaller();
     const request = { context, name: 'once', metadataJson: '{"a":"1"}', idempotencyKey: 'the key' };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, i) => rms.clients[i % 2]?.batchCreateResources({ requests: [request] })),
     );
-    const resources = answers.map((answer) => itemOf(answer?.results[0]));
+    const resources = responses.map((response) => itemOf(response?.results[0]));
     expect(
       new Set(resources.map((resource) => JSON.stringify(resource, (_, v) => (typeof v === 'bigint' ? `${v}` : v))))
         .size,
     ).toBe(1);
-    expect(answers.filter((answer) => !answer?.results[0]?.replayed)).toHaveLength(1);
+    expect(responses.filter((response) => !response?.results[0]?.replayed)).toHaveLength(1);
     expect(await eventsOf(rms.database, context)).toHaveLength(1);
     expect(await countsOf(rms.database, context)).toEqual([{ status: 'active', counted: 1, stored: 1 }]);
   });
 
-  test('several items of one batch with one key are one creation', async () => {
+  test('items of a batch with the same idempotency key create one resource', async () => {
     const context = newCaller();
     const request = { context, name: 'once', idempotencyKey: 'k' };
     const { results } = await rms.client.batchCreateResources({
@@ -102,7 +120,7 @@ describe('BatchCreateResources', () => {
     expect(() => itemOf(results[2])).toThrow(expect.objectContaining({ code: 'idempotency_key_reused' }));
   });
 
-  test('the order of metadata does not make another request; another value does', async () => {
+  test('the fingerprint ignores the order of metadata keys but not their values', async () => {
     const context = newCaller();
     const first = await createOne(rms.client, context, 'n', { metadataJson: '{"a":"1","b":"2"}', idempotencyKey: 'k' });
     const same = await createOne(rms.client, context, 'n', { metadataJson: '{"b":"2","a":"1"}', idempotencyKey: 'k' });
@@ -112,13 +130,13 @@ describe('BatchCreateResources', () => {
     ).rejects.toMatchObject({ code: 'idempotency_key_reused' });
   });
 
-  test('one key means nothing to another workspace', async () => {
+  test('an idempotency key applies only to its own workspace', async () => {
     const one = await createOne(rms.client, newCaller(), 'n', { idempotencyKey: 'shared' });
     const other = await createOne(rms.client, newCaller(), 'n', { idempotencyKey: 'shared' });
     expect(other.id).not.toBe(one.id);
   });
 
-  test('after its 24 hours a key makes a new resource', async () => {
+  test('an expired idempotency key creates a new resource', async () => {
     const context = newCaller();
     const first = await createOne(rms.client, context, 'n', { idempotencyKey: 'k' });
     await rms.database.pool.query(

@@ -8,7 +8,7 @@ describe('BatchDeleteResources', () => {
   });
   afterAll(() => rms?.stop());
 
-  test('the resource is gone, its total too, and its last state is in the event', async () => {
+  test('a deletion removes the resource, decrements its total and emits its last state', async () => {
     const context = newCaller();
     const { id } = await createOne(rms.client, context, 'last name', { metadataJson: '{"a":"1"}' });
     const { results } = await rms.client.batchDeleteResources({ requests: [{ context, id }] });
@@ -22,10 +22,10 @@ describe('BatchDeleteResources', () => {
     expect(events[1]?.partition).toBe(events[0]?.partition);
   });
 
-  test('of several deletions of one resource one succeeds, in one batch or many', async () => {
+  test('concurrent deletions of the same resource, within and across batches, succeed exactly once', async () => {
     const context = newCaller();
     const { id } = await createOne(rms.client, context);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 5 }, () =>
         rms.client.batchDeleteResources({
           requests: [
@@ -35,13 +35,13 @@ describe('BatchDeleteResources', () => {
         }),
       ),
     );
-    const results = answers.flatMap((answer) => answer.results);
+    const results = responses.flatMap((response) => response.results);
     expect(results.filter(({ error }) => !error)).toHaveLength(1);
     for (const { error } of results) if (error) expect(fromStatusMessage(error).code).toBe('not_found');
     expect(await eventsOf(rms.database, context)).toHaveLength(2);
   });
 
-  test("another workspace's resource stays", async () => {
+  test("a caller cannot delete another workspace's resource", async () => {
     const context = newCaller();
     const { id } = await createOne(rms.client, context);
     const { results } = await rms.client.batchDeleteResources({ requests: [{ context: newCaller(), id }] });

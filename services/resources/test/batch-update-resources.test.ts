@@ -28,7 +28,7 @@ describe('BatchUpdateResources', () => {
     ],
     ['nothing', {}, [], {}],
     ['the same name, metadata in any order, and status', { name: 'old', metadataJson: '{"a":"1"}', status: 1 }, [], {}],
-  ])('a change of %s emits what it has to', async (_, changes, types, previous) => {
+  ])('a change of %s emits the expected events', async (_, changes, types, previous) => {
     const context = newCaller();
     const before = await createOne(rms.client, context, 'old', { metadataJson: '{"a":"1"}' });
     const after = await update(context, before.id, changes);
@@ -42,7 +42,7 @@ describe('BatchUpdateResources', () => {
     else expect(nanos(after.updateTime)).toBeGreaterThan(nanos(before.updateTime));
   });
 
-  test('several updates of one resource in one batch are applied one after the other', async () => {
+  test('several updates of the same resource in one batch are applied in order', async () => {
     const context = newCaller();
     const { id } = await createOne(rms.client, context, 'a');
     const requests = ['b', 'c', 'b'].map((name) => ({ context, id, name }));
@@ -53,22 +53,22 @@ describe('BatchUpdateResources', () => {
     expect(events.map(({ sequence }) => sequence)).toEqual([1n, 2n, 3n, 4n]);
   });
 
-  test('what is not there, or is of another workspace, is not found', async () => {
+  test('a resource of another workspace is not found', async () => {
     const { id } = await createOne(rms.client, newCaller());
     await expect(update(newCaller(), id, { name: 'x' })).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('totals are exact and sequences without gaps after concurrent changes through two instances', async () => {
+  test('totals are exact and sequences are gapless after concurrent changes through two instances', async () => {
     const context = newCaller();
-    const made = await Promise.all(
+    const created = await Promise.all(
       Array.from({ length: 12 }, (_, i) => createOne(rms.clients[i % 2] ?? rms.client, context)),
     );
     const statuses = [ResourceStatus.ACTIVE, ResourceStatus.INACTIVE, ResourceStatus.ARCHIVED];
     await Promise.all(
       Array.from({ length: 150 }, (_, i) => {
         const client = rms.clients[i % 2] ?? rms.client;
-        const id = made[(i * 7) % made.length]?.id ?? '';
-        if (i % 10 === 9) return client.batchDeleteResources({ requests: [{ context, id: made[i % 3]?.id ?? '' }] });
+        const id = created[(i * 7) % created.length]?.id ?? '';
+        if (i % 10 === 9) return client.batchDeleteResources({ requests: [{ context, id: created[i % 3]?.id ?? '' }] });
         return client.batchUpdateResources({ requests: [{ context, id, status: statuses[i % 3] as ResourceStatus }] });
       }),
     );

@@ -12,7 +12,7 @@ describe('ListResources', () => {
   const list = (context: ReturnType<typeof newCaller>, request: object = {}) =>
     rms.client.listResources({ context, pageSize: 20, ...request });
 
-  /** Follows the next tokens to the end, and the previous ones back. */
+  /** Follows the next-page tokens to the end, then the previous-page tokens back to the start. */
   const walk = async (context: ReturnType<typeof newCaller>, request: object) => {
     const pages = [await list(context, request)];
     while (pages.at(-1)?.nextPageToken) {
@@ -26,7 +26,7 @@ describe('ListResources', () => {
     return { pages, ids: idsOf(pages).flat() };
   };
 
-  test('a prefix of the names meets those that begin so, both ways, under each status', async () => {
+  test('a name prefix matches the names that start with it, in both directions and with a status filter', async () => {
     const context = newCaller();
     const names = ['blue', 'blue one', 'blue two', 'bluebird', 'Blue', 'blu', 'red', 'blue\u{10FFFF}x', '%', '_'];
     for (const name of names) await createOne(rms.client, context, name);
@@ -46,14 +46,14 @@ describe('ListResources', () => {
         details: [{ field: 'name_prefix' }],
       });
     }
-    // A token is of one prefix.
+    // A page token is bound to its prefix.
     const { nextPageToken: pageToken } = await list(context, { orderBy: 'name', namePrefix: 'blue', pageSize: 1 });
     await expect(list(context, { orderBy: 'name', pageToken, pageSize: 1 })).rejects.toMatchObject({
       code: 'invalid_request',
     });
   });
 
-  test('every sort, with and without a filter, both ways, meets each resource once and in order', async () => {
+  test('every sort returns each resource once, in order, in both directions, with and without a filter', async () => {
     const context = newCaller();
     for (let i = 0; i < 25; i += 1) await createOne(rms.client, context, ['b', 'a', 'Z', 'é', '🎉'][i % 5]);
     const { resources } = await list(context, { pageSize: 100 });
@@ -86,7 +86,7 @@ describe('ListResources', () => {
     }
   });
 
-  test('resources that come and go during a walk neither hide nor repeat the others', async () => {
+  test('creations and deletions during paging neither hide nor repeat other resources', async () => {
     const context = newCaller();
     const stable: string[] = [];
     const passing: string[] = [];
@@ -104,7 +104,7 @@ describe('ListResources', () => {
     expect(seen.filter((id) => stable.includes(id))).toEqual([...stable].reverse());
   });
 
-  test('a cursor is good for its own workspace, environment, filter and sort only', async () => {
+  test('a cursor is valid only for its own workspace, environment, filter and sort', async () => {
     const context = newCaller();
     for (let i = 0; i < 3; i += 1) await createOne(rms.client, context);
     const { nextPageToken: pageToken } = await list(context, { pageSize: 1 });
@@ -122,7 +122,7 @@ describe('ListResources', () => {
     expect((await list(context, { pageToken })).page).toBe(2);
   });
 
-  test('nothing is an empty first page', async () => {
+  test('an empty list has one empty page', async () => {
     expect(await list(newCaller())).toMatchObject({
       resources: [],
       totalSize: 0n,
@@ -134,7 +134,7 @@ describe('ListResources', () => {
   });
 
   test.each([{ pageSize: 0 }, { pageSize: 101 }, { orderBy: 'status' }, { orderBy: '--name' }])(
-    '%j is refused',
+    '%j is rejected',
     async (request) => {
       await expect(list(newCaller(), request)).rejects.toMatchObject({ code: 'invalid_request' });
     },

@@ -9,7 +9,7 @@ describe('page tokens', () => {
   });
   afterAll(() => rms?.stop());
 
-  test('outlive a rotation of the key as long as the old one is among the previous ones', async () => {
+  test('remain valid after a key rotation while the old key is a previous key', async () => {
     const [before, during, after] = rms.clients as [typeof rms.client, typeof rms.client, typeof rms.client];
     const context = newCaller();
     const ids: string[] = [];

@@ -1,14 +1,16 @@
 import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { migrations as auditMigrations } from '@rms/audit';
 import { createInProcessBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
+import { createLogger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
 import { migrations as outbox } from '@rms/outbox';
 import { CallContextSchema, Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { createClient, fromStatusMessage, type GrpcService, loopbackOnly, type RpcClient } from '@rms/rpc';
-import { createLogger, createMetrics } from '@rms/service';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createResources, type ResourcesConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
@@ -18,12 +20,15 @@ const topic = 'rms.resource-events.v1';
 
 export type Client = RpcClient<typeof ResourcesService>;
 
-/** Instances of the real service on one real database, with a client and keys each; events stay in the outbox. */
+/**
+ * Starts instances of the real service on one real database, each with its own client and keys. Events stay in the
+ * outbox.
+ */
 export async function startResources(
   instances = 1,
   keysOf: (instance: number) => ResourcesConfig['pageTokenKeys'] = () => [Buffer.alloc(32, 1)],
 ) {
-  const database = await testDatabase([outbox, migrations]);
+  const database = await testDatabase([auditMigrations, outbox, migrations]);
   const started: { service: GrpcService; client: Client }[] = [];
   for (let i = 0; i < instances; i += 1) {
     const pool = createPool({ url: database.url, max: 8, applicationName: 'resources', log });
@@ -36,7 +41,7 @@ export async function startResources(
       partitions: 6,
       replication: 1,
     };
-    // Nobody consumes this bus: what is appended stays where a test can read it.
+    // This bus has no consumer, so appended events stay in the outbox for the test to read.
     const service = createResources(config, {
       pool,
       bus: createInProcessBus({ log }),
@@ -45,7 +50,7 @@ export async function startResources(
       security: loopbackOnly,
     });
     await service.start();
-    const client = createClient(ResourcesService, { target: service.address, timeoutMs: 10_000 });
+    const client = createClient(ResourcesService, { target: service.address, timeoutMs: 60_000 });
     started.push({ service, client });
   }
   return {
@@ -62,7 +67,7 @@ export async function startResources(
   };
 }
 
-/** A caller: a workspace and environment of its own. */
+/** Makes a caller in a new workspace. */
 export function newCaller(environment = Environment.LIVE): MessageInitShape<typeof CallContextSchema> {
   return create(CallContextSchema, {
     requestId: newId('req'),
@@ -70,19 +75,19 @@ export function newCaller(environment = Environment.LIVE): MessageInitShape<type
   });
 }
 
-/** The resource of an item's answer; its error is thrown. */
+/** Returns the resource in an item's result, or throws its error. */
 export function itemOf(result: { result: { case: string | undefined; value?: unknown } } | undefined): Resource {
   if (result?.result.case === 'error') throw fromStatusMessage(result.result.value as never);
   return result?.result.value as Resource;
 }
 
-/** Creates one resource and returns it. */
+/** Creates one resource. */
 export async function createOne(client: Client, context: ReturnType<typeof newCaller>, name = 'thing', more = {}) {
   const { results } = await client.batchCreateResources({ requests: [{ context, name, ...more }] });
   return itemOf(results[0]);
 }
 
-/** What stands in the outbox of a caller's workspace, in order; bodies as JSON. */
+/** Reads the outbox events of the caller's workspace, in order, with their bodies as JSON. */
 export async function eventsOf({ pool }: TestDatabase, context: ReturnType<typeof newCaller>) {
   const { rows } = await pool.query<{ payload: Buffer; partition: number }>(
     'select payload, partition from outbox.events where workspace_id = $1 order by id',
@@ -94,7 +99,7 @@ export async function eventsOf({ pool }: TestDatabase, context: ReturnType<typeo
   });
 }
 
-/** The exact totals of a caller, by status, as the counters say. */
+/** Reads the caller's totals per status, from the counters and from the rows. */
 export async function countsOf({ pool }: TestDatabase, context: ReturnType<typeof newCaller>) {
   const { rows } = await pool.query<{ status: string; counted: number; stored: number }>(
     `select status, sum(count)::int as counted,

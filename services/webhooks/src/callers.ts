@@ -1,12 +1,44 @@
+import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import type { Callers } from '@rms/rpc';
+import { type Callers, forKeys, forUsers } from '@rms/rpc';
 
-const { createWebhook, getWebhook, listWebhooks, updateWebhook, deleteWebhook } = WebhooksService.method;
+const { listEvents, getEvent, listEventsOfRequest, listEventsOfResource } = EventsService.method;
+const { listDeliveries, getDelivery, redeliverDelivery, cancelDelivery } = DeliveriesService.method;
+const { countUnfinishedDeliveries, tailDeliveries } = DeliveriesService.method;
+const { replayDeliveries, listReplays, getReplay, cancelReplay } = DeliveriesService.method;
 
-/** Gateways do what the REST API offers; secrets are rotated and deliveries replayed by people's tools. */
+/**
+ * Gateways may call, for the API key of a request, the RPCs behind the REST API. The dashboard may call, for users,
+ * the RPCs behind its pages, including secret rotation and replays. `rms` may call all RPCs.
+ */
 export const callers: Callers = {
-  gateway: [createWebhook, getWebhook, listWebhooks, updateWebhook, deleteWebhook, EventsService.method.listEvents],
-  dashboard: 'all',
+  gateway: forKeys(
+    ...WebhooksService.methods,
+    listEvents,
+    getEvent,
+    listEventsOfRequest,
+    listDeliveries,
+    getDelivery,
+    redeliverDelivery,
+    cancelDelivery,
+    replayDeliveries,
+    listReplays,
+    getReplay,
+    cancelReplay,
+  ),
+  dashboard: forUsers(
+    ...WebhooksService.methods,
+    listDeliveries,
+    getDelivery,
+    countUnfinishedDeliveries,
+    tailDeliveries,
+    redeliverDelivery,
+    replayDeliveries,
+    getReplay,
+    cancelReplay,
+    listEventsOfRequest,
+    listEventsOfResource,
+  ),
   rms: 'all',
 };

@@ -1,22 +1,23 @@
 import { type Keys, readKeyRing } from '@rms/secrets';
-import { type MetricsAddress, orSettingsError, requireSettings, type Settings } from '@rms/service';
+import type { MetricsAddress } from '@rms/service';
+import { orSettingsError, requireSettings, type Settings } from '@rms/settings';
 import { readEgressConfig } from './egress/config.ts';
 import type { EgressConfig } from './egress/egress.ts';
 
 export interface WebhooksConfig {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 means any free port. */
   readonly port: number;
-  /** Undefined: metrics are not shown. */
+  /** If undefined, metrics are not exposed. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** Seal and open secrets. */
+  /** Keys that encrypt and decrypt webhook secrets. */
   readonly secretKeys: Keys;
-  /** Authenticate page tokens. */
+  /** Keys that authenticate page tokens. */
   readonly pageTokenKeys: Keys;
   readonly topic: string;
-  /** Where records go that cannot be used. */
+  /** The topic for records that cannot be processed. */
   readonly deadLetterTopic: string;
-  /** Where notices to owners go. */
+  /** The topic for notices to webhook owners. */
   readonly noticeTopic: string;
   /** The consumer group that all instances share. */
   readonly group: string;
@@ -24,11 +25,13 @@ export interface WebhooksConfig {
   readonly replication: number;
   readonly egress: EgressConfig;
   readonly eraseOnDelete: boolean;
-  /** How long the log and the feed are kept. */
+  /** Retention of the delivery log and the event feed. */
   readonly retentionDays: number;
-  /** A webhook that has failed for so long is disabled; 0: never. */
+  /** A webhook is disabled after it has failed for this long. 0 means never. */
   readonly disableAfterHours: number;
-  /** Take over what another instance has leased, at the start: right only where there is no other instance. */
+  /** Maximum number of webhooks per workspace. 0 means no limit. */
+  readonly maxWebhooks: number;
+  /** Whether to release the leases of all instances at startup. Correct only if no other instance is running. */
   readonly releaseLeases: boolean;
 }
 
@@ -51,6 +54,7 @@ export function readWebhooksConfig(settings: Settings): WebhooksConfig {
     eraseOnDelete: settings.ERASE_ON_DELETE,
     retentionDays: settings.LOG_RETENTION_DAYS,
     disableAfterHours: settings.WEBHOOK_DISABLE_AFTER_HOURS,
+    maxWebhooks: settings.MAX_WEBHOOKS_PER_WORKSPACE,
     releaseLeases: false,
   };
 }

@@ -1,27 +1,30 @@
 import { type EventBus, openBus } from '@rms/bus';
 import { openPool, type Pool } from '@rms/db';
+import { createLogger, gatheringStdout, type Logger } from '@rms/logging';
+import { createMetrics, type Metrics } from '@rms/metrics';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { createClient, createRpcSecurity, type RpcClient, type RpcSecurity } from '@rms/rpc';
-import { createLogger, createMetrics, gatheringStdout, type Logger, type Metrics, type Settings } from '@rms/service';
+import type { Settings } from '@rms/settings';
+import { recordingsInFlight } from './delivery/store/recorder.ts';
 
 export interface WebhooksContext {
   readonly pool: Pool;
-  /** For the statements of the fan-out and of the recording, whose plans are kept. */
+  /** Pool for fan-out, leases and recording. It caches query plans. */
   readonly keyedPool: Pool;
   readonly bus: EventBus;
-  /** Where counts of attempts go; undefined: nowhere. */
+  /** Client that reports attempt counts to the alerts service. If undefined, attempts are not counted. */
   readonly usage: Pick<RpcClient<typeof UsageService>, 'reportUsage' | 'close'> | undefined;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** How callers are known. */
+  /** Authenticates the callers of the RPCs. */
   readonly security: RpcSecurity;
 }
 
-/** One for the fan-out, one for the recording, each of which does one thing at a time; and one to spare. */
-const keyedConnections = 3;
+/** One connection each for fan-out, deferred fan-out and leases, and one per concurrent batch of the recorder. */
+const keyedConnections = 2 + recordingsInFlight + 1;
 const usageTimeoutMs = 5_000;
 
-/** The real parts; a test or standalone passes its own for some of them. */
+/** Creates the production dependencies. Tests and standalone override some of them. */
 export function createWebhooksContext(settings: Settings, overrides: Partial<WebhooksContext> = {}): WebhooksContext {
   const log =
     overrides.log ??

@@ -1,4 +1,7 @@
-import { createLogger, createMetrics, readSettings, runMain } from '@rms/service';
+import { createLogger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
+import { runMain } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { readEgressProxyConfig } from './egress-proxy/config.ts';
 import { createEgressProxy } from './egress-proxy/service.ts';
 

@@ -1,47 +1,90 @@
-import type { Pool } from '@rms/db';
-import { abortableDelay, type Logger, type Worker } from '@rms/service';
-import { failAbandoned } from './delivery/end-queries.ts';
+import { type Pool, translatePgError } from '@rms/db';
+import { deleteExpiredKeys } from '@rms/idempotency';
+import type { Logger } from '@rms/logging';
+import type { Metrics } from '@rms/metrics';
+import { createHousekeepingWorker, type Worker } from '@rms/service';
+import type { RejectedReporter } from './delivery/rejected-reporter.ts';
+import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/store/expiry-queries.ts';
 import { eraseDeleted } from './log/erase-queries.ts';
 import { logPartitions } from './log/partitions.ts';
-import { deleteExpiredKeys } from './subscription/idempotency-queries.ts';
 
 const everyMs = 60_000;
 const eraseEveryMs = 2_000;
 
+export interface HousekeepingParts {
+  readonly pool: Pool;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly eraseOnDelete: boolean;
+  readonly retentionDays: number;
+  readonly reportRejected: RejectedReporter;
+}
+
 /**
- * Makes the partitions of the days to come, and removes what has had its time: the log by the day, idempotent answers
- * after 24 hours, what is left of the backlogs of webhooks that are not called any more, and bodies of deleted resources if
- * asked to.
+ * Creates the worker that creates partitions for the coming days and deletes expired data: queued deliveries and log
+ * partitions older than the retention, idempotency records after 24 hours, and, if enabled, event bodies of deleted
+ * resources.
  */
-export function createHousekeeping(parts: {
-  pool: Pool;
-  log: Logger;
-  eraseOnDelete: boolean;
-  retentionDays: number;
-  /** Called each time that all of it is done. */
-  onSuccess: () => void;
-}): Worker {
-  const { pool, log, eraseOnDelete, retentionDays, onSuccess } = parts;
-  return {
-    name: 'housekeeping',
-    async run(signal) {
-      let nextAtMs = 0;
-      while (!signal.aborted) {
-        if (Date.now() >= nextAtMs) {
-          await logPartitions.make(pool);
-          const dropped = await logPartitions.drop(pool, retentionDays);
-          if (dropped > 0) log.info({ dropped, retention_days: retentionDays }, 'old days of the log are dropped');
-          await deleteExpiredKeys(pool);
-          while (!signal.aborted && (await failAbandoned(pool)) > 0);
-          onSuccess();
-          nextAtMs = Date.now() + everyMs;
-        }
-        if (eraseOnDelete) {
-          const erased = await eraseDeleted(pool);
-          if (erased > 0) log.info({ erased }, 'event bodies of deleted resources erased');
-        }
-        await abortableDelay(eraseOnDelete ? eraseEveryMs : everyMs, signal);
-      }
+export function createHousekeeping(parts: HousekeepingParts): Worker {
+  const { pool, log, metrics, eraseOnDelete, retentionDays } = parts;
+  return createHousekeepingWorker({
+    everyMs,
+    log,
+    metrics,
+    tasks: {
+      make_partitions: () => logPartitions.make(pool),
+      // Before the partitions are dropped: a day with queued deliveries is kept.
+      expired_deliveries: (signal) => endExpired(parts, signal),
+      async drop_partitions() {
+        const dropped = await logPartitions.drop(pool, retentionDays);
+        if (dropped > 0) log.info({ dropped, retention_days: retentionDays }, 'expired log partitions dropped');
+      },
+      idempotency_keys: () => deleteExpiredKeys(pool, 'webhooks'),
+      ...(eraseOnDelete && { erasure: { everyMs: eraseEveryMs, run: () => erase(parts) } }),
     },
-  };
+  });
+}
+
+/**
+ * Ends the queued deliveries that have reached the retention. They fail a day before their log partition is dropped, so
+ * that the reason can be read. Deliveries that are still queued when the partition is due to be dropped are deleted.
+ */
+function endExpired({ pool, log, retentionDays, reportRejected }: HousekeepingParts, signal: AbortSignal) {
+  const keptDays = logPartitions.keptDays(retentionDays);
+  const failedDays = logPartitions.keptDays(retentionDays - 1);
+  return forEach(readTenantsWithOld(pool, failedDays), signal, async (tenant) => {
+    let deleted = 0;
+    for (let count = 1; count > 0 && !signal.aborted; deleted += count) {
+      count = await deleteExpired(pool, tenant, keptDays);
+    }
+    const { ended, rejected } = await failExpiring(pool, tenant, failedDays);
+    reportRejected(rejected);
+    if (deleted + ended > 0) {
+      const { workspaceId, environment } = tenant;
+      log.warn({ workspace_id: workspaceId, environment, ended, deleted }, 'queued deliveries reached the retention');
+    }
+  });
+}
+
+async function erase({ pool, log }: HousekeepingParts): Promise<void> {
+  const erased = await eraseDeleted(pool);
+  if (erased > 0) log.info({ erased }, 'event bodies of deleted resources erased');
+}
+
+/**
+ * Calls `work` for each item. After an error it continues with the next item, unless the database is unavailable.
+ * Throws the first error at the end.
+ */
+async function forEach<Item>(items: Promise<Item[]>, signal: AbortSignal, work: (item: Item) => Promise<void>) {
+  const errors: unknown[] = [];
+  for (const item of await items) {
+    if (signal.aborted) break;
+    try {
+      await work(item);
+    } catch (error) {
+      errors.push(error);
+      if (translatePgError(error).code === 'service_unavailable') break;
+    }
+  }
+  if (errors.length > 0) throw errors[0];
 }

@@ -1,24 +1,27 @@
 import { rootCertificates } from 'node:tls';
-import { showPools } from '@rms/db';
+import { showPools, translatePgError } from '@rms/db';
+import { createIdempotency } from '@rms/idempotency';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
-import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
-import { createAttemptReporter } from './delivery/attempt-reporter.ts';
+import { createDatabaseTime } from './database-time.ts';
+import { createAttemptReporter } from './delivery/attempt/attempt-reporter.ts';
+import { createEndpointAgents } from './delivery/attempt/endpoint-agents.ts';
+import { createSecretCache } from './delivery/attempt/secret-cache.ts';
 import { showBacklog } from './delivery/backlog-gauges.ts';
 import { createDeliveryUsage } from './delivery/delivery-usage.ts';
-import { createEndpointAgents } from './delivery/endpoint-agents.ts';
 import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
 import { showEngine } from './delivery/engine-gauges.ts';
-import { createSecretCache } from './delivery/secret-cache.ts';
+import { createRejectedReporter } from './delivery/rejected-reporter.ts';
 import { createEgress } from './egress/egress.ts';
+import { createDeferredFanOut } from './fan-out/deferred-fan-out.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
 import { createFeedWatchers } from './feed/feed-watchers.ts';
 import { createAttemptTally } from './health/attempt-tally.ts';
@@ -27,16 +30,20 @@ import { createWebhooksMetrics, showConsumerLag } from './metrics.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
 import { createReplayer } from './replay/replayer.ts';
 import { batchGetWebhookHealth } from './rpc/batch-get-webhook-health.ts';
+import { cancelDelivery } from './rpc/cancel-delivery.ts';
 import { cancelReplay } from './rpc/cancel-replay.ts';
+import { countUnfinishedDeliveries } from './rpc/count-unfinished-deliveries.ts';
 import { createWebhook } from './rpc/create-webhook.ts';
 import { deleteWebhook } from './rpc/delete-webhook.ts';
 import { getDelivery } from './rpc/get-delivery.ts';
+import { getEvent } from './rpc/get-event.ts';
 import { getReplay } from './rpc/get-replay.ts';
 import { getWebhook } from './rpc/get-webhook.ts';
 import { listDeliveries } from './rpc/list-deliveries.ts';
 import { listEvents } from './rpc/list-events.ts';
 import { listEventsOfRequest } from './rpc/list-events-of-request.ts';
 import { listEventsOfResource } from './rpc/list-events-of-resource.ts';
+import { listReplays } from './rpc/list-replays.ts';
 import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
@@ -47,12 +54,13 @@ import { tailDeliveries } from './rpc/tail-deliveries.ts';
 import { testWebhook } from './rpc/test-webhook.ts';
 import { updateWebhook } from './rpc/update-webhook.ts';
 import { watchEvents } from './rpc/watch-events.ts';
+import { responseContext } from './sealed/contexts.ts';
 import { createKeyCheck } from './sealed/key-check.ts';
 
-/** Subscriptions, fan-out of events to them, delivery with retries, and the log of it all. */
+/** Creates the webhooks service: subscriptions, event fan-out, delivery with retries, and the delivery log. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, keyedPool, bus, log } = context;
-  const { topic, deadLetterTopic, group, partitions, replication, pageTokenKeys } = config;
+  const { topic, deadLetterTopic, group, partitions, replication, pageTokenKeys, maxWebhooks } = config;
   const metrics = createWebhooksMetrics(context.metrics);
   const [secretKey, ...previousKeys] = config.secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
@@ -60,11 +68,16 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const egress = createEgress(config.egress);
   const { ca, proxy } = config.egress;
   if (proxy)
-    log.info({ host: proxy.host, port: proxy.port }, 'calls go through an egress proxy, which has to guard them');
+    log.info(
+      { host: proxy.host, port: proxy.port },
+      'webhook calls use an egress proxy, which must block forbidden addresses',
+    );
   const agents = createEndpointAgents({ egress, ...(ca ? { ca: [...rootCertificates, ca] } : {}) }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
-  const usage = createDeliveryUsage(context.usage, log);
-  const tally = createAttemptTally(pool, log);
+  const time = createDatabaseTime(pool);
+  const usage = createDeliveryUsage(context.usage, { log, now: time.nowMs });
+  const tally = createAttemptTally(pool, { log, now: time.nowMs });
+  const reportRejected = createRejectedReporter(context.metrics, log);
   const engine = createDeliveryEngine({
     pool,
     keyedPool,
@@ -73,6 +86,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     health,
     counters: [usage, tally],
     report: createAttemptReporter(context.metrics, log),
+    reportRejected,
     log,
     releaseLeases: config.releaseLeases,
   });
@@ -82,8 +96,12 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   showConsumerLag(context.metrics, bus, { topic, group });
   const checkKeys = createKeyCheck({ pool, box, log });
   const watchers = createFeedWatchers();
-  const fanOut = createFanOut({ pool: keyedPool, bus, topic, deadLetterTopic, group, engine, watchers, metrics, log });
-  const parts: HandlerParts = { pool, box, secrets, agents, egress, engine, watchers, pageTokenKeys, log };
+  const deferred = createDeferredFanOut({ pool: keyedPool, engine, time, metrics, log });
+  const bound = { pool: keyedPool, bus, topic, deadLetterTopic, group, engine, watchers, deferred, time, metrics, log };
+  const fanOut = createFanOut(bound);
+  const idempotency = createIdempotency({ pool, box, schema: 'webhooks', contextOf: responseContext });
+  const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, time };
+  const parts: HandlerParts = { ...stores, pageTokenKeys, maxWebhooks, log };
 
   return createGrpcService({
     name: 'webhooks',
@@ -94,6 +112,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     security: context.security,
     callers,
     metricsAddress: config.metricsAddress,
+    translateError: translatePgError,
     services: [
       rpcService(WebhooksService, {
         createWebhook: createWebhook(parts),
@@ -109,13 +128,17 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         listDeliveries: listDeliveries(parts),
         getDelivery: getDelivery(parts),
         redeliverDelivery: redeliverDelivery(parts),
+        cancelDelivery: cancelDelivery(parts),
         replayDeliveries: replayDeliveries(parts),
         getReplay: getReplay(parts),
+        listReplays: listReplays(parts),
         cancelReplay: cancelReplay(parts),
+        countUnfinishedDeliveries: countUnfinishedDeliveries(parts),
         tailDeliveries: tailDeliveries(parts),
       }),
       rpcService(EventsService, {
         listEvents: listEvents(parts),
+        getEvent: getEvent(parts),
         watchEvents: watchEvents(parts),
         listEventsOfRequest: listEventsOfRequest(parts),
         listEventsOfResource: listEventsOfResource(parts),
@@ -124,15 +147,18 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     ],
     workers: [
       fanOut,
+      deferred,
       engine,
-      createReplayer({ pool, engine }),
+      time.reader,
+      createReplayer({ pool, engine, log }),
       createNoticeRelay({ pool, bus, topic: config.noticeTopic, log }),
       createHousekeeping({
         pool,
         log,
+        metrics: context.metrics,
         eraseOnDelete: config.eraseOnDelete,
         retentionDays: config.retentionDays,
-        onSuccess: showHousekeeping(context.metrics),
+        reportRejected,
       }),
     ],
     checks: {

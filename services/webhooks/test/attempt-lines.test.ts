@@ -1,5 +1,5 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { createLogger } from '@rms/service';
+import { createLogger } from '@rms/logging';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from './support.ts';
 
@@ -19,10 +19,10 @@ describe('Attempts', () => {
     await rms?.stop();
   });
 
-  test('each is one line and one count, whatever came of it; nothing of the secret, the URL or the body is in it', async () => {
+  test('each attempt is logged and counted once, whatever its result; the secret, the URL and the body are not logged', async () => {
     const tenant = newTenant();
-    const answers = [500, 302];
-    receiver.respondWith((_, response) => void response.writeHead(answers.shift() ?? 404).end('the answer'));
+    const responses = [500, 302];
+    receiver.respondWith((_, response) => void response.writeHead(responses.shift() ?? 404).end('the answer'));
     const retryPolicy = { maxRetries: 2, initialDelay: durationFromMs(10), maxDelay: durationFromMs(10) };
     const url = `${receiver.url}?token=hunter2`;
     const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
@@ -40,7 +40,7 @@ describe('Attempts', () => {
         const found = lines.filter(({ msg }) => msg === 'attempt');
         return found.length === 4 && found;
       },
-      { what: 'a line for each attempt' },
+      { what: 'one line per attempt' },
     );
     const named = {
       service: 'webhooks',
@@ -72,7 +72,7 @@ describe('Attempts', () => {
     expect(text).toMatch(/rms_delivery_first_attempt_age_seconds_count\{[^}]*endpoint="working"[^}]*\} [12]\n/);
   });
 
-  test('what is sent again is counted, and is not old', async () => {
+  test('a redelivery is counted but does not affect the age metric', async () => {
     const tenant = newTenant();
     receiver.respondWith(200);
     await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });

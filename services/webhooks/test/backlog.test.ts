@@ -1,13 +1,13 @@
 import { inTransaction } from '@rms/db';
 import { firstId, newId } from '@rms/ids';
-import { createMetrics } from '@rms/service';
+import { createMetrics } from '@rms/metrics';
 import type { TestDatabase } from '@rms/testkit';
 import { type StateOfBacklog, showBacklog, summed } from '../src/delivery/backlog-gauges.ts';
-import { readBacklog, type WebhookStates } from '../src/delivery/backlog-queries.ts';
+import { readBacklog, readHeld, type WebhookStates } from '../src/delivery/store/backlog-queries.ts';
 import { stepsOn } from './leases.ts';
 import { newEvent, newTenant, webhooksDatabase } from './support.ts';
 
-const nothing: WebhookStates = { circuitOpen: [], throttled: [], unsignable: [] };
+const nothing: WebhookStates = { throttled: [], unsignable: [] };
 
 describe('The backlog', () => {
   let database: TestDatabase;
@@ -29,7 +29,7 @@ describe('The backlog', () => {
   const set = (sql: string, ...values: unknown[]) =>
     database.pool.query(`update webhooks.deliveries set ${sql}`, values);
 
-  test('nothing is nothing, in every state', async () => {
+  test('an empty queue has zero values in every state', async () => {
     const parts = Object.values(await read());
     expect(parts.map(({ state }) => state).sort()).toEqual([
       'circuit_open',
@@ -37,6 +37,7 @@ describe('The backlog', () => {
       'in_flight',
       'ordered',
       'paused',
+      'rate_limited',
       'retry',
       'throttled',
     ]);
@@ -45,13 +46,22 @@ describe('The backlog', () => {
     }
   });
 
-  test('each delivery is counted by what it waits for', async () => {
+  test('deliveries are counted by state', async () => {
     const tenant = newTenant();
     const webhook = await steps.subscribe(tenant);
     const ids = Array.from({ length: 6 }, () => newEvent(tenant));
     await steps.store(ids, 2);
     expect(await counts()).toEqual({ in_flight: 2, due: 4 });
-    expect(await counts({ ...nothing, circuitOpen: [webhook] })).toEqual({ in_flight: 2, circuit_open: 4 });
+    const pause = (ms: number) => database.pool.query('update webhooks.endpoints set pause_ms = $1', [ms]);
+    await pause(500);
+    expect(await counts()).toEqual({ in_flight: 2, circuit_open: 4 });
+    expect(await readHeld(database.pool)).toEqual({ circuit: 1, rateLimit: 0 });
+    await pause(0);
+    await database.pool.query('update webhooks.webhooks set requests_per_second = 1');
+    await database.pool.query("update webhooks.endpoints set not_before = now() + interval '1 minute'");
+    expect(await counts()).toEqual({ in_flight: 2, rate_limited: 4 });
+    expect(await readHeld(database.pool)).toEqual({ circuit: 0, rateLimit: 1 });
+    await database.pool.query('update webhooks.webhooks set requests_per_second = null');
     expect(await counts({ ...nothing, throttled: [webhook] })).toEqual({ in_flight: 2, throttled: 4 });
     expect(await counts({ ...nothing, throttled: [webhook], unsignable: [webhook] })).toEqual({
       in_flight: 2,
@@ -66,7 +76,7 @@ describe('The backlog', () => {
     expect(await counts()).toEqual({ paused: 6 });
   });
 
-  test('the oldest of all is known, and how long the earliest has been due; what is sent again is not old', async () => {
+  test('reports the oldest event and the longest overdue delivery; redeliveries and replays do not count as old', async () => {
     const [tenant, other] = [newTenant(), newTenant()];
     for (const one of [tenant, other]) {
       await steps.subscribe(one);
@@ -95,7 +105,7 @@ describe('The backlog', () => {
     expect(due?.overdueSeconds).toBeLessThan(3_600);
   });
 
-  test('a table that does not answer holds up no scrape: the last values are shown', async () => {
+  test('a locked table does not block a scrape: the last values are reported', async () => {
     const tenant = newTenant();
     await steps.subscribe(tenant);
     await steps.store([newEvent(tenant)]);
@@ -119,7 +129,7 @@ describe('The backlog', () => {
     }
   });
 
-  test('a long one is not read whole: counts are near, the oldest is exact', async () => {
+  test('a long queue is sampled: counts are estimates, the oldest is exact', async () => {
     const tenant = newTenant();
     const webhook = await steps.subscribe(tenant);
     const total = 60_000;

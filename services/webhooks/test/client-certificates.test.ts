@@ -7,9 +7,10 @@ import type { TLSSocket } from 'node:tls';
 import { createSecretBox } from '@rms/secrets';
 import { makeSecret, toSigningSecret } from '@rms/signature';
 import { type Certificates, makeCertificates } from '@rms/testkit';
-import { createEndpointAgents, type EndpointAgents } from '../src/delivery/endpoint-agents.ts';
-import { send } from '../src/delivery/send.ts';
+import { createEndpointAgents, type EndpointAgents } from '../src/delivery/attempt/endpoint-agents.ts';
+import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress } from '../src/egress/egress.ts';
+import { clientKeyContext } from '../src/sealed/contexts.ts';
 import { newTenant, startWebhooks, type Webhooks } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rms-client-certificates-'));
@@ -30,7 +31,7 @@ describe('client certificates', () => {
     privateKey: readFileSync(keyFile, 'utf8'),
   });
 
-  describe('at a receiver that demands one', () => {
+  describe('at a receiver that requires one', () => {
     let server: Server;
     let agents: EndpointAgents;
     const shown: (string | undefined)[] = [];
@@ -54,37 +55,38 @@ describe('client certificates', () => {
     });
 
     const attempt = (webhookId: string, client?: { certificate: string; privateKey: string }) => {
+      const webhook = { workspaceId: 'ws_1', environment: 'live' as const, webhookId };
       const endpoint = {
         clientCertificate: client?.certificate,
-        clientKeySealed: client && box.seal(client.privateKey, webhookId),
+        clientKeySealed: client && box.seal(client.privateKey, clientKeyContext(webhook)),
       };
       const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
       const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
-      return send(agents.of(webhookId, endpoint), secrets, outgoing);
+      return send(agents.of(webhook, endpoint), secrets, outgoing);
     };
 
-    test('a webhook`s own is accepted, each webhook shows its own', async () => {
+    test('each webhook presents its own certificate', async () => {
       for (const name of ['wh_a', 'wh_b']) {
         expect(await attempt(name, pemOf(ours.issue(name)))).toMatchObject({ statusCode: 200, error: '' });
       }
       expect(shown).toEqual(['wh_a', 'wh_b']);
     });
 
-    test('none is refused, and so is one of an authority that the receiver does not know', async () => {
+    test('an attempt fails with a missing certificate or a certificate from an unknown authority', async () => {
       expect(await attempt('wh_c')).toMatchObject({
         statusCode: 0,
         error: 'tls: ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
       });
-      // Node ends the connection without a word about the certificate.
+      // Node ends the connection without an error about the certificate.
       expect(await attempt('wh_d', pemOf(others.issue('wh_d')))).toMatchObject({
         statusCode: 0,
         error: expect.stringMatching(/^(?:tls|connection): /),
       });
-      // Others are not touched by that.
+      // Other webhooks are not affected.
       expect(await attempt('wh_e', pemOf(ours.issue('wh_e')))).toMatchObject({ statusCode: 200 });
     });
 
-    test('one that is replaced is shown from then on', async () => {
+    test('a replaced certificate is used immediately', async () => {
       await attempt('wh_f', pemOf(ours.issue('old')));
       await attempt('wh_f', pemOf(ours.issue('new')));
       expect(shown.slice(-2)).toEqual(['old', 'new']);
@@ -98,7 +100,7 @@ describe('client certificates', () => {
     });
     afterAll(() => rms?.stop());
 
-    test('are kept with a sealed key, shown without it, and can be taken away', async () => {
+    test('are stored with an encrypted key, shown without it, and can be removed', async () => {
       const tenant = newTenant();
       const url = 'http://127.0.0.1:65535/';
       const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
@@ -113,7 +115,11 @@ describe('client certificates', () => {
       };
       const row = await stored();
       expect(row.client_key_sealed.includes(client.privateKey.slice(40, 80))).toBe(false);
-      expect(createSecretBox(Buffer.alloc(32, 1)).open(row.client_key_sealed, id).toString()).toBe(client.privateKey);
+      const { workspace_id: workspaceId, environment } = row;
+      const context = clientKeyContext({ workspaceId, environment, webhookId: id });
+      expect(createSecretBox(Buffer.alloc(32, 1)).open(row.client_key_sealed, context).toString()).toBe(
+        client.privateKey,
+      );
 
       for (const wrong of [
         { ...client, privateKey: pemOf(ours.issue('another')).privateKey },

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** What a proxy answered. */
-export interface ProxyAnswer {
+/** A proxy's response. */
+export interface ProxyResponse {
   readonly status: number;
   readonly head: string;
-  /** After the head; for a tunnel, what came with it. */
+  /** The bytes after the head. For a tunnel, only the bytes that arrived with the head. */
   readonly rest: Buffer;
   readonly socket: Socket;
 }
 
-/** Sends bytes to a proxy at "host:port" and reads the head of its answer; all of it unless it is a tunnel. */
-export async function askProxy(address: string, bytes: string): Promise<ProxyAnswer> {
+/** Sends bytes to a proxy at "host:port" and reads the head of its response. */
+export async function askProxy(address: string, bytes: string): Promise<ProxyResponse> {
   const url = new URL(`http://${address}`);
   const socket = connect({ host: url.hostname, port: Number(url.port), allowHalfOpen: true });
   socket.on('error', () => {});
@@ -30,13 +30,13 @@ export async function askProxy(address: string, bytes: string): Promise<ProxyAns
   return { status, head, rest, socket };
 }
 
-/** CONNECT to "host:port". */
-export function askFor(proxy: string, authority: string, credentials?: string): Promise<ProxyAnswer> {
+/** Sends CONNECT for `authority` ("host:port"). */
+export function connectThrough(proxy: string, authority: string, credentials?: string): Promise<ProxyResponse> {
   const header = credentials ? `Proxy-Authorization: Basic ${Buffer.from(credentials).toString('base64')}\r\n` : '';
   return askProxy(proxy, `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${header}\r\n`);
 }
 
-/** All that comes until the other side ends. */
+/** Reads until the other side ends. */
 export async function readAll(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   for (let chunk = await nextChunk(socket); chunk; chunk = await nextChunk(socket)) chunks.push(chunk);

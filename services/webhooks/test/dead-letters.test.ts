@@ -5,7 +5,7 @@ import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, toRecord, type Webhooks } from './support.ts';
 
-describe('a record that cannot be used', () => {
+describe('a record that cannot be processed', () => {
   let rms: Webhooks;
   let receiver: Receiver;
   let taken: ReturnType<Webhooks['takeDeadLetters']>;
@@ -34,7 +34,7 @@ describe('a record that cannot be used', () => {
   };
   const isServing = async () => (await rms.health.check({})).status === ServingStatus.SERVING;
 
-  test('goes to the dead-letter topic as it was, with why and where, and is counted; those around it are delivered', async () => {
+  test('becomes an unchanged, counted dead letter with reason and position; other records are delivered', async () => {
     const tenant = await subscribed();
     const [before, after] = [newEvent(tenant), newEvent(tenant)];
     const poison = { key: 'res_1', value: Buffer.from([0xff, 0x00, 0x80]), headers: { 'x-request-id': 'req_1' } };
@@ -60,24 +60,24 @@ describe('a record that cannot be used', () => {
   });
 
   test.each([
-    ['names no event', 'incomplete', { id: 'nothing' }],
-    ['names no workspace', 'incomplete', { workspaceId: '' }],
-    ['names no environment', 'incomplete', { environment: Environment.UNSPECIFIED }],
+    ['has no event ID', 'incomplete', { id: 'nothing' }],
+    ['has no workspace', 'incomplete', { workspaceId: '' }],
+    ['has no environment', 'incomplete', { environment: Environment.UNSPECIFIED }],
     ['has no body', 'incomplete', { body: Buffer.alloc(0) }],
     ['is older than the log', 'out_of_time', { id: newId('evt', Date.now() - 30 * 24 * 3_600_000) }],
-  ])('that %s is a dead letter: %s', async (_, reason, wrong) => {
+  ])('becomes a dead letter if it %s: %s', async (_, reason, wrong) => {
     const tenant = await subscribed();
     await rms.publish(Object.assign(newEvent(tenant), wrong), newEvent(tenant));
     await rms.settled(tenant, 1);
     expect(taken.letters.map(({ headers }) => headers['dead-letter-reason'])).toEqual([reason]);
   });
 
-  test('that PostgreSQL refuses for what is in it is found among many, and all others are delivered once', async () => {
+  test('is isolated if PostgreSQL rejects its content, and all other records are delivered once', async () => {
     const tenant = await subscribed();
     const events = Array.from({ length: 60 }, () => newEvent(tenant));
     const [nul, endless] = [newEvent(tenant), newEvent(tenant)];
     nul.requestId = 'req_\0';
-    // More than a page of an index holds, even compressed.
+    // Exceeds the maximum size of an index entry, even when compressed.
     endless.resourceId = Array.from({ length: 4_000 }, () => newId('res')).join('');
     events.splice(20, 0, nul);
     events.splice(50, 0, endless);
@@ -95,7 +95,7 @@ describe('a record that cannot be used', () => {
     expect((await rms.feed.listEvents({ ...tenant, pageSize: 1 })).newestPosition).toBe(60n);
   });
 
-  test('that the dead-letter topic does not take comes again and is not lost; the others of its batch are delivered, and readiness tells', async () => {
+  test('is redelivered if the dead-letter topic rejects it; the rest of its batch is delivered, and readiness reports it', async () => {
     await taken.stop();
     const tenant = await subscribed();
     const poison = { key: 'res_1', value: Buffer.from([0xff]), headers: {} };
@@ -103,15 +103,15 @@ describe('a record that cannot be used', () => {
     const records = [poison, toRecord(newEvent(tenant))];
     const published = rms.bus.publish({ topic: 'rms.resource-events.v1', partition: 0, records }, abort.signal);
     await rms.settled(tenant, 1);
-    await waitUntil(async () => !(await isServing()), { what: 'readiness to tell' });
+    await waitUntil(async () => !(await isServing()), { what: 'the service to become unready' });
     taken = rms.takeDeadLetters();
     await published;
     expect(taken.letters.map(({ value }) => [...value])).toEqual([[0xff]]);
     expect(await rms.list(tenant)).toHaveLength(1);
-    await waitUntil(isServing, { what: 'readiness again' });
+    await waitUntil(isServing, { what: 'the service to become ready' });
   });
 
-  test('is none only because the database was away', async () => {
+  test('does not result from a database outage', async () => {
     const tenant = await subscribed();
     const { pool } = rms.database;
     const holder = await pool.connect();

@@ -3,7 +3,7 @@ import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from './support.ts';
 
-describe('an event that comes again', () => {
+describe('a repeated event', () => {
   let rms: Webhooks;
   let second: Webhooks;
   let receiver: Receiver;
@@ -26,7 +26,7 @@ describe('an event that comes again', () => {
     return tenant;
   };
 
-  test('at two instances at once is one delivery and one place in the feed', async () => {
+  test('at two instances concurrently results in one delivery and one feed position', async () => {
     const tenant = await subscribed();
     const events = Array.from({ length: 50 }, () => newEvent(tenant));
     const reversed = [...events].reverse();
@@ -45,7 +45,7 @@ describe('an event that comes again', () => {
     expect((await rms.feed.listEvents({ ...tenant, pageSize: 1 })).newestPosition).toBe(50n);
   });
 
-  test('after it was delivered, failed or skipped is not delivered again', async () => {
+  test('is not delivered again after it was delivered, failed or skipped', async () => {
     const tenant = await subscribed();
     receiver.respondWith(
       ({ json }, response) => void response.writeHead(json.data.object.name === 'bad' ? 410 : 200).end(),

@@ -16,7 +16,7 @@ describe('deliveries', () => {
     for (const receiver of receivers) await receiver.close();
   });
 
-  /** A receiver with a webhook that retries quickly. */
+  /** Starts a receiver, with a webhook that retries quickly. */
   const subscribe = async (tenant: Tenant, events = ['*'], maxRetries = 2) => {
     const receiver = await startReceiver();
     receivers.push(receiver);
@@ -27,7 +27,7 @@ describe('deliveries', () => {
     return { receiver, id };
   };
 
-  test('one delivery is shown with what was sent and the trace that it belongs to', async () => {
+  test('a delivery is shown with its request and its trace', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
     const traceId = 'ab'.repeat(16);
@@ -44,12 +44,12 @@ describe('deliveries', () => {
     expect(sent?.value).toBe(event.traceparent);
   });
 
-  test('an event goes to each webhook that wants its type, once, with the exact bytes of its body', async () => {
+  test('an event is sent once to each webhook subscribed to its type, with the exact bytes of its body', async () => {
     const tenant = newTenant();
     const all = await subscribe(tenant);
     const created = await subscribe(tenant, ['resource.created', 'resource.deleted']);
     const updated = await subscribe(tenant, ['resource.updated']);
-    const stranger = await subscribe(newTenant());
+    const outsider = await subscribe(newTenant());
     const event = newEvent(tenant, 'resource.created', 'Grüße 🎉');
     await rms.publish(event);
     const [one] = await rms.settled(tenant, 2);
@@ -62,10 +62,10 @@ describe('deliveries', () => {
         'x-request-id': event.requestId,
       });
     }
-    expect([...updated.receiver.requests, ...stranger.receiver.requests]).toEqual([]);
+    expect([...updated.receiver.requests, ...outsider.receiver.requests]).toEqual([]);
   });
 
-  test('an event that comes again, in one batch or later, is delivered once', async () => {
+  test('a repeated event, in the same batch or later, is delivered once', async () => {
     const tenant = newTenant();
     const { receiver } = await subscribe(tenant);
     const event = newEvent(tenant);
@@ -76,7 +76,7 @@ describe('deliveries', () => {
     expect(receiver.requests.filter(({ json }) => json.id === event.id)).toHaveLength(1);
   });
 
-  test('a record that cannot be read is set aside and stops nothing', async () => {
+  test('an unreadable record becomes a dead letter and does not block other records', async () => {
     const { letters, stop } = rms.takeDeadLetters();
     const tenant = newTenant();
     const { receiver } = await subscribe(tenant);
@@ -88,7 +88,7 @@ describe('deliveries', () => {
     await stop();
   });
 
-  test('a failing endpoint is tried as often as the policy says, and the log has each attempt', async () => {
+  test('a failing endpoint is retried as often as the policy allows, and the log has each attempt', async () => {
     const tenant = newTenant();
     const { receiver } = await subscribe(tenant);
     receiver.respondWith(500);
@@ -103,7 +103,7 @@ describe('deliveries', () => {
     expect(new Set(receiver.requests.map(({ body }) => body.toString('utf8'))).size).toBe(1);
   });
 
-  test.each([201, 204, 301, 302, 307, 404, 503])('%i is no success, and is not followed', async (status) => {
+  test.each([201, 204, 301, 302, 307, 404, 503])('status %i is a failure and is not followed', async (status) => {
     const tenant = newTenant();
     const { receiver } = await subscribe(tenant, ['*'], 0);
     const elsewhere = await startReceiver();
@@ -115,7 +115,7 @@ describe('deliveries', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test('an endpoint that is not there fails with its reason', async () => {
+  test('an unreachable endpoint fails with its reason', async () => {
     const tenant = newTenant();
     const { receiver } = await subscribe(tenant, ['*'], 0);
     await receiver.close();
@@ -146,7 +146,7 @@ describe('deliveries', () => {
     expect(failed?.id).toBe(delivery?.id);
   });
 
-  test('a failed delivery can be redelivered: one, or all of a webhook since a time', async () => {
+  test('failed deliveries can be redelivered individually, or per webhook since a given time', async () => {
     const tenant = newTenant();
     const { receiver, id } = await subscribe(tenant, ['*'], 0);
     receiver.respondWith(500);
@@ -165,11 +165,11 @@ describe('deliveries', () => {
     expect((await rms.deliveries.replayDeliveries(replay)).count).toBe(0n);
   });
 
-  test('a lease that has run out is taken up again', async () => {
+  test('a delivery with an expired lease is attempted again', async () => {
     const tenant = newTenant();
     const { receiver } = await subscribe(tenant);
     const event = newEvent(tenant);
-    // As an instance leaves it that died between the commit of the delivery and the attempt.
+    // The state left by an instance that died between the commit of the delivery and the attempt.
     await stepsOn(rms.database.pool).store([event], 1);
     expect(receiver.requests).toEqual([]);
     await stepsOn(rms.database.pool).endLeases();
@@ -179,17 +179,43 @@ describe('deliveries', () => {
     ]);
   });
 
-  test('a hanging endpoint holds up no other', async () => {
+  test('a hanging endpoint does not delay other endpoints', async () => {
     const tenant = newTenant();
     const hanging = await subscribe(tenant);
     const healthy = await subscribe(tenant);
     hanging.receiver.respondWith(() => {});
     const events = Array.from({ length: 100 }, () => newEvent(tenant));
     await rms.publish(...events);
-    await waitUntil(() => healthy.receiver.requests.length === 100, { what: 'all at the healthy endpoint' });
-    // The limit of one endpoint, not more, is under way at the other.
+    await waitUntil(() => healthy.receiver.requests.length === 100, { what: 'all requests at the healthy endpoint' });
+    // The hanging endpoint gets at most its concurrency limit.
     expect(hanging.receiver.requests.length).toBeLessThanOrEqual(32);
     await rms.webhooks.deleteWebhook({ ...tenant, id: hanging.id });
+  });
+
+  test('the log has the last attempt of each delivery; attempts and their contents are returned on request', async () => {
+    const tenant = newTenant();
+    const { receiver } = await subscribe(tenant, ['*'], 1);
+    receiver.respondWith(500);
+    await rms.publish(newEvent(tenant));
+    await rms.settled(tenant, 1);
+    const read = async (withAttempts: boolean) =>
+      (await rms.deliveries.listDeliveries({ ...tenant, pageSize: 10, withAttempts })).deliveries[0];
+    const last = {
+      number: 2,
+      statusCode: 500,
+      requestHeaders: [],
+      responseHeaders: [],
+      responseBody: new Uint8Array(),
+    };
+    expect(await read(false)).toMatchObject({ attempts: [], attemptCount: 2, lastAttempt: last });
+    const listed = await read(true);
+    expect(listed).toMatchObject({
+      attempts: [{ number: 1, requestHeaders: [] }, last],
+      attemptCount: 2,
+      lastAttempt: last,
+    });
+    const { delivery } = await rms.deliveries.getDelivery({ ...tenant, id: listed?.id ?? '' });
+    expect(delivery?.attempts.map(({ requestHeaders }) => requestHeaders.length > 0)).toEqual([true, true]);
   });
 
   test('the log is paged, newest first, each delivery once', async () => {

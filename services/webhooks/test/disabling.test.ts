@@ -9,7 +9,7 @@ import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '
 
 const hour = durationFromMs(3_600_000);
 
-describe('a webhook that is disabled by itself', () => {
+describe('a webhook that is disabled automatically', () => {
   let rms: Webhooks;
   let receiver: Receiver;
   const notices: Notice[] = [];
@@ -49,7 +49,7 @@ describe('a webhook that is disabled by itself', () => {
   const webhookOf = async (tenant: Tenant, id: string) => (await rms.webhooks.getWebhook({ ...tenant, id })).webhook;
   const untilDisabled = (tenant: Tenant, id: string) =>
     waitUntil(async () => (await webhookOf(tenant, id))?.status === WebhookStatus.DISABLED, {
-      what: 'it to be disabled',
+      what: 'the webhook to be disabled',
     });
   const failingSince = async (id: string) => {
     const { rows } = await rms.database.pool.query<{ since: Date | null }>(
@@ -58,7 +58,7 @@ describe('a webhook that is disabled by itself', () => {
     );
     return rows[0]?.since;
   };
-  /** As if so much time had passed. */
+  /** Simulates that the webhook has been failing for `hours`. */
   const failedFor = (id: string, hours: number) =>
     rms.database.pool.query(
       "update webhooks.webhooks set failing_since = now() - $2 * interval '1 hour' where id = $1",
@@ -66,7 +66,7 @@ describe('a webhook that is disabled by itself', () => {
     );
   const noticesOf = ({ workspaceId }: Tenant) => notices.filter((notice) => notice.workspaceId === workspaceId);
 
-  test('since it is gone (410): what is pending fails, and its owner is told', async () => {
+  test('because it is gone (410): pending deliveries fail, and its owner is notified', async () => {
     const tenant = newTenant(Environment.SANDBOX);
     const id = await subscribe(tenant, 5);
     receiver.respondWith(500);
@@ -87,13 +87,14 @@ describe('a webhook that is disabled by itself', () => {
       environment: Environment.SANDBOX,
       subjectId: id,
       reason: 'gone',
+      url: receiver.url,
     });
     const unpublished = () => rms.database.pool.query('select from webhooks.notices');
-    await waitUntil(async () => (await unpublished()).rowCount === 0, { what: 'the notice to be forgotten' });
+    await waitUntil(async () => (await unpublished()).rowCount === 0, { what: 'the notice to be deleted' });
     expect(new Set(noticesOf(tenant).map((notice) => notice.id)).size).toBe(1);
   });
 
-  /** One more event, whose delivery fails for good. */
+  /** Publishes an event whose delivery fails permanently. */
   const fails = async (tenant: Tenant) => {
     receiver.respondWith(500);
     const before = (await rms.list(tenant)).length;
@@ -101,11 +102,11 @@ describe('a webhook that is disabled by itself', () => {
     await rms.settled(tenant, before + 1);
   };
 
-  test('since all has failed for hours: its owner is told, and it begins anew once it is enabled', async () => {
+  test('because it has been failing for hours: its owner is notified, and enabling it resets its health', async () => {
     const tenant = newTenant();
     const id = await subscribe(tenant, 0);
     await fails(tenant);
-    await waitUntil(() => failingSince(id), { what: 'the failure to be noted' });
+    await waitUntil(() => failingSince(id), { what: 'the failure to be recorded' });
     await failedFor(id, 3);
     await fails(tenant);
     await untilDisabled(tenant, id);
@@ -118,9 +119,42 @@ describe('a webhook that is disabled by itself', () => {
     expect(await rms.list(tenant, { eventId: skipped.id })).toMatchObject([{ status: DeliveryStatus.SKIPPED }]);
     await rms.webhooks.updateWebhook({ ...tenant, id, status: WebhookStatus.ACTIVE });
     expect(await failingSince(id)).toBeNull();
+    await waitUntil(() => noticesOf(tenant).some(({ type }) => type === 'webhook.enabled'), { what: 'its notice' });
+    const sequenceOf = (type: string) => noticesOf(tenant).find((notice) => notice.type === type)?.sequence ?? 0n;
+    expect(sequenceOf('webhook.disabled')).toBeGreaterThan(0n);
+    expect(sequenceOf('webhook.enabled')).toBeGreaterThan(sequenceOf('webhook.disabled'));
   });
 
-  test('not before those hours are over, and not if something has arrived since', async () => {
+  test('because its endpoint is down and busy: the circuit is open, and no delivery has used up its retries', async () => {
+    const tenant = newTenant();
+    const id = await subscribe(tenant, 5);
+    await failedFor(id, 3);
+    receiver.respondWith(500);
+    await rms.publish(newEvent(tenant));
+    await waitUntil(async () => (await rms.list(tenant, { status: DeliveryStatus.RETRYING })).length === 1, {
+      what: 'the first attempt',
+    });
+    // A single failure does not disable it.
+    expect(await webhookOf(tenant, id)).toMatchObject({ status: WebhookStatus.ACTIVE });
+    await rms.publish(...Array.from({ length: 20 }, () => newEvent(tenant)));
+    await untilDisabled(tenant, id);
+    expect(await webhookOf(tenant, id)).toMatchObject({ disableReason: 'failing' });
+    await rms.settled(tenant, 21);
+    await waitUntil(() => noticesOf(tenant).length > 0, { what: 'the notice' });
+    expect(noticesOf(tenant)[0]).toMatchObject({ subjectId: id, reason: 'failing' });
+  });
+
+  test('because its endpoint rejects all deliveries (400): the circuit stays closed, and deliveries use up their retries', async () => {
+    const tenant = newTenant();
+    const id = await subscribe(tenant, 0);
+    await failedFor(id, 3);
+    receiver.respondWith(400);
+    await rms.publish(newEvent(tenant));
+    await untilDisabled(tenant, id);
+    expect(await webhookOf(tenant, id)).toMatchObject({ disableReason: 'failing' });
+  });
+
+  test('stays active before those hours have passed, and after a successful delivery', async () => {
     const tenant = newTenant();
     const id = await subscribe(tenant, 0);
     await failedFor(id, 1);
@@ -132,23 +166,23 @@ describe('a webhook that is disabled by itself', () => {
     await failedFor(otherId, 3);
     receiver.respondWith(200);
     await rms.publish(newEvent(other));
-    await waitUntil(async () => (await failingSince(otherId)) === null, { what: 'the success to be noted' });
+    await waitUntil(async () => (await failingSince(otherId)) === null, { what: 'the success to be recorded' });
     await fails(other);
     expect(await webhookOf(other, otherId)).toMatchObject({ status: WebhookStatus.ACTIVE });
   });
 
-  test('a failure that comes from where the webhook led before does not disable it', async () => {
+  test('a failure of its previous URL does not disable it', async () => {
     const tenant = newTenant();
     const id = await subscribe(tenant, 0);
     const elsewhere = await startReceiver();
-    let answer = () => {};
+    let respond = () => {};
     receiver.respondWith((_, response) => {
-      answer = () => void response.writeHead(410).end();
+      respond = () => void response.writeHead(410).end();
     });
     await rms.publish(newEvent(tenant));
     await waitUntil(() => receiver.requests.length === 1, { what: 'the attempt' });
     await rms.webhooks.updateWebhook({ ...tenant, id, url: elsewhere.url });
-    answer();
+    respond();
     await rms.settled(tenant, 1);
     await rms.publish(newEvent(tenant));
     await waitUntil(() => elsewhere.requests.length === 1, { what: 'an attempt at the other URL' });
@@ -157,7 +191,7 @@ describe('a webhook that is disabled by itself', () => {
   });
 });
 
-test('while nobody takes notices they wait, and the service is ready', async () => {
+test('notices wait while there is no consumer, and the service is ready', async () => {
   const rms = await startWebhooks();
   const receiver = await startReceiver();
   receiver.respondWith(410);

@@ -2,51 +2,51 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 
-/** What a name has. A list of lists: one for each time that it is asked for, the last for all times after. */
+/** The records of a name. In a list of lists, each query gets the next list, and the last one repeats. */
 export interface Records {
   readonly a?: readonly string[] | readonly (readonly string[])[];
   readonly aaaa?: readonly string[] | readonly (readonly string[])[];
-  /** An alias: its own name, and the addresses of the other one beside it, as a recursive server answers. */
+  /** Canonical name. The response contains it and the addresses of its target, as from a recursive server. */
   readonly cname?: string;
-  /** No question about it is answered before the server closes. */
+  /** Queries for this name get no response until the server closes. */
   readonly silent?: true;
-  /** Default: 0. */
+  /** Defaults to 0. */
   readonly ttlSeconds?: number;
 }
 
 export interface DnsServer {
-  /** "127.0.0.1:port". */
+  /** For example "127.0.0.1:53000". */
   readonly address: string;
-  /** "A name" of each question, in their order. */
+  /** "A name" or "AAAA name" of each query, in order. */
   readonly questions: readonly string[];
-  /** From now on every name has the last of its lists. */
+  /** Makes every name use the last of its lists. */
   turnToLast(): void;
   close(): Promise<void>;
 }
 
 const types = { a: 1, cname: 5, aaaa: 28 } as const;
 
-/** A DNS server on loopback (UDP) that knows these names and answers NXDOMAIN for all others. */
+/** Starts a DNS server on loopback (UDP) that serves `zone` and responds with NXDOMAIN to all other names. */
 export async function startDnsServer(zone: Readonly<Record<string, Records>>): Promise<DnsServer> {
   const socket = createSocket('udp4');
   const questions: string[] = [];
-  const asked = new Map<string, number>();
+  const requestCount = new Map<string, number>();
   const unsaid: (() => Promise<void>)[] = [];
   let last = false;
 
   const addressesOf = (name: string, type: 'a' | 'aaaa'): readonly string[] => {
     const sets = zone[name]?.[type] ?? [];
-    const nth = last ? sets.length : (asked.get(`${type} ${name}`) ?? 0);
-    asked.set(`${type} ${name}`, nth + 1);
+    const nth = last ? sets.length : (requestCount.get(`${type} ${name}`) ?? 0);
+    requestCount.set(`${type} ${name}`, nth + 1);
     const set = typeof sets[0] === 'string' ? sets : (sets[Math.min(nth, sets.length - 1)] ?? []);
     return set as readonly string[];
   };
-  const answersOf = (name: string, type: 'a' | 'aaaa'): Buffer[] => {
+  const responsesOf = (name: string, type: 'a' | 'aaaa'): Buffer[] => {
     const records = zone[name];
     if (!records) return [];
     const ttl = records.ttlSeconds ?? 0;
     if (records.cname) {
-      return [record(name, types.cname, ttl, encodeName(records.cname)), ...answersOf(records.cname, type)];
+      return [record(name, types.cname, ttl, encodeName(records.cname)), ...responsesOf(records.cname, type)];
     }
     return addressesOf(name, type).map((address) => record(name, types[type], ttl, encodeAddress(address)));
   };
@@ -55,15 +55,15 @@ export async function startDnsServer(zone: Readonly<Record<string, Records>>): P
     const { name, type, end } = readQuestion(query);
     const wanted = type === types.a ? 'a' : type === types.aaaa ? 'aaaa' : undefined;
     questions.push(`${wanted?.toUpperCase() ?? type} ${name}`);
-    const answers = wanted ? answersOf(name, wanted) : [];
+    const responses = wanted ? responsesOf(name, wanted) : [];
     const head = Buffer.alloc(12);
     query.copy(head, 0, 0, 2);
-    // An answer; recursion was wanted and is available; NXDOMAIN for names that are not there.
+    // Flags: response, recursion desired and available; NXDOMAIN for unknown names.
     head.writeUInt16BE(0x8180 | (zone[name] ? 0 : 3), 2);
     head.writeUInt16BE(1, 4);
-    head.writeUInt16BE(answers.length, 6);
-    const answer = Buffer.concat([head, query.subarray(12, end), ...answers]);
-    const say = () => new Promise<void>((resolve) => socket.send(answer, from.port, from.address, () => resolve()));
+    head.writeUInt16BE(responses.length, 6);
+    const response = Buffer.concat([head, query.subarray(12, end), ...responses]);
+    const say = () => new Promise<void>((resolve) => socket.send(response, from.port, from.address, () => resolve()));
     if (zone[name]?.silent) unsaid.push(say);
     else void say();
   });
@@ -110,7 +110,7 @@ function encodeName(name: string): Buffer {
 
 function encodeAddress(address: string): Buffer {
   if (!isIPv6(address)) return Buffer.from(address.split('.').map(Number));
-  // Hexadecimal groups only, with "::" for the zeros that are left out.
+  // The URL parser normalizes to hexadecimal groups, with "::" for omitted zeros.
   const [before = '', after] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
   const [first, last] = [before, after ?? ''].map((part) => part.split(':').filter((group) => group !== ''));
   const zeros = Array.from({ length: 8 - (first?.length ?? 0) - (last?.length ?? 0) }, () => '0');

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { createLogger, createMetrics } from '@rms/service';
+import { createLogger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
 import { freePort, waitUntil } from '@rms/testkit';
 import { type EgressProxyConfig, tunnelLimits } from '../src/egress-proxy/config.ts';
 import { createEgressProxy } from '../src/egress-proxy/service.ts';
-import { askFor, askProxy, readAll } from './connect-client.ts';
+import { askProxy, connectThrough, readAll } from './connect-client.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
 import { hostileTargets, hostileZone } from './hostile-targets.ts';
 import { startTrap, type Trap, watchDials } from './traps.ts';
@@ -40,7 +41,7 @@ describe('the egress proxy', () => {
     await dns?.close();
   });
 
-  /** May call 127.0.0.1 and nothing else that is not public. */
+  /** Starts a proxy that may call public addresses and 127.0.0.1. */
   const start = async (overrides: Partial<EgressProxyConfig> = {}) => {
     const output = new PassThrough();
     const metrics = createMetrics('egress-proxy');
@@ -67,47 +68,47 @@ describe('the egress proxy', () => {
   };
   const echo = (socket: Socket) => void socket.pipe(socket);
 
-  test('reaches none of the hostile targets, and does not even begin to connect', async () => {
+  test('reaches none of the hostile targets and does not even start to connect', async () => {
     const { at, shown } = await start({ guard: { allowHttp: true, allowCidrs: [] } });
     const authorities = hostileTargets(trap.port).flatMap(({ url, shownBy }) => {
-      // As its URL spells it, before any parser of URLs, and as a parser spells it.
+      // Tests the host as written in the URL and as normalized by the URL parser.
       const [, raw = ''] = /^https?:\/\/([^/?#\\\s]+)/i.exec(url) ?? [];
       const parsed = URL.canParse(url) ? new URL(url) : undefined;
-      // Of names that turn bad later the first answer is a harmless address, which would be dialled.
+      // Names that are shown 'later' first resolve to a harmless address, which the proxy would dial.
       if (raw === '' || shownBy === 'later') return [];
       const host = parsed ? [`${parsed.hostname}:${parsed.port || 443}`] : [];
       return [raw, raw.includes(':') ? raw : `${raw}:443`, ...host];
     });
     const public_ = /(?:^|@)public\.example:(?:443|80)$/;
-    const asked = [...new Set(authorities)].filter((authority) => !public_.test(authority));
-    expect(asked.length).toBeGreaterThan(250);
+    const requested = [...new Set(authorities)].filter((authority) => !public_.test(authority));
+    expect(requested.length).toBeGreaterThan(250);
     const watch = watchDials();
-    const answers = [];
-    for (const authority of asked) answers.push([authority, (await askFor(at, authority)).status]);
+    const responses = [];
+    for (const authority of requested) responses.push([authority, (await connectThrough(at, authority)).status]);
     watch.stop();
-    expect(answers.filter(([, status]) => status !== 403 && status !== 400)).toEqual([]);
-    expect({ dialled: watch.besides(Number(at.split(':')[1])), reachedAt: trap.reachedAt }).toEqual({
-      dialled: [],
+    expect(responses.filter(([, status]) => status !== 403 && status !== 400)).toEqual([]);
+    expect({ dialed: watch.additional(Number(at.split(':')[1])), reachedAt: trap.reachedAt }).toEqual({
+      dialed: [],
       reachedAt: [],
     });
     expect(await shown()).not.toContain('result="connected"');
   });
 
-  test('dials what it has checked: a name that turns bad is refused, and the log has the address', async () => {
+  test('dials only checked addresses: a name that changes to a forbidden address is rejected and logged', async () => {
     onConnection = echo;
     const { at, logged } = await start();
     const watch = watchDials();
-    const { status, head, socket } = await askFor(at, `flips.example:${port}`);
+    const { status, head, socket } = await connectThrough(at, `flips.example:${port}`);
     socket.destroy();
     expect([status, head]).toEqual([200, expect.stringContaining('Proxy-Status: rms-egress; next-hop="127.0.0.1"')]);
-    const refused = await askFor(at, `flips.example:${port}`);
+    const refused = await connectThrough(at, `flips.example:${port}`);
     watch.stop();
     expect([refused.status, refused.head]).toEqual([403, expect.stringContaining('error=destination_ip_prohibited')]);
-    expect(watch.besides(Number(at.split(':')[1]))).toEqual([`127.0.0.1 port ${port}`]);
+    expect(watch.additional(Number(at.split(':')[1]))).toEqual([`127.0.0.1 port ${port}`]);
     expect(logged()).toContain(`"host":"flips.example","port":"${port}","addresses":["127.0.0.2"]`);
   });
 
-  test('passes bytes on, those that come with the request too', async () => {
+  test('forwards bytes, including those sent with the request', async () => {
     onConnection = echo;
     const { at } = await start();
     const authority = `127.0.0.1:${port}`;
@@ -119,56 +120,56 @@ describe('the egress proxy', () => {
     expect([status, rest.toString() + (await readAll(socket))]).toEqual([200, 'early and late']);
   });
 
-  test('lets either side say all and still listen', async () => {
+  test('lets either side finish sending and still receive', async () => {
     const { at } = await start();
     onConnection = (socket) => {
-      let heard = '';
+      let received = '';
       socket.on('data', (chunk) => {
-        heard += chunk;
+        received += chunk;
       });
-      socket.once('end', () => socket.end(`heard ${heard}`));
+      socket.once('end', () => socket.end(`heard ${received}`));
     };
-    const first = await askFor(at, `127.0.0.1:${port}`);
+    const first = await connectThrough(at, `127.0.0.1:${port}`);
     first.socket.end('all');
     expect(await readAll(first.socket)).toBe('heard all');
 
-    const heard = new Promise<string>((resolve) => {
+    const received = new Promise<string>((resolve) => {
       onConnection = (socket) => {
         socket.end('nothing more from here');
         void readAll(socket).then(resolve);
       };
     });
-    const second = await askFor(at, `127.0.0.1:${port}`);
+    const second = await connectThrough(at, `127.0.0.1:${port}`);
     expect(second.rest.toString() + (await readAll(second.socket))).toBe('nothing more from here');
     second.socket.end('an answer');
-    expect(await heard).toBe('an answer');
+    expect(await received).toBe('an answer');
   });
 
-  test('a side that breaks ends the other', async () => {
+  test('a broken connection on one side ends the other', async () => {
     const { at, shown } = await start();
     const ended = new Promise<void>((resolve) => {
       onConnection = (socket) => void socket.on('close', () => resolve()).resume();
     });
-    const { socket } = await askFor(at, `127.0.0.1:${port}`);
+    const { socket } = await connectThrough(at, `127.0.0.1:${port}`);
     socket.resetAndDestroy();
     await ended;
     onConnection = (other) => other.resetAndDestroy();
-    const reset = await askFor(at, `127.0.0.1:${port}`);
+    const reset = await connectThrough(at, `127.0.0.1:${port}`);
     await readAll(reset.socket);
     await waitUntil(async () => /rms_egress_tunnels{[^}]*} 0/.test(await shown()), { what: 'no tunnel to be open' });
   });
 
   test.each([
-    ['silence', { idleMs: 50 }],
+    ['inactivity', { idleMs: 50 }],
     ['age', { lifeMs: 50 }],
   ])('%s ends a tunnel', async (_, limits) => {
     onConnection = (socket) => void socket.resume();
     const { at } = await start({ limits: { ...tunnelLimits, ...limits, drainMs: 200 } });
-    const { status, socket } = await askFor(at, `127.0.0.1:${port}`);
+    const { status, socket } = await connectThrough(at, `127.0.0.1:${port}`);
     expect([status, await readAll(socket)]).toEqual([200, '']);
   });
 
-  test('takes CONNECT only, whole and of a bounded size', async () => {
+  test('accepts only complete CONNECT requests of bounded size', async () => {
     const { at, shown } = await start();
     const ask = async (bytes: string) => (await askProxy(at, bytes)).status;
     const host = `127.0.0.1:${port}`;
@@ -192,38 +193,35 @@ describe('the egress proxy', () => {
     expect(await shown()).toMatch(/rms_egress_connects_total{result="malformed",[^}]*} 13/);
   });
 
-  test.each(['', 'CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n'])(
-    'a head that does not end is cut off: %j',
-    async (bytes) => {
-      const { at } = await start({ limits: { ...tunnelLimits, headMs: 100, drainMs: 200 } });
-      expect((await askProxy(at, bytes)).status).toBe(408);
-    },
-  );
+  test.each(['', 'CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n'])('an incomplete head times out: %j', async (bytes) => {
+    const { at } = await start({ limits: { ...tunnelLimits, headMs: 100, drainMs: 200 } });
+    expect((await askProxy(at, bytes)).status).toBe(408);
+  });
 
-  test('gives up on what does not answer in time', async () => {
+  test('times out if a name server does not respond', async () => {
     const { at } = await start({ limits: { ...tunnelLimits, connectMs: 50, drainMs: 200 } });
-    const { status, head } = await askFor(at, 'silent.example:443');
+    const { status, head } = await connectThrough(at, 'silent.example:443');
     expect([status, head]).toEqual([504, expect.stringContaining('error=connection_timeout')]);
   });
 
-  test('asks for the credentials that it is given', async () => {
+  test('requires the configured credentials', async () => {
     onConnection = echo;
     const { at } = await start({ credentials: 'rms:päss:wörd' });
     const authority = `127.0.0.1:${port}`;
-    const nobody = await askFor(at, authority);
-    expect([nobody.status, nobody.head]).toEqual([407, expect.stringContaining('Proxy-Authenticate: Basic realm=')]);
+    const noUser = await connectThrough(at, authority);
+    expect([noUser.status, noUser.head]).toEqual([407, expect.stringContaining('Proxy-Authenticate: Basic realm=')]);
     for (const wrong of ['rms', 'rms:', 'rms:päss', 'rms:päss:wörd ', 'RMS:päss:wörd']) {
-      expect([wrong, (await askFor(at, authority, wrong)).status]).toEqual([wrong, 407]);
+      expect([wrong, (await connectThrough(at, authority, wrong)).status]).toEqual([wrong, 407]);
     }
-    const { status, socket } = await askFor(at, authority, 'rms:päss:wörd');
+    const { status, socket } = await connectThrough(at, authority, 'rms:päss:wörd');
     socket.destroy();
     expect(status).toBe(200);
   });
 
-  test('says why it could not connect', async () => {
+  test('reports why it could not connect', async () => {
     const { at } = await start();
     const ask = async (authority: string) => {
-      const { status, head } = await askFor(at, authority);
+      const { status, head } = await connectThrough(at, authority);
       return [status, /error=(\w+)/.exec(head)?.[1]];
     };
     expect(await ask(`127.0.0.1:${await freePort()}`)).toEqual([502, 'connection_refused']);
@@ -232,30 +230,30 @@ describe('the egress proxy', () => {
     expect(await ask('127.0.0.1:25')).toEqual([403, 'destination_ip_prohibited']);
   });
 
-  test('holds so many connections at once, and closes further ones', async () => {
+  test('limits concurrent connections and closes further ones', async () => {
     onConnection = echo;
     const { at, shown } = await start({ connections: 1 });
-    const { socket } = await askFor(at, `127.0.0.1:${port}`);
-    expect((await askFor(at, `127.0.0.1:${port}`)).status).toBe(0);
+    const { socket } = await connectThrough(at, `127.0.0.1:${port}`);
+    expect((await connectThrough(at, `127.0.0.1:${port}`)).status).toBe(0);
     expect(await shown()).toMatch(/result="over_limit",[^}]*} 1/);
     socket.destroy();
   });
 
-  test('stops when its tunnels have ended', async () => {
+  test('stops after its tunnels have ended', async () => {
     const { at, proxy } = await start({ limits: { ...tunnelLimits, drainMs: 20_000 } });
     onConnection = echo;
-    const { socket } = await askFor(at, `127.0.0.1:${port}`);
+    const { socket } = await connectThrough(at, `127.0.0.1:${port}`);
     const stopped = proxy.stop();
-    expect((await askFor(at, `127.0.0.1:${port}`)).status).toBe(0);
+    expect((await connectThrough(at, `127.0.0.1:${port}`)).status).toBe(0);
     socket.end('the last words');
     expect(await readAll(socket)).toBe('the last words');
     await stopped;
   });
 
-  test('does not wait for ever for tunnels', async () => {
+  test('does not wait indefinitely for tunnels', async () => {
     onConnection = (socket) => void socket.resume();
     const { at, proxy } = await start();
-    const { socket } = await askFor(at, `127.0.0.1:${port}`);
+    const { socket } = await connectThrough(at, `127.0.0.1:${port}`);
     await proxy.stop();
     expect(await readAll(socket)).toBe('');
   });

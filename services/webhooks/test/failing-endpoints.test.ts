@@ -3,14 +3,14 @@ import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 
-describe('endpoints that fail', () => {
+describe('failing endpoints', () => {
   let rms: Webhooks;
   const receivers: Receiver[] = [];
   beforeAll(async () => {
     rms = await startWebhooks();
   });
   afterAll(async () => {
-    // Attempts under way end with their connections.
+    // Closing the connections ends the running attempts.
     for (const receiver of receivers) await receiver.close();
     await rms?.stop();
   });
@@ -28,29 +28,29 @@ describe('endpoints that fail', () => {
   };
   const eventsOf = (tenant: Tenant, length: number) => Array.from({ length }, () => newEvent(tenant));
 
-  test('are probed one attempt at a time; what waits for them loses no retries, and others are not held up', async () => {
+  test('are probed with one attempt at a time; waiting deliveries keep their retries, and other endpoints are not delayed', async () => {
     const tenant = newTenant();
     const [failing, healthy] = [await newReceiver(), await newReceiver()];
     const failingId = await subscribe(tenant, failing.url);
     await subscribe(tenant, healthy.url);
-    // What one endpoint gets at once: more than the ten failures that it takes.
+    // The concurrency limit of an endpoint, which is more than the ten failures that open the circuit.
     const burst = 32;
     let down = true;
-    let underWay = 0;
-    let mostAtOnceOfProbes = 0;
+    let inFlight = 0;
+    let maxConcurrentProbes = 0;
     failing.respondWith((_, response) => {
-      underWay += 1;
-      if (down && failing.requests.length > burst) mostAtOnceOfProbes = Math.max(mostAtOnceOfProbes, underWay);
+      inFlight += 1;
+      if (down && failing.requests.length > burst) maxConcurrentProbes = Math.max(maxConcurrentProbes, inFlight);
       setImmediate(() => {
-        underWay -= 1;
+        inFlight -= 1;
         response.writeHead(down ? 503 : 200).end();
       });
     });
     const count = 60;
     await rms.publish(...eventsOf(tenant, count));
-    await waitUntil(() => healthy.requests.length === count, { what: 'all at the healthy endpoint' });
+    await waitUntil(() => healthy.requests.length === count, { what: 'all requests at the healthy endpoint' });
     await waitUntil(() => failing.requests.length >= burst + 3, { what: 'probes' });
-    expect(mostAtOnceOfProbes).toBe(1);
+    expect(maxConcurrentProbes).toBe(1);
     const [untried] = await rms.list(tenant, { webhookId: failingId, status: DeliveryStatus.PENDING });
     expect(untried?.attempts).toEqual([]);
 
@@ -60,21 +60,47 @@ describe('endpoints that fail', () => {
     expect(log.filter(({ status }) => status !== DeliveryStatus.DELIVERED)).toEqual([]);
     const attempts = log.reduce((sum, delivery) => sum + delivery.attempts.length, 0);
     expect(attempts).toBe(failing.requests.length);
+    // Each success raised the concurrency limit, up to that of the webhook.
+    const limit = 'select concurrency from webhooks.endpoints where webhook_id = $1';
+    await waitUntil(async () => (await rms.database.pool.query(limit, [failingId])).rows[0]?.concurrency === null, {
+      what: 'the full concurrency of the endpoint',
+    });
   });
 
-  test('and hang, however many of one workspace, do not stop the deliveries and retries of another', async () => {
+  test('that hang do not delay the deliveries and retries of another workspace', async () => {
     const [busy, quiet] = [newTenant(), newTenant()];
-    const [hanging, healthy] = [await newReceiver(), await newReceiver()];
-    hanging.respondWith(() => {});
-    for (let i = 0; i < 20; i += 1) await subscribe(busy, hanging.url);
+    const healthy = await newReceiver();
+    const hanging: Receiver[] = [];
+    for (let i = 0; i < 10; i += 1) {
+      const receiver = await newReceiver();
+      hanging.push(receiver);
+      receiver.respondWith(() => {});
+      for (let n = 0; n < 2; n += 1) await subscribe(busy, receiver.url);
+    }
+    const started = () => hanging.reduce((sum, { requests }) => sum + requests.length, 0);
     await subscribe(quiet, healthy.url);
     await rms.publish(...eventsOf(busy, 50));
-    await waitUntil(() => hanging.requests.length >= 400, { what: 'nearly all that a workspace may have under way' });
-    expect(hanging.requests.length).toBeLessThan(512);
+    await waitUntil(() => started() >= 400, {
+      what: 'nearly all concurrent attempts that a workspace may have',
+    });
+    expect(started()).toBeLessThanOrEqual(512);
     healthy.respondWith((_, response) => void response.writeHead(healthy.requests.length > 3 ? 200 : 503).end());
     await rms.publish(...eventsOf(quiet, 3));
     const log = await rms.settled(quiet, 3);
     expect(log.map(({ status }) => status)).toEqual(log.map(() => DeliveryStatus.DELIVERED));
     expect(healthy.requests).toHaveLength(6);
+  });
+
+  test('of many webhooks that hang at one host leave capacity for other hosts of their workspace', async () => {
+    const tenant = newTenant();
+    const [hanging, healthy] = [await newReceiver(), await newReceiver()];
+    hanging.respondWith(() => {});
+    for (let i = 0; i < 40; i += 1) await subscribe(tenant, hanging.url);
+    await rms.publish(...eventsOf(tenant, 20));
+    await waitUntil(() => hanging.requests.length >= 200, { what: 'most concurrent attempts that a host may have' });
+    await subscribe(tenant, healthy.url);
+    await rms.publish(...eventsOf(tenant, 3));
+    await waitUntil(() => healthy.requests.length === 3, { what: 'all requests at the healthy endpoint' });
+    expect(hanging.requests.length).toBeLessThanOrEqual(256);
   });
 });

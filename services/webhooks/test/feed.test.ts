@@ -16,7 +16,7 @@ describe('the feed of a tenant', () => {
     await rms?.stop();
   });
 
-  /** All events after a position, page by page. */
+  /** Reads all events after a position, page by page. */
   const readAll = async (tenant: Tenant, pageSize: number, after = 0n) => {
     const found: { id: string; position: bigint }[] = [];
     for (let last = after; ; ) {
@@ -28,11 +28,11 @@ describe('the feed of a tenant', () => {
   };
   const upTo = (count: number) => Array.from({ length: count }, (_, i) => BigInt(i + 1));
 
-  test('counts from 1 without gaps, however many count at once; who reads along misses nothing', async () => {
+  test('has gapless positions from 1 under concurrent writers, and a concurrent reader misses no event', async () => {
     const workspaces = Array.from({ length: 6 }, () => newTenant());
     const tenants = workspaces.flatMap((tenant) => [tenant, { ...tenant, environment: Environment.SANDBOX }]);
     const [watched] = tenants as [Tenant];
-    const made = tenants.map(() => [] as string[]);
+    const created = tenants.map(() => [] as string[]);
     const rounds = 20;
 
     let writing = true;
@@ -40,10 +40,10 @@ describe('the feed of a tenant', () => {
       for (let round = 0; round < rounds; round += 1) {
         const events = tenants.flatMap((tenant, i) => {
           const some = Array.from({ length: 1 + ((round + i) % 3) }, () => newEvent(tenant));
-          made[i]?.push(...some.map(({ id }) => id));
+          created[i]?.push(...some.map(({ id }) => id));
           return some;
         });
-        // Some of them twice, in any order.
+        // Publishes some of them twice, in random order.
         await instance.publish(...events.sort(() => Math.random() - 0.5), ...events.slice(0, 3));
       }
     };
@@ -60,16 +60,32 @@ describe('the feed of a tenant', () => {
     writing = false;
 
     const seen = await reading;
-    expect(seen.map(({ position }) => position)).toEqual(upTo(made[0]?.length ?? 0));
-    expect(seen.map(({ id }) => id).sort()).toEqual(made[0]?.sort());
+    expect(seen.map(({ position }) => position)).toEqual(upTo(created[0]?.length ?? 0));
+    expect(seen.map(({ id }) => id).sort()).toEqual(created[0]?.sort());
     for (const [i, tenant] of tenants.entries()) {
       const all = await readAll(tenant, 50);
-      expect(all.map(({ position }) => position)).toEqual(upTo(made[i]?.length ?? 0));
-      expect(all.map(({ id }) => id).sort()).toEqual(made[i]?.sort());
+      expect(all.map(({ position }) => position)).toEqual(upTo(created[i]?.length ?? 0));
+      expect(all.map(({ id }) => id).sort()).toEqual(created[i]?.sort());
     }
   });
 
-  test('is read after a position, by type, with its ends', async () => {
+  test('a page with large bodies has fewer events; the next pages and a watcher return the others', async () => {
+    const tenant = newTenant();
+    const large = 'x'.repeat(1.5 * 1024 * 1024);
+    for (let i = 0; i < 5; i += 1) await rms.publish(newEvent(tenant, 'resource.created', large));
+    const page = (after: bigint) => rms.feed.listEvents({ ...tenant, after, pageSize: 100 });
+    const first = await page(0n);
+    expect(first).toMatchObject({ newestPosition: 5n, events: [1n, 2n, 3n].map((position) => ({ position })) });
+    expect((await page(3n)).events.map(({ position }) => position)).toEqual([4n, 5n]);
+    const watched: bigint[] = [];
+    for await (const { event } of rms.feed.watchEvents({ ...tenant, after: 0n })) {
+      watched.push(event?.position ?? 0n);
+      if (watched.length === 5) break;
+    }
+    expect(watched).toEqual(upTo(5));
+  });
+
+  test('can be read from a position, without a filter, and reports its first and last position', async () => {
     const tenant = newTenant();
     const events = ['created', 'updated', 'updated', 'deleted'].map((type) => newEvent(tenant, `resource.${type}`));
     await rms.publish(...events);
@@ -78,7 +94,10 @@ describe('the feed of a tenant', () => {
     expect(await positions({ after: 2n })).toEqual([3n, 4n]);
     expect(await positions({ after: 1n, pageSize: 1 })).toEqual([2n]);
     expect(await positions({ after: 4n })).toEqual([]);
-    expect(await positions({ type: 'resource.updated' })).toEqual([2n, 3n]);
+    await expect(list({ type: 'resource.updated' })).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: [{ field: 'type' }],
+    });
     const page = await list({ after: 3n });
     expect(page).toMatchObject({ oldestPosition: 1n, newestPosition: 4n });
     expect(page.events[0]).toMatchObject({
@@ -99,7 +118,7 @@ describe('the feed of a tenant', () => {
       await expect(list({ pageSize })).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
-  test('has the events of a resource in the order of the bus, whatever the clocks that made their ids', async () => {
+  test('has the events of a resource in bus order, regardless of the clocks behind their IDs', async () => {
     const tenant = newTenant();
     const resourceId = newId('res');
     const now = Date.now();
@@ -112,7 +131,7 @@ describe('the feed of a tenant', () => {
     expect(listed.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
   });
 
-  test('begins with the first event that is kept, and goes on counting when none is', async () => {
+  test('starts with the first retained event, and continues counting when none is retained', async () => {
     const tenant = newTenant();
     await rms.publish(newEvent(tenant), newEvent(tenant), newEvent(tenant));
     const list = () => rms.feed.listEvents({ ...tenant, pageSize: 10 });
@@ -131,7 +150,7 @@ describe('the feed of a tenant', () => {
     expect(await list()).toMatchObject({ events: [{ position: 4n }], oldestPosition: 4n, newestPosition: 4n });
   });
 
-  test('is watched from a position on, or from now on', async () => {
+  test('can be watched from a position or from the current end', async () => {
     const tenant = newTenant();
     const before = [newEvent(tenant), newEvent(tenant)];
     await rms.publish(...before);
@@ -146,13 +165,13 @@ describe('the feed of a tenant', () => {
 
     const fromNow = rms.feed.watchEvents(tenant)[Symbol.asyncIterator]();
     const first = fromNow.next();
-    // It begins to watch at some moment: publish until it tells of one.
-    let told = false;
+    // The start of the watch is not observable, so publish until it returns an event.
+    let notified = false;
     void first.then(() => {
-      told = true;
+      notified = true;
     });
     const published: string[] = [];
-    while (!told) {
+    while (!notified) {
       const event = newEvent(tenant);
       published.push(event.id);
       await rms.publish(event);
@@ -161,12 +180,12 @@ describe('the feed of a tenant', () => {
     for (const watch of [fromStart, fromSecond, fromNow]) await watch.return?.();
   });
 
-  test('is watched by 50 at once on an instance; one more is told so, and finds room once one has gone', async () => {
+  test('can be watched by 50 clients per instance; another client is rejected until a watch ends', async () => {
     const tenant = newTenant();
     await rms.publish(newEvent(tenant));
     const watch = () => rms.feed.watchEvents({ ...tenant, after: 0n })[Symbol.asyncIterator]();
     const watches = Array.from({ length: 50 }, watch);
-    // Each has begun once it tells of the event.
+    // Each watch has started when it returns the event.
     for (const one of watches) expect((await one.next()).value?.event?.position).toBe(1n);
     await expect(watch().next()).rejects.toMatchObject({
       code: 'rate_limit_exceeded',
@@ -179,12 +198,12 @@ describe('the feed of a tenant', () => {
         watches.push(one);
         return (await one.next()).value?.event?.position === 1n;
       },
-      { what: 'room for one more' },
+      { what: 'capacity for one more' },
     );
     for (const one of watches) await one.return?.();
   });
 
-  test('a service that stops ends those who watch; they go on elsewhere', async () => {
+  test('a stopping service ends its watches, which can resume on another instance', async () => {
     const tenant = newTenant();
     const stopped = await startWebhooks({}, { given: rms.database });
     const events = [newEvent(tenant), newEvent(tenant)] as const;
@@ -193,7 +212,7 @@ describe('the feed of a tenant', () => {
     expect((await watch.next()).value?.event?.id).toBe(events[0].id);
     const ended = watch.next();
     await stopped.stop();
-    // A stream that is cut would reject.
+    // A broken stream would reject.
     expect(await ended).toMatchObject({ done: true });
     await rms.publish(events[1]);
     const elsewhere = rms.feed.watchEvents({ ...tenant, after: 1n })[Symbol.asyncIterator]();
@@ -202,11 +221,11 @@ describe('the feed of a tenant', () => {
   });
 });
 
-describe('those who watch a feed', () => {
+describe('feed watchers', () => {
   const never = new AbortController().signal;
   const anHourMs = 3_600_000;
 
-  test('sleep until an event of their workspace is stored, or one was while they were awake', async () => {
+  test('sleep until an event of their workspace is stored, or wake immediately if one was stored while they were awake', async () => {
     const watchers = createFeedWatchers();
     const [mine, other] = [watchers.join('ws_1'), watchers.join('ws_2')];
     const ending = new AbortController();

@@ -1,27 +1,36 @@
-import { startReceiver } from '@rms/testkit';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { startReceiver, waitUntil } from '@rms/testkit';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-describe('the address that is dialled', () => {
+describe('the dialed address', () => {
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await startReceiver();
   });
   afterAll(() => receiver?.close());
 
-  const call = async (host: string, options: { allow?: string[]; allowHttp?: boolean; answers?: string[] }) => {
+  const call = async (
+    host: string,
+    options: { allow?: string[]; deny?: string[]; allowHttp?: boolean; responses?: string[] },
+  ) => {
     const agent = createGuardedAgent({
       egress: {
-        ...createEgress({ allowHttp: options.allowHttp ?? true, allowCidrs: options.allow ?? [] }),
-        resolve: async () => options.answers ?? [],
+        ...createEgress({
+          allowHttp: options.allowHttp ?? true,
+          allowCidrs: options.allow ?? [],
+          denyCidrs: options.deny ?? [],
+        }),
+        resolve: async () => options.responses ?? [],
       },
     });
     try {
-      const answer = await agent.request({ origin: `http://${host}:${receiver.port}`, path: '/', method: 'POST' });
-      await answer.body.dump();
-      return answer.statusCode;
+      const response = await agent.request({ origin: `http://${host}:${receiver.port}`, path: '/', method: 'POST' });
+      await response.body.dump();
+      return response.statusCode;
     } finally {
       await agent.close();
     }
@@ -30,22 +39,49 @@ describe('the address that is dialled', () => {
   test.each([
     ['a literal address', '127.0.0.1', {}],
     ['a literal IPv6 address', '[::1]', {}],
-    ['a name for a private address', 'a.example', { answers: ['127.0.0.1'] }],
-    ['a name for a public and a private address', 'a.example', { answers: ['93.184.215.14', '127.0.0.1'] }],
+    ['a name for a private address', 'a.example', { responses: ['127.0.0.1'] }],
+    ['a name for a public and a private address', 'a.example', { responses: ['93.184.215.14', '127.0.0.1'] }],
+    ['a denied address', '127.0.0.1', { allow: ['127.0.0.0/8'], deny: ['127.0.0.1/32'] }],
+    [
+      'a name for a denied address',
+      'a.example',
+      { allow: ['127.0.0.0/8'], deny: ['127.0.0.1/32'], responses: ['127.0.0.1'] },
+    ],
     ['a mapped address', '[::ffff:127.0.0.1]', {}],
-    ['http where only https is allowed', '127.0.0.1', { allow: ['127.0.0.0/8'], allowHttp: false }],
-  ])('%s is refused before anything is sent', async (_, host, options) => {
+    ['http while only https is allowed', '127.0.0.1', { allow: ['127.0.0.0/8'], allowHttp: false }],
+  ])('%s is rejected before anything is sent', async (_, host, options) => {
     await expect(call(host, options)).rejects.toMatchObject({ code: 'BLOCKED_ADDRESS' });
     expect(receiver.requests).toEqual([]);
   });
 
-  test('a name that does not resolve is no answer', async () => {
+  test('a name that does not resolve is reported as not found', async () => {
     await expect(call('a.example', {})).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  test('an allowed address is reached, by its name too', async () => {
+  test('an allowed address is reached, also by name', async () => {
     expect(await call('127.0.0.1', { allow: ['127.0.0.0/8'] })).toBe(200);
-    expect(await call('a.example', { allow: ['127.0.0.0/8'], answers: ['127.0.0.1'] })).toBe(200);
-    expect(await call('localhost', { allow: ['127.0.0.0/8'], answers: ['127.0.0.1', '::1'] })).toBe(200);
+    expect(await call('a.example', { allow: ['127.0.0.0/8'], responses: ['127.0.0.1'] })).toBe(200);
+    expect(await call('localhost', { allow: ['127.0.0.0/8'], responses: ['127.0.0.1', '::1'] })).toBe(200);
+  });
+
+  test('requests to an https origin whose handshake hangs each open a connection', async () => {
+    let connections = 0;
+    const mute = createServer((socket) => {
+      connections += 1;
+      socket.on('error', () => {});
+    });
+    await once(mute.listen(0, '127.0.0.1'), 'listening');
+    const { port } = mute.address() as { port: number };
+    const agent = createGuardedAgent({ egress: createEgress({ allowHttp: false, allowCidrs: ['127.0.0.0/8'] }) });
+    const request = () => agent.request({ origin: `https://127.0.0.1:${port}`, path: '/', method: 'POST' });
+    try {
+      const all = Promise.allSettled([request(), request(), request()]);
+      await waitUntil(() => connections === 3, { what: 'three connections' });
+      await agent.destroy();
+      expect((await all).map(({ status }) => status)).toEqual(Array(3).fill('rejected'));
+    } finally {
+      await agent.destroy();
+      mute.close();
+    }
   });
 });

@@ -1,38 +1,38 @@
-import type { Behaviour, ListenerName } from '@rms/testkit';
+import type { Behavior, ListenerName } from '@rms/testkit';
 
-/** A way to answer, and what an attempt there comes to. */
+/** A server behavior and the expected result of an attempt. */
 export interface HostileCase {
   readonly name: string;
-  readonly behaviour?: Behaviour;
+  readonly behavior?: Behavior;
   readonly listener?: ListenerName;
-  /** 0: no answer. */
+  /** 0 if there is no response. */
   readonly status: number;
-  /** As the log has it. */
+  /** The error in the delivery log. */
   readonly error: string | RegExp;
-  /** The request is never read. */
+  /** Whether the request is never read. */
   readonly unread?: boolean;
 }
 
-export const noCompleteAnswer = 'timeout: no complete answer within 10 s';
+export const noCompleteResponse = 'timeout: no complete response within 10 s';
 const broken = 'connection: UND_ERR_SOCKET';
 const ok = 'HTTP/1.1 200 OK\r\n';
 
-function raw(text: string, connection: 'keep' | 'end' | 'reset' = 'end'): Behaviour {
+function raw(text: string, connection: 'keep' | 'end' | 'reset' = 'end'): Behavior {
   return { kind: 'raw', bytes: Buffer.from(text, 'latin1').toString('base64'), connection };
 }
 
-/** An answer as it should be, with that status. */
+/** A regular response with the given status. */
 function plain(status: number, headers: Record<string, string> = {}): HostileCase {
   const error = status === 200 ? '' : `status: ${status}`;
   return {
     name: `${status} ${JSON.stringify(headers)}`,
-    behaviour: { kind: 'answer', status, headers },
+    behavior: { kind: 'respond', status, headers },
     status,
     error,
   };
 }
 
-/** Answers in time, whatever they say. `here` and `elsewhere` are URLs of requests that nobody must make. */
+/** Cases that respond in time. `here` and `elsewhere` are URLs that must not be requested. */
 export const promptCases = (here: string, elsewhere: string): readonly HostileCase[] => [
   plain(200),
   ...[201, 202, 204, 205, 226, 300, 304, 400, 401, 403, 404, 408, 409, 418, 500, 502, 504, 599, 999].map((status) =>
@@ -46,104 +46,114 @@ export const promptCases = (here: string, elsewhere: string): readonly HostileCa
     plain(429, { 'retry-after': retryAfter }),
     plain(503, { 'retry-after': retryAfter }),
   ]),
-  { name: 'slow, but in time', behaviour: { kind: 'answer', afterMs: 1_000 }, status: 200, error: '' },
-  { name: 'HTTP/1.0', behaviour: { kind: 'answer', version: '1.0', body: 'thanks' }, status: 200, error: '' },
-  { name: 'Connection: close', behaviour: { kind: 'answer', close: true, body: 'thanks' }, status: 200, error: '' },
-  { name: 'before the body is read', behaviour: { kind: 'answer early' }, status: 200, error: '' },
+  { name: 'slow, but in time', behavior: { kind: 'respond', afterMs: 1_000 }, status: 200, error: '' },
+  { name: 'HTTP/1.0', behavior: { kind: 'respond', version: '1.0', body: 'thanks' }, status: 200, error: '' },
+  { name: 'Connection: close', behavior: { kind: 'respond', close: true, body: 'thanks' }, status: 200, error: '' },
+  { name: 'before the body is read', behavior: { kind: 'respond early' }, status: 200, error: '' },
   {
     name: 'after early hints',
-    behaviour: raw(`${'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3)}${ok}content-length: 0\r\n\r\n`),
+    behavior: raw(`${'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3)}${ok}content-length: 0\r\n\r\n`),
     status: 200,
     error: '',
   },
   {
-    name: 'after a 100 that nobody asked for',
-    behaviour: raw(`HTTP/1.1 100 Continue\r\n\r\n${ok}content-length: 0\r\n\r\n`),
+    name: 'after an unsolicited 100',
+    behavior: raw(`HTTP/1.1 100 Continue\r\n\r\n${ok}content-length: 0\r\n\r\n`),
     status: 0,
     error: broken,
   },
   {
-    name: 'hints without end',
-    behaviour: { kind: 'endless hints' },
+    name: 'endless hints',
+    behavior: { kind: 'endless hints' },
     status: 0,
-    error: 'connection: more than 16 answers of 1xx',
+    error: 'connection: more than 16 responses with status 1xx',
   },
   {
     name: '101',
-    behaviour: raw('HTTP/1.1 101 Switching\r\nupgrade: h2c\r\n\r\n'),
+    behavior: raw('HTTP/1.1 101 Switching\r\nupgrade: h2c\r\n\r\n'),
     status: 0,
-    error: 'connection: an answer out of turn',
+    error: 'connection: unexpected response',
   },
-  { name: 'until the end', behaviour: raw(`${ok}\r\nno length`), status: 200, error: '' },
-  { name: 'an endless body', behaviour: { kind: 'endless body' }, status: 200, error: '' },
-  { name: '100 MB', behaviour: { kind: 'huge body', bytes: 100 * 1024 * 1024 }, status: 200, error: '' },
+  { name: 'a body until the end of the connection', behavior: raw(`${ok}\r\nno length`), status: 200, error: '' },
+  { name: 'an endless body', behavior: { kind: 'endless body' }, status: 200, error: '' },
+  { name: '100 MB', behavior: { kind: 'huge body', bytes: 100 * 1024 * 1024 }, status: 200, error: '' },
   {
-    name: 'a bomb, had it been unpacked',
-    behaviour: { kind: 'answer', headers: { 'content-encoding': 'gzip' }, body: 'no gzip at all' },
+    name: 'a decompression bomb',
+    behavior: { kind: 'respond', headers: { 'content-encoding': 'gzip' }, body: 'no gzip at all' },
     status: 200,
     error: '',
   },
   {
     name: 'a huge head',
-    behaviour: { kind: 'huge head', bytes: 1024 * 1024 },
+    behavior: { kind: 'huge head', bytes: 1024 * 1024 },
     status: 0,
     error: 'connection: UND_ERR_HEADERS_OVERFLOW',
   },
-  { name: 'no HTTP', behaviour: raw('SSH-2.0-nonsense\r\n'), status: 0, error: /^connection: / },
-  { name: 'HTTP/0.9', behaviour: raw('<html>'), status: 0, error: /^connection: / },
-  { name: 'a status of one digit', behaviour: raw('HTTP/1.1 2 OK\r\n\r\n'), status: 0, error: /^connection: / },
-  { name: 'NUL in a header', behaviour: raw(`${ok}x: \0\r\n\r\n`), status: 0, error: /^connection: / },
+  { name: 'no HTTP', behavior: raw('SSH-2.0-nonsense\r\n'), status: 0, error: /^connection: / },
+  { name: 'HTTP/0.9', behavior: raw('<html>'), status: 0, error: /^connection: / },
+  { name: 'a one-digit status', behavior: raw('HTTP/1.1 2 OK\r\n\r\n'), status: 0, error: /^connection: / },
+  { name: 'NUL in a header', behavior: raw(`${ok}x: \0\r\n\r\n`), status: 0, error: /^connection: / },
   {
     name: 'two lengths',
-    behaviour: raw(`${ok}content-length: 3\r\ncontent-length: 4\r\n\r\nabcd`),
+    behavior: raw(`${ok}content-length: 3\r\ncontent-length: 4\r\n\r\nabcd`),
     status: 0,
     error: /^connection: /,
   },
   {
     name: 'a length and chunks',
-    behaviour: raw(`${ok}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`),
+    behavior: raw(`${ok}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`),
     status: 0,
     error: /^connection: /,
   },
   {
-    name: 'chunks that are none',
-    behaviour: raw(`${ok}transfer-encoding: chunked\r\n\r\nzz\r\nhello`),
+    name: 'invalid chunks',
+    behavior: raw(`${ok}transfer-encoding: chunked\r\n\r\nzz\r\nhello`),
     status: 0,
     error: /^connection: /,
   },
-  { name: 'the end in the head', behaviour: raw(`${ok}x: y`), status: 0, error: broken },
-  { name: 'the end in the body', behaviour: raw(`${ok}content-length: 9\r\n\r\nhalf`), status: 0, error: broken },
+  { name: 'the end in the head', behavior: raw(`${ok}x: y`), status: 0, error: broken },
+  { name: 'the end in the body', behavior: raw(`${ok}content-length: 9\r\n\r\nhalf`), status: 0, error: broken },
   {
     name: 'the end in a chunk',
-    behaviour: raw(`${ok}transfer-encoding: chunked\r\n\r\n9\r\nhalf`),
+    behavior: raw(`${ok}transfer-encoding: chunked\r\n\r\n9\r\nhalf`),
     status: 0,
     error: broken,
   },
   {
     name: 'a reset in the body',
-    behaviour: raw(`${ok}content-length: 9\r\n\r\nhalf`, 'reset'),
+    behavior: raw(`${ok}content-length: 9\r\n\r\nhalf`, 'reset'),
     status: 0,
     error: /^connection: /,
   },
-  { name: 'the end', behaviour: raw(''), status: 0, error: broken },
-  { name: 'a reset', behaviour: { kind: 'reset' }, status: 0, error: /^connection: / },
-  { name: 'a reset at once', listener: 'resetting', status: 0, error: /^connection: /, unread: true },
-  { name: 'a certificate of nobody', listener: 'selfSigned', status: 0, error: /^tls: /, unread: true },
+  { name: 'the end', behavior: raw(''), status: 0, error: broken },
+  { name: 'a reset', behavior: { kind: 'reset' }, status: 0, error: /^connection: / },
+  { name: 'an immediate reset', listener: 'resetting', status: 0, error: /^connection: /, unread: true },
+  { name: 'a self-signed certificate', listener: 'selfSigned', status: 0, error: /^tls: /, unread: true },
   { name: 'old TLS', listener: 'oldTls', status: 0, error: /^tls: /, unread: true },
   { name: 'the end in the handshake', listener: 'closing', status: 0, error: /^connection: /, unread: true },
 ];
 
-/** What comes never, or too late. */
+/** Cases that respond too late or never. */
 export const lateCases: readonly HostileCase[] = [
-  { name: 'never', behaviour: { kind: 'silent' }, status: 0, error: noCompleteAnswer },
+  { name: 'never', behavior: { kind: 'silent' }, status: 0, error: noCompleteResponse },
   {
     name: 'the head only',
-    behaviour: raw(`${ok}content-length: 9\r\n\r\n`, 'keep'),
+    behavior: raw(`${ok}content-length: 9\r\n\r\n`, 'keep'),
     status: 0,
-    error: noCompleteAnswer,
+    error: noCompleteResponse,
   },
-  { name: 'a byte of head a second', behaviour: { kind: 'drip', part: 'head' }, status: 0, error: noCompleteAnswer },
-  { name: 'a byte of body a second', behaviour: { kind: 'drip', part: 'body' }, status: 0, error: noCompleteAnswer },
-  { name: 'a second too late', behaviour: { kind: 'answer', afterMs: 11_000 }, status: 0, error: noCompleteAnswer },
-  { name: 'a handshake without end', listener: 'mute', status: 0, error: 'connect: timed out', unread: true },
+  {
+    name: 'one byte of head per second',
+    behavior: { kind: 'drip', part: 'head' },
+    status: 0,
+    error: noCompleteResponse,
+  },
+  {
+    name: 'one byte of body per second',
+    behavior: { kind: 'drip', part: 'body' },
+    status: 0,
+    error: noCompleteResponse,
+  },
+  { name: 'a second too late', behavior: { kind: 'respond', afterMs: 11_000 }, status: 0, error: noCompleteResponse },
+  { name: 'an endless handshake', listener: 'mute', status: 0, error: 'connect: timed out', unread: true },
 ];

@@ -1,7 +1,7 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { makeSecret, toSigningSecret } from '@rms/signature';
 import { freePort, startReceiver } from '@rms/testkit';
-import { send } from '../src/delivery/send.ts';
+import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
@@ -31,21 +31,21 @@ describe('hostile targets', () => {
     let rms: Webhooks;
     let targets: HostileTarget[];
     const tenant = newTenant();
-    /** What the making of each webhook came to: the field that was refused, or "taken". */
-    const made = new Map<string, string>();
+    /** Result of creating each webhook: the error and the rejected field, or "taken". */
+    const created = new Map<string, string>();
     const ids = new Map<string, string>();
     beforeAll(async () => {
       rms = await startWebhooks({ egress: { allowHttp: false, allowCidrs: [], dnsServers: [dns.address] } });
       targets = hostileTargets(trap.port);
       for (const { url } of targets) {
         const { id, result } = await make(url);
-        made.set(url, result);
+        created.set(url, result);
         ids.set(id, url);
       }
     });
     afterAll(() => rms?.stop());
 
-    /** One with this URL, written past the check if that refuses it. */
+    /** Creates a webhook with this URL. If the check rejects the URL, it is written to the database directly. */
     const make = async (url: string) => {
       const request = { ...tenant, events: ['*'] };
       try {
@@ -60,26 +60,26 @@ describe('hostile targets', () => {
       }
     };
 
-    test('are many, and each is one of its own', () => {
+    test('are numerous and distinct', () => {
       expect(new Set(targets.map(({ url }) => url)).size).toBe(targets.length);
       expect(targets.length).toBeGreaterThanOrEqual(200);
     });
 
-    test('are refused with a clear error of the field when a webhook is made, unless only a call can show them', () => {
+    test('are rejected at creation with a clear error for the field, unless only a call can detect them', () => {
       const wrong = targets.filter(({ url, shownBy }) => {
-        const refused = /^invalid_request: url must [^:]+$/.test(made.get(url) ?? '');
-        return shownBy === 'later' ? made.get(url) !== 'taken' : !refused;
+        const refused = /^invalid_request: url must (?:(?!: ).)+$/.test(created.get(url) ?? '');
+        return shownBy === 'later' ? created.get(url) !== 'taken' : !refused;
       });
-      expect(wrong.map(({ url, why }) => [why, url, made.get(url)])).toEqual([]);
+      expect(wrong.map(({ url, why }) => [why, url, created.get(url)])).toEqual([]);
     });
 
-    test('are never reached by the engine: no connection is even begun, and the log says why', async () => {
+    test('are never reached by the engine: it does not even start to connect, and the log has the reason', async () => {
       await rms.database.pool.query('update webhooks.webhooks set max_retries = 0');
       const watch = watchDials();
       await rms.publish(newEvent(tenant));
       const log = await rms.settled(tenant, targets.length);
       watch.stop();
-      const dialled = watch.besides(Number(new URL(rms.database.url).port));
+      const dialed = watch.additional(Number(new URL(rms.database.url).port));
       const unclear = log
         .filter(({ status, attempts }) => {
           const [attempt] = attempts;
@@ -87,12 +87,12 @@ describe('hostile targets', () => {
           return status !== DeliveryStatus.FAILED || attempts.length !== 1 || !blocked;
         })
         .map(({ webhookId, attempts }) => [ids.get(webhookId), attempts.map(({ error }) => error)]);
-      expect({ unclear, dialled, reachedAt: trap.reachedAt }).toEqual({ unclear: [], dialled: [], reachedAt: [] });
+      expect({ unclear, dialed, reachedAt: trap.reachedAt }).toEqual({ unclear: [], dialed: [], reachedAt: [] });
       expect(log).toHaveLength(targets.length);
     });
   });
 
-  describe('beside one network that is allowed', () => {
+  describe('next to an allowed network', () => {
     const agent = () =>
       createGuardedAgent({
         egress: createEgress({ allowHttp: true, allowCidrs: ['127.0.0.1/32'], dnsServers: [dns.address] }),
@@ -103,36 +103,36 @@ describe('hostile targets', () => {
       try {
         const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
         const { error, address } = await send(one, secrets, outgoing);
-        return { error, address, dialled: watch.besides() };
+        return { error, address, dialed: watch.additional() };
       } finally {
         watch.stop();
         await one.destroy();
       }
     };
 
-    test('what is allowed is reached, and the watch sees it', async () => {
+    test('an allowed address is reached and recorded by the watch', async () => {
       const own = await startTrap();
-      const { dialled, error } = await call(`https://allowed.example:${own.port}/`);
-      expect({ dialled, error }).toEqual({
-        dialled: [`127.0.0.1 port ${own.port}`],
+      const { dialed, error } = await call(`https://allowed.example:${own.port}/`);
+      expect({ dialed, error }).toEqual({
+        dialed: [`127.0.0.1 port ${own.port}`],
         error: expect.stringMatching(/^connection: /),
       });
       await own.close();
       expect(own.reachedAt).toEqual([expect.stringMatching(/127\.0\.0\.1$/)]);
     });
 
-    test('a name is asked for once for a connection, and what was checked is what is dialled', async () => {
+    test('a name is resolved once per connection, and only the checked address is dialed', async () => {
       const receiver = await startReceiver();
       const url = `http://flips.example:${receiver.port}/`;
-      const asked = () => dns.questions.filter((question) => question === 'A flips.example').length;
+      const lookupCount = () => dns.questions.filter((question) => question === 'A flips.example').length;
       expect(await call(url)).toEqual({
         error: '',
         address: '127.0.0.1',
-        dialled: [`127.0.0.1 port ${receiver.port}`],
+        dialed: [`127.0.0.1 port ${receiver.port}`],
       });
-      expect(asked()).toBe(1);
-      expect(await call(url)).toMatchObject({ error: expect.stringMatching(/^blocked: /), dialled: [] });
-      expect(asked()).toBe(2);
+      expect(lookupCount()).toBe(1);
+      expect(await call(url)).toMatchObject({ error: expect.stringMatching(/^blocked: /), dialed: [] });
+      expect(lookupCount()).toBe(2);
       await receiver.close();
     });
 
@@ -143,35 +143,35 @@ describe('hostile targets', () => {
       expect(await call(receiver.url)).toEqual({
         error: `status: ${status}`,
         address: '127.0.0.1',
-        dialled: [`127.0.0.1 port ${receiver.port}`],
+        dialed: [`127.0.0.1 port ${receiver.port}`],
       });
       expect(trap.reachedAt).toEqual([]);
       await receiver.close();
     });
 
-    test.each([25, 6379, 10250])('port %i is not allowed there either', async (port) => {
+    test.each([25, 6379, 10250])('port %i is not allowed, even at an allowed address', async (port) => {
       expect(await call(`http://127.0.0.1:${port}/`)).toEqual({
-        error: `blocked: port ${port} is not one that webhooks may call`,
+        error: `blocked: port ${port} is not allowed for webhooks`,
         address: undefined,
-        dialled: [],
+        dialed: [],
       });
     });
 
-    test('a DNS server that does not answer is another failure than a name that is not there', async () => {
+    test('an unreachable DNS server and an unknown name have different errors', async () => {
       const egress = createEgress({ allowHttp: true, allowCidrs: [], dnsServers: [`127.0.0.1:${await freePort()}`] });
       const outgoing = { eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
       const one = createGuardedAgent({ egress });
       const { error } = await send(one, secrets, { ...outgoing, url: 'https://hooks.example/' });
       await one.destroy();
-      expect(error).toMatch(/^dns: no answer \(E\w+\)$/);
+      expect(error).toMatch(/^dns: no response \(E\w+\)$/);
       expect((await call('https://nowhere.example/')).error).toBe('dns: the name does not resolve');
     });
 
-    test('addresses next to it are not allowed', async () => {
+    test('addresses outside the allowed network are not reached', async () => {
       for (const host of ['127.0.0.2', '[::1]', 'localhost.localdomain', 'loopback6.hostile.example']) {
         expect(await call(`https://${host}:${trap.port}/`)).toMatchObject({
           error: expect.stringMatching(/^(?:blocked|dns): /),
-          dialled: [],
+          dialed: [],
         });
       }
       expect(trap.reachedAt).toEqual([]);

@@ -7,11 +7,13 @@ export interface HostileTarget {
   /** "PORT" stands for the port of a listener on all addresses of this machine. */
   readonly url: string;
   readonly why: string;
-  /** What shows it: the URL alone, DNS when the webhook is made, or only what DNS says once it is called. */
+  /**
+   * When the URL is recognizable as hostile: from the URL alone, from DNS at creation, or only from DNS at the call.
+   */
   readonly shownBy: 'url' | 'dns' | 'later';
 }
 
-/** What DNS says of the names. */
+/** The DNS records of the host names. */
 export const hostileZone: Record<string, Records> = {};
 
 const table: HostileTarget[] = [];
@@ -21,9 +23,25 @@ const add =
     table.push(...urls.map((url) => ({ url, why, shownBy })));
 const shown = add('url');
 
-shown('no URL', 'not a url', '', '/hook', '//public.example/', 'https://', 'https://:443/', 'https:///', 'https://?x');
-shown('no https', 'http://public.example/', 'HTTP://public.example/', 'ftp://public.example/', 'ws://public.example/');
-shown('no network', 'file:///etc/passwd', 'data:text/plain,x', 'javascript:alert(1)', 'unix:/run/docker.sock');
+shown(
+  'not a URL',
+  'not a url',
+  '',
+  '/hook',
+  '//public.example/',
+  'https://',
+  'https://:443/',
+  'https:///',
+  'https://?x',
+);
+shown('not https', 'http://public.example/', 'HTTP://public.example/', 'ftp://public.example/', 'ws://public.example/');
+shown(
+  'not a network protocol',
+  'file:///etc/passwd',
+  'data:text/plain,x',
+  'javascript:alert(1)',
+  'unix:/run/docker.sock',
+);
 shown('another protocol', 'gopher://127.0.0.1:PORT/_x', 'dict://127.0.0.1:PORT/x', 'ldap://127.0.0.1:PORT/');
 
 shown('loopback', 'https://127.0.0.1:PORT/', 'https://127.0.0.2:PORT/', 'https://127.255.255.254:PORT/');
@@ -39,11 +57,21 @@ shown(
   'https://1.2.3.4.5/',
   'https://0x1ffffffff/',
 );
-shown('dots at the end', 'https://127.0.0.1.:PORT/', 'https://localhost.:PORT/', 'https://169.254.169.254./');
-shown('wide digits and dots', 'https://１２７.0.0.1:PORT/', 'https://127。0。0。1:PORT/', 'https://①②⑦.⓪.⓪.①:PORT/');
-shown('wide letters', 'https://ｌｏｃａｌｈｏｓｔ:PORT/', 'https://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ:PORT/', 'https://loc\u00adalhost:PORT/');
+shown('trailing dots', 'https://127.0.0.1.:PORT/', 'https://localhost.:PORT/', 'https://169.254.169.254./');
+shown(
+  'full-width digits and dots',
+  'https://１２７.0.0.1:PORT/',
+  'https://127。0。0。1:PORT/',
+  'https://①②⑦.⓪.⓪.①:PORT/',
+);
+shown(
+  'full-width letters',
+  'https://ｌｏｃａｌｈｏｓｔ:PORT/',
+  'https://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ:PORT/',
+  'https://loc\u00adalhost:PORT/',
+);
 shown('percent-encoded', 'https://%31%32%37.0.0.1:PORT/', 'https://127%2e0%2e0%2e1:PORT/', 'https://%6cocalhost:PORT/');
-shown('white space inside', 'https://127.0.0.1\t:PORT/', 'ht\ntps://127.0.0.1:PORT/', ' https://127.0.0.1:PORT/');
+shown('embedded white space', 'https://127.0.0.1\t:PORT/', 'ht\ntps://127.0.0.1:PORT/', ' https://127.0.0.1:PORT/');
 shown('backslashes', 'https:\\\\127.0.0.1:PORT\\', 'https://127.0.0.1:PORT\\@public.example/');
 shown(
   'user names',
@@ -58,11 +86,7 @@ shown(
   'https://public.example%2f@127.0.0.1:PORT/',
   'https://a@public.example@127.0.0.1:PORT/',
 );
-shown(
-  'an address before what looks like one',
-  'https://127.0.0.1:PORT#@public.example/',
-  'https://127.0.0.1:PORT?@a.b/',
-);
+shown('an address before a fake host', 'https://127.0.0.1:PORT#@public.example/', 'https://127.0.0.1:PORT?@a.b/');
 
 shown('any address', 'https://0.0.0.0:PORT/', 'https://[::]:PORT/', 'https://0.1.2.3:PORT/');
 shown(
@@ -81,14 +105,14 @@ shown(
   'https://[fe80::1%eth0]/',
 );
 shown('documentation', 'https://192.0.2.1/', 'https://198.51.100.1/', 'https://203.0.113.1/', 'https://[2001:db8::1]/');
-shown('documentation of IPv6, since 2024', 'https://[3fff::1]/', 'https://[3fff:fff:ffff::1]/');
+shown('documentation range of RFC 9637', 'https://[3fff::1]/', 'https://[3fff:fff:ffff::1]/');
 shown('benchmarks', 'https://198.18.0.1/', 'https://198.19.255.255/', 'https://[2001:2::1]/');
 shown('multicast', 'https://224.0.0.1/', 'https://239.255.255.255/', 'https://[ff02::1]/', 'https://[ff0e::1]/');
 shown('broadcast and reserved', 'https://255.255.255.255/', 'https://240.0.0.1/');
 shown('relays of 6to4, AS112, AMT', 'https://192.88.99.1/', 'https://192.175.48.1/', 'https://192.52.193.1/');
 shown('protocol assignments', 'https://192.0.0.1/', 'https://192.0.0.8/', 'https://192.0.0.170/');
 
-shown('loopback of IPv6', 'https://[::1]:PORT/', 'https://[0:0:0:0:0:0:0:1]:PORT/', 'https://[0000::0001]:PORT/');
+shown('IPv6 loopback', 'https://[::1]:PORT/', 'https://[0:0:0:0:0:0:0:1]:PORT/', 'https://[0000::0001]:PORT/');
 shown('mapped', 'https://[::ffff:127.0.0.1]:PORT/', 'https://[::ffff:7f00:1]:PORT/', 'https://[::FFFF:10.0.0.1]/');
 shown('mapped, in full', 'https://[0:0:0:0:0:ffff:127.0.0.1]:PORT/', 'https://[::ffff:169.254.169.254]/');
 shown('translated', 'https://[::ffff:0:127.0.0.1]:PORT/', 'https://[::ffff:0:7f00:1]:PORT/');
@@ -108,7 +132,7 @@ shown('site-local', 'https://[fec0::1]/', 'https://[feff::1]/');
 shown('discard, segment routing, 6bone', 'https://[100::1]/', 'https://[5f00::1]/', 'https://[3ffe::1]/');
 shown('not assigned', 'https://[4000::1]/', 'https://[e000::1]/', 'https://[1::1]/');
 shown(
-  'no address',
+  'not an address',
   'https://[::1/',
   'https://[:::1]/',
   'https://[127.0.0.1]/',
@@ -160,13 +184,13 @@ shown(
   'https://1.0.0.127.in-addr.arpa/',
 );
 
-shown('no port', 'https://public.example:0/', 'https://public.example:65536/', 'https://public.example:-1/');
+shown('an invalid port', 'https://public.example:0/', 'https://public.example:65536/', 'https://public.example:-1/');
 shown('SSH, Telnet, SMTP, DNS', ...[22, 23, 25, 53, 465, 587].map((port) => `https://public.example:${port}/`));
-shown('FTP, mail, LDAP, SMB', ...[21, 110, 143, 389, 445, 636].map((port) => `https://public.example:${port}/`));
+shown('FTP, POP3, IMAP, LDAP, SMB', ...[21, 110, 143, 389, 445, 636].map((port) => `https://public.example:${port}/`));
 shown('databases', ...[1433, 1521, 3306, 5432, 27017].map((port) => `https://public.example:${port}/`));
 shown('caches and queues', ...[6379, 11211, 5672, 9092, 2181].map((port) => `https://public.example:${port}/`));
-shown('what runs machines', ...[2375, 2379, 6443, 10250, 3389].map((port) => `https://public.example:${port}/`));
-shown('ports with zeros in front', 'https://public.example:0025/', 'https://public.example:006379/');
+shown('machine administration', ...[2375, 2379, 6443, 10250, 3389].map((port) => `https://public.example:${port}/`));
+shown('ports with leading zeros', 'https://public.example:0025/', 'https://public.example:006379/');
 
 const named = (shownBy: 'dns' | 'later', why: string, name: string, records: Records, port = 'PORT') => {
   const host = `${name}.hostile.example`;
@@ -174,9 +198,9 @@ const named = (shownBy: 'dns' | 'later', why: string, name: string, records: Rec
   add(shownBy)(why, `https://${host}:${port}/`);
 };
 named('dns', 'a name for loopback', 'loopback', { a: ['127.0.0.1'] });
-named('dns', 'a name for loopback, kept for an hour', 'kept', { a: ['127.0.0.1'], ttlSeconds: 3_600 });
+named('dns', 'a name for loopback with a TTL of an hour', 'kept', { a: ['127.0.0.1'], ttlSeconds: 3_600 });
 named('dns', 'a name that looks like an address', '127.0.0.1', { a: ['127.0.0.1'] });
-named('dns', 'a name for loopback of IPv6 only', 'loopback6', { aaaa: ['::1'] });
+named('dns', 'a name for IPv6 loopback only', 'loopback6', { aaaa: ['::1'] });
 named('dns', 'any address', 'any', { a: ['0.0.0.0'], aaaa: ['::'] });
 named('dns', 'private', 'private', { a: ['10.0.0.5'] }, '443');
 named('dns', 'carrier-grade NAT', 'cgnat', { a: ['100.64.1.1'] }, '443');
@@ -199,19 +223,19 @@ named('dns', 'an alias of an alias', 'alias2', { cname: 'alias.hostile.example' 
 named('dns', 'an alias of localhost', 'alias3', { cname: 'localhost' });
 hostileZone.localhost = { a: ['127.0.0.1'], aaaa: ['::1'] };
 const [harmless, loopback] = [['93.184.215.14'], ['127.0.0.1']];
-named('later', 'public when the webhook is made, loopback when it is called', 'rebinding', { a: [harmless, loopback] });
+named('later', 'public at creation, loopback at the call', 'rebinding', { a: [harmless, loopback] });
 named('later', 'the same by IPv6', 'rebinding6', { a: [harmless, []], aaaa: [[], ['::1']] });
 named('later', 'public, then both', 'rebinding2', { a: [harmless, [...harmless, ...loopback]] });
-named('later', 'not there when the webhook is made', 'late', { a: [[], loopback] });
-named('later', 'metadata, once it is called', 'rebinding3', { a: [harmless, ['169.254.169.254']] }, '443');
+named('later', 'unknown at creation', 'late', { a: [[], loopback] });
+named('later', 'metadata at the call', 'rebinding3', { a: [harmless, ['169.254.169.254']] }, '443');
 
-/** Addresses of this machine, unless they are public ones. */
+/** Addresses of this machine, except public ones. */
 for (const { address, scopeid } of Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])) {
   const host = address.includes(':') ? `[${address}]` : address;
   if (!isPublicAddress(address)) shown(`an address of this machine (${scopeid ?? 0})`, `https://${host}:PORT/hook`);
 }
 
-/** @param port of the listener */
+/** @param port the port of the listener */
 export function hostileTargets(port: number): HostileTarget[] {
   return table.map((target) => ({ ...target, url: target.url.replaceAll('PORT', `${port}`) }));
 }

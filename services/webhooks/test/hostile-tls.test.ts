@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { makeSecret, toSigningSecret } from '@rms/signature';
 import { type HostileReceiver, type ListenerName, startHostileReceiver } from '@rms/testkit';
-import { send } from '../src/delivery/send.ts';
+import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 
-describe('attempts at receivers whose TLS is broken, by a client that trusts their authority', () => {
+describe('attempts at receivers with broken TLS, by a client that trusts their authority', () => {
   const listeners: ListenerName[] = [
     'https',
     'expired',
@@ -29,9 +29,9 @@ describe('attempts at receivers whose TLS is broken, by a client that trusts the
     });
     const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
     const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
-    const answer = await send(agent, secrets, outgoing);
+    const response = await send(agent, secrets, outgoing);
     await agent.destroy();
-    return answer;
+    return response;
   };
 
   test.each<[ListenerName, number, string | RegExp]>([
@@ -43,15 +43,15 @@ describe('attempts at receivers whose TLS is broken, by a client that trusts the
     ['mute', 0, 'connect: timed out'],
     ['closing', 0, /^connection: /],
   ])('%s: %i %s', async (listener, status, error) => {
-    const answer = await attempt(receiver.url('/', listener));
-    expect(answer.statusCode).toBe(status);
-    if (typeof error === 'string') expect(answer.error).toBe(error);
-    else expect(answer.error).toMatch(error);
+    const response = await attempt(receiver.url('/', listener));
+    expect(response.statusCode).toBe(status);
+    if (typeof error === 'string') expect(response.error).toBe(error);
+    else expect(response.error).toMatch(error);
     expect(receiver.requests('/')).toHaveLength(1);
   });
 
   test('HTTP where TLS is expected', async () => {
-    const answer = await attempt(`https://127.0.0.1:${receiver.ports.http}/`);
-    expect(answer).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^(?:tls|connection|connect): /) });
+    const response = await attempt(`https://127.0.0.1:${receiver.ports.http}/`);
+    expect(response).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^(?:tls|connection|connect): /) });
   });
 });

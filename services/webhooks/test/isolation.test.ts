@@ -6,10 +6,11 @@ import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '
 const deadOfEach = 60;
 const dueRetries = 50_000;
 const eventsOfHealthy = 60;
-/** Resources that these events are of. */
+/** Number of resources that the events belong to. */
 const lanes = 12;
-/** What an instance holds at most, and what endpoints of one workspace that fail may have under way. */
+/** Upper bound for the jobs that the instance leases in this test. */
 const jobsLimit = 5_000;
+/** Maximum number of concurrent attempts at the failing endpoints of a workspace. */
 const failingOfWorkspace = 256;
 
 describe('dead endpoints with a large backlog, in one instance', () => {
@@ -20,7 +21,7 @@ describe('dead endpoints with a large backlog, in one instance', () => {
     receiver = await startHostileReceiver();
   });
   afterAll(async () => {
-    // Attempts under way end with their connections.
+    // Closing the connections ends the running attempts.
     await receiver?.stop();
     await rms?.stop();
   });
@@ -40,7 +41,7 @@ describe('dead endpoints with a large backlog, in one instance', () => {
       sequence: BigInt(Math.floor(i / lanes) + 1),
     }));
   };
-  /** Retries of an event, due for long, so many for each webhook. */
+  /** Inserts `each` retries of an event per webhook, which have been due for an hour. */
   const makeDue = (eventId: string, webhookIds: string[], each: number) =>
     query(
       `insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
@@ -52,7 +53,7 @@ describe('dead endpoints with a large backlog, in one instance', () => {
       [eventId, webhookIds, each],
     );
 
-  test('delay no healthy one, of their workspace or of another, and the instance keeps its bounds', async () => {
+  test('do not delay healthy endpoints of any workspace, and the instance stays within its limits', async () => {
     const tenants = Array.from({ length: 4 }, () => newTenant());
     const refusing = `http://127.0.0.1:${await freePort()}/`;
     const healthy: { path: string; id: string }[] = [];
@@ -67,8 +68,8 @@ describe('dead endpoints with a large backlog, in one instance', () => {
       }
       await receiver.behave(`/silent/${i}`, { kind: 'silent' });
       await receiver.behave(`/drip/${i}`, { kind: 'drip', part: 'head' });
-      await receiver.behave(`/broken/${i}`, { kind: 'answer', status: 500 });
-      // The last tenant has a healthy endpoint only.
+      await receiver.behave(`/broken/${i}`, { kind: 'respond', status: 500 });
+      // The last tenant has only healthy endpoints.
       if (i === tenants.length - 1) continue;
       const silent = [receiver.url(`/silent/${i}`), receiver.url(`/drip/${i}`)];
       const urls = [...silent, receiver.url(`/broken/${i}`), refusing];
@@ -81,38 +82,41 @@ describe('dead endpoints with a large backlog, in one instance', () => {
       }
       backlogs.push([old.id, dead]);
     }
-    for (const [eventId, dead] of backlogs) {
-      await makeDue(eventId, dead, Math.ceil(dueRetries / deadOfEach / backlogs.length));
-    }
+    const retriesOfEach = Math.ceil(dueRetries / deadOfEach / backlogs.length);
+    await Promise.all(backlogs.map(([eventId, dead]) => makeDue(eventId, dead, retriesOfEach)));
     await waitUntil(() => tenants.slice(0, -1).every((_, i) => receiver.requests(`/silent/${i}`).length >= 15), {
-      what: 'attempts that hang',
+      what: 'hanging attempts',
     });
 
-    // Fresh ones for the dead as well, so that all of it goes on while the healthy are served.
+    const arrived = (path: string) => new Set(receiver.requests(path).map(({ eventId }) => eventId)).size;
+    // Publishes events for the dead endpoints too, so that they stay busy while the healthy ones are served.
     const events = tenants.map(eventsOf);
     for (let i = 0; i < eventsOfHealthy; i += 20) {
       const fresh = tenants.map((tenant) => newEvent(tenant, 'resource.deleted'));
       await rms.publish(...events.flatMap((of) => of.slice(i, i + 20)), ...fresh);
+      if (i > 0) continue;
+      // The first events do not wait for the end of a hanging attempt.
+      await waitUntil(() => healthy.every(({ path }) => arrived(path) > 0), { what: 'the first healthy deliveries' });
+      const [ended] = await query<{ count: number }>(
+        'select count(*)::integer from webhooks.deliveries where webhook_id = any($1) and jsonb_array_length(attempts) > 0',
+        [hanging],
+      );
+      expect(ended?.count).toBe(0);
+      expect(hanging.length).toBeGreaterThan(deadOfEach);
     }
-    const arrived = (path: string) => new Set(receiver.requests(path).map(({ eventId }) => eventId)).size;
-    await waitUntil(() => healthy.every(({ path }) => arrived(path) === eventsOfHealthy), { what: 'the healthy ones' });
-    // Before any attempt that hangs has ended.
-    const [ended] = await query<{ count: number }>(
-      'select count(*)::integer from webhooks.deliveries where webhook_id = any($1) and jsonb_array_length(attempts) > 0',
-      [hanging],
-    );
-    expect(ended?.count).toBe(0);
-    expect(hanging.length).toBeGreaterThan(deadOfEach);
+    await waitUntil(() => healthy.every(({ path }) => arrived(path) === eventsOfHealthy), {
+      what: 'the healthy endpoints',
+    });
 
     for (const [i] of tenants.entries()) {
-      const underWay = receiver.requests(`/silent/${i}`).length + receiver.requests(`/drip/${i}`).length;
-      expect(underWay).toBeLessThanOrEqual(failingOfWorkspace);
+      const inFlight = receiver.requests(`/silent/${i}`).length + receiver.requests(`/drip/${i}`).length;
+      expect(inFlight).toBeLessThanOrEqual(failingOfWorkspace);
     }
     const [leased] = await query<{ count: number }>(
       `select count(*)::integer from webhooks.deliveries where due_at > now() and due_at < now() + interval '20 s'`,
     );
     expect(leased?.count).toBeLessThan(jobsLimit);
-    // What is taken is attempted, or under way; it is not given back and taken again and again.
+    // Leased deliveries are in flight or have been attempted. They are not released and leased repeatedly.
     const [taken] = await query<{ unused: number }>(
       `select sum(lease - jsonb_array_length(attempts))::integer as unused from webhooks.deliveries where tries > 0`,
     );
@@ -127,7 +131,7 @@ describe('dead endpoints with a large backlog, in one instance', () => {
           );
           return ended.length === eventsOfHealthy && ended;
         },
-        { what: 'the log of the healthy ones' },
+        { what: 'the log of the healthy endpoints' },
       );
       expect(log).toEqual(log.map(() => ({ status: 'delivered', attempts: 1 })));
       expect(receiver.requests(path)).toHaveLength(eventsOfHealthy);

@@ -1,6 +1,7 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { createSecretBox } from '@rms/secrets';
 import { type Receiver, startReceiver, type TestDatabase } from '@rms/testkit';
+import { secretContext } from '../src/sealed/contexts.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, webhooksDatabase } from './support.ts';
 
 type Instance = Awaited<ReturnType<typeof startWebhooks>>;
@@ -26,7 +27,7 @@ describe('a rotation of the encryption key', () => {
     instances.push(instance);
     return instance;
   };
-  /** Ends the instances that run, and starts one with other keys. */
+  /** Stops the running instances and starts one with other keys. */
   const restart = async (...keys: [Buffer, ...Buffer[]]) => {
     for (const instance of instances.splice(0)) await instance.stop();
     return start(...keys);
@@ -47,14 +48,14 @@ describe('a rotation of the encryption key', () => {
       if (pageToken === '') return { ...sum, sealed: batch.sealed.map(({ current, count }) => ({ current, count })) };
     }
   };
-  /** Publishes one event, and expects it delivered with the signature of this secret. */
+  /** Publishes one event and expects it to be delivered with a signature by this secret. */
   const expectSigned = async (rms: Instance, tenant: Tenant, secret: string) => {
     const event = newEvent(tenant);
     await rms.publish(event);
     const { body, headers } = await receiver.waitFor(({ json }) => json.id === event.id, 'the delivery');
     expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'));
   };
-  /** Stores many webhooks whose secrets this key has sealed, of which nobody is told. */
+  /** Inserts webhooks directly, with secrets encrypted with `key`. */
   const storeWebhooks = async (
     key: Buffer,
     count: number,
@@ -68,20 +69,25 @@ describe('a rotation of the encryption key', () => {
                                       initial_delay_ms, max_delay_ms, created_at, updated_at)
        select $1, 'live', id, 'http://127.0.0.1:65535/', '{*}', 'active', sealed, 0, 1, 1, now(), now()
          from unnest($2::text[], $3::bytea[]) as w (id, sealed)`,
-      [tenant.workspaceId, ids, ids.map((id) => box.seal(`whsec_${id}`, id))],
+      [
+        tenant.workspaceId,
+        ids,
+        ids.map((id) => box.seal(`whsec_${id}`, secretContext({ ...tenant, environment: 'live', webhookId: id }))),
+      ],
     );
     return { tenant, ids };
   };
   const secretsOf = async (key: Buffer, { workspaceId }: Tenant) => {
+    const contextOf = (webhookId: string) => secretContext({ workspaceId, environment: 'live', webhookId });
     const { rows } = await database.pool.query<{ id: string; secret_sealed: Buffer }>(
       'select id, secret_sealed from webhooks.webhooks where workspace_id = $1 order by id',
       [workspaceId],
     );
     const box = createSecretBox(key);
-    return rows.map(({ id, secret_sealed }) => box.open(secret_sealed, id).toString('utf8'));
+    return rows.map(({ id, secret_sealed }) => box.open(secret_sealed, contextOf(id)).toString('utf8'));
   };
 
-  test('deliveries are signed with the same secret before, during and after; then the old key is needed no more', async () => {
+  test('deliveries are signed with the same secret before, during and after it; afterwards the old key is not needed', async () => {
     const tenant = newTenant();
     let rms = await start(oldKey);
     const { id, secret } = await subscribe(rms, tenant, 'kept');
@@ -98,13 +104,26 @@ describe('a rotation of the encryption key', () => {
     expect(late.id).not.toBe(id);
   });
 
-  test('an answer kept for an Idempotency-Key is replayed before it is sealed anew, too', async () => {
-    const tenant = newTenant();
-    const made = await subscribe(await start(oldKey), tenant, 'kept');
-    expect(await subscribe(await restart(newKey, oldKey), tenant, 'kept')).toEqual({ ...made, replayed: true });
+  test('secrets of the first format, bound to an ID only, are used and re-encrypted without a new key', async () => {
+    const { tenant, ids } = await storeWebhooks(oldKey, 1);
+    const [id = ''] = ids;
+    await database.pool.query('update webhooks.webhooks set secret_sealed = $2 where id = $1', [
+      id,
+      sealInFirstFormat(oldKey, `whsec_${id}`, id),
+    ]);
+    const rms = await start(oldKey);
+    expect(await secretsOf(oldKey, tenant)).toEqual([`whsec_${id}`]);
+    expect(await rotate(rms)).toMatchObject({ resealed: 1, unreadable: 0, sealed: [{ current: true, count: 1n }] });
+    expect(await secretsOf(oldKey, tenant)).toEqual([`whsec_${id}`]);
   });
 
-  test('a page token from before opens as long as its key is among the previous ones', async () => {
+  test('a response stored for an Idempotency-Key is replayed before it is re-encrypted', async () => {
+    const tenant = newTenant();
+    const created = await subscribe(await start(oldKey), tenant, 'kept');
+    expect(await subscribe(await restart(newKey, oldKey), tenant, 'kept')).toEqual({ ...created, replayed: true });
+  });
+
+  test('an old page token is valid while its key is a previous key', async () => {
     const tenant = newTenant();
     let rms = await start(oldKey);
     const ids = [await subscribe(rms, tenant), await subscribe(rms, tenant)].map(({ id }) => id);
@@ -119,7 +138,7 @@ describe('a rotation of the encryption key', () => {
     });
   });
 
-  test('several instances at once seal each secret anew once, and none is changed', async () => {
+  test('concurrent instances re-encrypt each secret exactly once and do not change it', async () => {
     const { tenant, ids } = await storeWebhooks(oldKey, 2_345);
     const all = [await start(newKey, oldKey), await start(newKey, oldKey), await start(newKey, oldKey)];
     const sums = await Promise.all(all.map(rotate));
@@ -128,25 +147,25 @@ describe('a rotation of the encryption key', () => {
     expect(await secretsOf(newKey, tenant)).toEqual(ids.map((id) => `whsec_${id}`));
   });
 
-  test('a secret that its owner rotates meanwhile stays the new one', async () => {
+  test('a secret rotated by its owner in the meantime is not overwritten', async () => {
     const before = await start(oldKey);
     const tenants = Array.from({ length: 60 }, () => newTenant());
-    const made = await Promise.all(tenants.map((tenant) => subscribe(before, tenant)));
+    const created = await Promise.all(tenants.map((tenant) => subscribe(before, tenant)));
     const rms = await restart(newKey, oldKey);
     const [rotated] = await Promise.all([
-      Promise.all(tenants.map((tenant, i) => rms.webhooks.rotateSecret({ ...tenant, id: made[i]?.id as string }))),
+      Promise.all(tenants.map((tenant, i) => rms.webhooks.rotateSecret({ ...tenant, id: created[i]?.id as string }))),
       rotate(rms),
       rotate(rms),
     ]);
     for (const [i, tenant] of tenants.entries()) expect(await secretsOf(newKey, tenant)).toEqual([rotated[i]?.secret]);
   });
 
-  test('a walk that breaks off midway is begun anew, and takes up what is left', async () => {
+  test('an interrupted re-encryption can be restarted and processes the remaining secrets', async () => {
     const { tenant, ids } = await storeWebhooks(oldKey, 1_200);
     const rms = await start(newKey, oldKey);
     const first = await rms.secrets.reencryptSecrets({});
     expect(first).toMatchObject({ resealed: 500, unreadable: 0, sealed: [] });
-    // A batch that fails changes nothing of its rows.
+    // A failing batch leaves its rows unchanged.
     await database.pool.query(`
       create function webhooks.fail() returns trigger language plpgsql as $$ begin raise 'disk full'; end $$;
       create trigger fail before update on webhooks.webhooks for each row when (new.id > 'wh_00000900')
@@ -159,7 +178,7 @@ describe('a rotation of the encryption key', () => {
     expect(await secretsOf(newKey, tenant)).toEqual(ids.map((id) => `whsec_${id}`));
   });
 
-  test('what no key opens is counted and named, stays as it is, and does not stop the walk', async () => {
+  test('secrets that no key decrypts are counted and listed, stay unchanged, and do not stop the re-encryption', async () => {
     const lost = await storeWebhooks(otherKey, 600, (i) => `wh_lost${String(i).padStart(4, '0')}`);
     await storeWebhooks(oldKey, 3);
     const rms = await start(newKey, oldKey);
@@ -171,14 +190,23 @@ describe('a rotation of the encryption key', () => {
     expect(whole).toMatchObject({ unreadable: 600, calls: 5 });
     expect(whole.sealed).toContainEqual({ current: false, count: 600n });
     expect(await secretsOf(otherKey, lost.tenant)).toHaveLength(600);
-    // Its key is found again.
+    // The missing key is configured again.
     expect(await rotate(await restart(newKey, otherKey))).toMatchObject({ resealed: 600, unreadable: 0 });
   });
 
-  test('answers whose 24 hours are over hold up nothing', async () => {
+  test('expired idempotency records do not block the rotation', async () => {
     await subscribe(await start(otherKey), newTenant(), 'kept');
     await database.pool.query("update webhooks.idempotency_keys set expires_at = now() - interval '1 second'");
     const { sealed } = await rotate(await restart(newKey, otherKey));
     expect(sealed).toEqual([{ current: true, count: 1n }]);
   });
 });
+
+/** Encrypts in the first format, whose context is a single text. */
+function sealInFirstFormat(key: Buffer, plain: string, context: string): Buffer {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context));
+  const text = Buffer.concat([cipher.update(plain), cipher.final()]);
+  const keyId = createHash('sha256').update('rms key id').update(key).digest().subarray(0, 4);
+  return Buffer.concat([keyId, iv, cipher.getAuthTag(), text]);
+}

@@ -1,10 +1,10 @@
 import { newId } from '@rms/ids';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
-import { freeLanes } from '../src/delivery/lane-queries.ts';
-import { recordAttempts } from '../src/delivery/record-queries.ts';
-import { redeliver } from '../src/log/log-queries.ts';
+import { freeLanes } from '../src/delivery/store/lane-queries.ts';
+import { recordAttempts } from '../src/delivery/store/record-queries.ts';
+import { redeliver } from '../src/log/redeliver-queries.ts';
 import { migrations } from '../src/migrations.ts';
-import { answered, type Steps, stepsOn } from './leases.ts';
+import { responded, type Steps, stepsOn } from './leases.ts';
 import { newEvent, newTenant, type Tenant } from './support.ts';
 
 describe('lanes', () => {
@@ -15,9 +15,11 @@ describe('lanes', () => {
     steps = stepsOn(database.pool);
   });
   afterAll(() => database?.drop());
-  beforeEach(() => database.pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries'));
+  beforeEach(() =>
+    database.pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries, webhooks.endpoints'),
+  );
 
-  /** Events of one resource, in their sequence. */
+  /** Makes events of the same resource, in sequence. */
   const lane = (tenant: Tenant, length: number) => {
     const resourceId = newId('res');
     return Array.from({ length }, (_, i) => ({
@@ -32,7 +34,7 @@ describe('lanes', () => {
   };
   const eventIds = (jobs: readonly { eventId: string }[]) => jobs.map(({ eventId }) => eventId);
 
-  test('only the first of a lane is leased, by its fan-out or later', async () => {
+  test('only the first delivery of a lane is leased, by fan-out or later', async () => {
     const tenant = await subscribed();
     const events = lane(tenant, 3);
     const jobs = await steps.store(events.slice(0, 2).reverse(), 10);
@@ -42,14 +44,14 @@ describe('lanes', () => {
     expect(await freeLanes(database.pool)).toBe(0);
   });
 
-  test('the end of one lets the next one go: arrived, failed for good, or not to be attempted', async () => {
+  test('the next delivery becomes due when its predecessor is delivered, fails, or cannot be attempted', async () => {
     const tenant = await subscribed();
     const events = lane(tenant, 4);
     const [one] = await steps.store(events, 10);
-    await recordAttempts(database.pool, [answered(one, 200)]);
+    await recordAttempts(database.pool, [responded(one, 200)]);
     const [two] = await steps.claim();
     expect(two?.eventId).toBe(events[1]?.id);
-    await recordAttempts(database.pool, [answered(two, 410)]);
+    await recordAttempts(database.pool, [responded(two, 410)]);
     const [three] = await steps.claim();
     expect(three?.eventId).toBe(events[2]?.id);
     await steps.endLeases();
@@ -58,52 +60,52 @@ describe('lanes', () => {
     expect(eventIds(await steps.claim())).toEqual([events[3]?.id]);
   });
 
-  test('what is freed is named, and leased by its name once', async () => {
+  test('the webhooks of the next deliveries are returned, and each delivery can be leased once', async () => {
     const tenant = await subscribed();
     const lanes = [lane(tenant, 2), lane(tenant, 2)];
     const jobs = await steps.store(lanes.flat(), 10);
-    const freed = await recordAttempts(
+    const { freed } = await recordAttempts(
       database.pool,
-      jobs.map((job) => answered(job, job.eventId === lanes[0]?.[0]?.id ? 200 : 500)),
+      jobs.map((job) => responded(job, job.eventId === lanes[0]?.[0]?.id ? 200 : 500)),
     );
-    const [next] = await steps.leaseThese(freed);
-    expect([freed.length, next?.eventId, next?.lease]).toEqual([1, lanes[0]?.[1]?.id, 2]);
-    expect(await steps.leaseThese(freed)).toEqual([]);
+    const [next] = await steps.claim();
+    expect([freed, next?.eventId, next?.lease]).toEqual([[jobs[0]?.webhookId], lanes[0]?.[1]?.id, 2]);
+    expect(await steps.claim()).toEqual([]);
   });
 
-  test('a retry keeps the lane waiting', async () => {
+  test('a retry blocks its lane', async () => {
     const tenant = await subscribed();
     const events = lane(tenant, 2);
     const [one] = await steps.store(events, 10);
-    await recordAttempts(database.pool, [answered(one, 500)]);
+    await recordAttempts(database.pool, [responded(one, 500)]);
     expect(await freeLanes(database.pool)).toBe(0);
     expect(await steps.claim()).toEqual([]);
     await steps.endLeases();
     expect(eventIds(await steps.claim())).toEqual([events[0]?.id]);
   });
 
-  test('an instance that dies leaves the lane to whoever takes its lease up; its late result frees nothing', async () => {
+  test('another instance takes over the lease of a dead one; a late result does not unblock the lane', async () => {
     const tenant = await subscribed();
     const events = lane(tenant, 2);
     const [stalled] = await steps.store(events, 10);
     await steps.endLeases();
     const [successor] = await steps.claim();
     expect(successor?.eventId).toBe(events[0]?.id);
-    await recordAttempts(database.pool, [answered(stalled, 410)]);
+    await recordAttempts(database.pool, [responded(stalled, 410)]);
     await freeLanes(database.pool);
     expect(await steps.claim()).toEqual([]);
-    await recordAttempts(database.pool, [answered(successor, 200)]);
+    await recordAttempts(database.pool, [responded(successor, 200)]);
     expect(eventIds(await steps.claim())).toEqual([events[1]?.id]);
   });
 
-  test('one that was stored while the one before it ended is let go afterwards', async () => {
+  test('a delivery that was stored while its predecessor ended becomes due afterwards', async () => {
     const tenant = await subscribed();
     const events = lane(tenant, 2);
     const [job] = await steps.store(events.slice(0, 1), 10);
     const ending = await database.pool.connect();
     await ending.query('begin');
-    await recordAttempts(ending, [answered(job, 200)]);
-    // The end is not committed: to others the first one is under way.
+    await recordAttempts(ending, [responded(job, 200)]);
+    // The end is not committed yet, so other transactions still see the first delivery as pending.
     expect(await steps.store(events.slice(1), 10)).toEqual([]);
     expect(await freeLanes(database.pool)).toBe(0);
     await ending.query('commit');
@@ -113,7 +115,7 @@ describe('lanes', () => {
     expect(eventIds(await steps.claim())).toEqual([events[1]?.id]);
   });
 
-  test('events that come out of order are not under way at once', async () => {
+  test('events that arrive out of order are not in flight concurrently', async () => {
     const tenant = await subscribed();
     const events = lane(tenant, 3);
     const [one, two, three] = events;
@@ -122,18 +124,20 @@ describe('lanes', () => {
     await steps.store(events.filter((event) => event !== two).reverse(), 10);
     await freeLanes(database.pool);
     expect(await steps.claim()).toEqual([]);
-    await recordAttempts(database.pool, [answered(job, 200)]);
+    await recordAttempts(database.pool, [responded(job, 200)]);
     const [next] = await steps.claim();
     expect(next?.eventId).toBe(one?.id);
-    await recordAttempts(database.pool, [answered(next, 200)]);
+    await recordAttempts(database.pool, [responded(next, 200)]);
     expect(eventIds(await steps.claim())).toEqual([three?.id]);
   });
 
-  test('a redelivery is outside of the lane, and does not stop it', async () => {
+  test('a redelivery is outside the lane and does not block it', async () => {
     const tenant = await subscribed();
     const events = lane(tenant, 3);
     const [one] = await steps.store(events, 10);
     await redeliver(database.pool, steps.scopeOf(tenant), one?.id ?? '');
+    // The redelivery is made if the attempt in flight fails.
+    await recordAttempts(database.pool, [responded(one, 500)]);
     await freeLanes(database.pool);
     expect(eventIds(await steps.claim()).sort()).toEqual([events[0]?.id, events[1]?.id].sort());
     await freeLanes(database.pool);
@@ -145,7 +149,7 @@ describe('lanes', () => {
     await steps.subscribe(tenant, { ordered: true });
     await steps.subscribe(tenant);
     const jobs = await steps.store(lane(tenant, 3), 10);
-    // One of each lane, and all three of the webhook that is not ordered.
+    // One delivery per lane, and all three deliveries of the unordered webhook.
     expect(jobs.map(({ ordered }) => ordered).sort()).toEqual([false, false, false, true, true]);
   });
 });

@@ -1,33 +1,53 @@
 import type { Pool } from '@rms/db';
 import { newId } from '@rms/ids';
-import { failDeliveries } from '../src/delivery/end-queries.ts';
-import type { Openings } from '../src/delivery/endpoint-queue.ts';
-import type { AttemptResult, DeliveryJob, DeliveryRef } from '../src/delivery/job.ts';
-import { type LeaseOptions, leaseDue, leaseThese } from '../src/delivery/lease-queries.ts';
-import type { Recording } from '../src/delivery/record-queries.ts';
-import { defaultRetryPolicy } from '../src/delivery/retry-policy.ts';
-import { settle } from '../src/delivery/settle.ts';
+import type { DeliveryJob } from '../src/delivery/attempt/job.ts';
+import { settle } from '../src/delivery/attempt/settle.ts';
+import type { Capacity } from '../src/delivery/schedule/scheduler.ts';
+import { failAbandoned } from '../src/delivery/store/abandoned-queries.ts';
+import { failDeliveries } from '../src/delivery/store/end-queries.ts';
+import { leaseFor } from '../src/delivery/store/lease-queries.ts';
+import type { Recording } from '../src/delivery/store/record-queries.ts';
+import { readDue } from '../src/delivery/store/schedule-queries.ts';
 import type { Arrival } from '../src/fan-out/arrival.ts';
 import { fanOut } from '../src/fan-out/fan-out-queries.ts';
+import type { AttemptResult } from '../src/log/attempt.ts';
+import type { LogFilter } from '../src/log/log-filter.ts';
 import { readDeliveries } from '../src/log/log-queries.ts';
+import { defaultRateLimit } from '../src/subscription/rate-limit.ts';
+import { defaultRetryPolicy } from '../src/subscription/retry-policy.ts';
 import { insertWebhook } from '../src/subscription/webhook-queries.ts';
 import type { newEvent, Tenant } from './support.ts';
 
-/** As it comes by the bus. */
+/** The part of the only running instance. */
+export const alone = { rank: 0, count: 1 };
+
+/** The capacity of an instance without attempts in flight. */
+export const unknown = {
+  ofWorkspaces: new Map<string, number>(),
+  ofOtherWorkspaces: 100,
+  ofWebhooks: new Map<string, number>(),
+  part: alone,
+};
+
+/** Wraps an event in a bus record. */
 function arrivalOf(event: ReturnType<typeof newEvent>): Arrival {
   return { event, record: { partition: 0, offset: '0', key: event.resourceId, headers: {} } };
 }
 
-/** What an instance does to the tables, one step at a time. */
+/** Operations of an instance on the tables, one step at a time. */
 export function stepsOn(pool: Pool) {
   const scopeOf = ({ workspaceId }: Tenant) => ({ workspaceId, environments: ['live'] as const });
-  const lease = async (options: Partial<LeaseOptions>) => {
-    const leased = await leaseDue(pool, { limit: 10, after: '', places: new Map(), fullWorkspaces: [], ...options });
+  /** Leases up to `attempts` due deliveries of every due webhook. */
+  const lease = async ({ attempts = 10, isKnown = true } = {}) => {
+    const { webhooks } = await readDue(pool, { webhookIds: [], workspaceIds: [] }, 100);
+    const refills = webhooks.map(({ webhookId }) => ({ webhookId, deliveries: attempts, attempts, isKnown }));
+    const leased = await leaseFor(pool, refills, alone);
     if (leased.lost.length > 0) await failDeliveries(pool, leased.lost);
+    for (const webhook of leased.abandoned) await failAbandoned(pool, webhook, new AbortController().signal);
     return leased;
   };
-  const stored = (events: readonly ReturnType<typeof newEvent>[], openings: Openings) =>
-    fanOut(pool, events.map(arrivalOf), openings);
+  const stored = (events: readonly ReturnType<typeof newEvent>[], freeCapacity: Capacity) =>
+    fanOut(pool, events.map(arrivalOf), { freeCapacity, defer: false });
   return {
     scopeOf,
     async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {
@@ -47,32 +67,42 @@ export function stepsOn(pool: Pool) {
         clientCertificate: undefined,
         clientKeySealed: undefined,
         ordered,
+        description: '',
         retryPolicy: defaultRetryPolicy,
+        rateLimit: defaultRateLimit,
         createdAt: new Date(),
         updatedAt: new Date(),
       });
       return id;
     },
     fanOut: stored,
-    /** Stores events; leases up to `room` of their deliveries. */
-    store: async (events: readonly ReturnType<typeof newEvent>[], room = 0) =>
-      (await stored(events, { room, ofWebhooks: new Map(), ofOthers: room })).jobs,
+    /** Stores events and leases up to `total` of their deliveries. */
+    store: async (events: readonly ReturnType<typeof newEvent>[], total = 0) =>
+      (await stored(events, { ...unknown, total })).jobs,
     lease,
-    /** Leases what is due. */
-    claim: async (limit = 10, options: Partial<LeaseOptions> = {}) => (await lease({ limit, ...options })).jobs,
-    leaseThese: async (deliveries: readonly DeliveryRef[]) => (await leaseThese(pool, deliveries)).jobs,
-    /** As time does. */
+    /** Leases due deliveries. */
+    claim: async (attempts = 10) => (await lease({ attempts })).jobs,
+    /** Returns the time until a webhook is due, in milliseconds; null if it is not scheduled. */
+    async dueInMs(webhookId: string): Promise<number | null> {
+      const { rows } = await pool.query<{ ms: number | null }>(
+        `select (extract(epoch from next_due_at - now()) * 1000)::float8 as ms
+           from webhooks.endpoints where webhook_id = $1`,
+        [webhookId],
+      );
+      return rows[0]?.ms ?? null;
+    },
+    /** Makes all leases expire. */
     endLeases: () =>
       pool.query("update webhooks.deliveries set due_at = now() - interval '1 second' where due_at is not null"),
-    logged: async (tenant: Tenant, filter = {}) =>
-      (await readDeliveries(pool, scopeOf(tenant), filter, 100)).deliveries,
+    logged: async (tenant: Tenant, filter: LogFilter = {}) =>
+      (await readDeliveries(pool, { scope: scopeOf(tenant), filter, limit: 100, attempts: 'all' })).deliveries,
   };
 }
 
 export type Steps = ReturnType<typeof stepsOn>;
 
-/** An attempt of a job that was answered like that. */
-export function answered(job: DeliveryJob | undefined, statusCode: number): Recording {
+/** Returns an attempt of a job with a response of the given status. */
+export function responded(job: DeliveryJob | undefined, statusCode: number): Recording {
   if (!job) throw new Error('nothing was leased');
   const result: AttemptResult = {
     startedAt: new Date(),

@@ -2,6 +2,7 @@ import { newId } from '@rms/ids';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import type { LogFilter, LoggedStatus } from '../src/log/log-filter.ts';
 import { type LoggedDelivery, readDeliveries } from '../src/log/log-queries.ts';
+import { countUnfinished, maxUnfinished } from '../src/log/unfinished-queries.ts';
 import { migrations } from '../src/migrations.ts';
 
 const statuses: LoggedStatus[] = ['pending', 'retrying', 'delivered', 'failed', 'skipped'];
@@ -9,7 +10,7 @@ const types = ['resource.created', 'resource.updated', 'resource.deleted'];
 const environments = ['live', 'sandbox'] as const;
 const hourMs = 3_600_000;
 
-/** Numbers from 0 to 1 that are the same in each run (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 that is deterministic per seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -67,13 +68,18 @@ describe('the log', () => {
     workspaceId,
     environments: of,
   });
-  /** All pages; the number of deliveries on each. */
+  /** Reads all pages. Returns the IDs and the number of deliveries per page. */
   const readAll = async (scope: ReturnType<typeof scopeOf>, filter: LogFilter, pageSize: number) => {
     const ids: string[] = [];
     const sizes: number[] = [];
     let before: string | undefined;
     do {
-      const page = await readDeliveries(database.pool, scope, { ...filter, before }, pageSize);
+      const page = await readDeliveries(database.pool, {
+        scope,
+        filter: { ...filter, before },
+        limit: pageSize,
+        attempts: 'none',
+      });
       ids.push(...page.deliveries.map(({ id }) => id));
       sizes.push(page.deliveries.length);
       before = page.next;
@@ -81,7 +87,7 @@ describe('the log', () => {
     return { ids, sizes };
   };
 
-  test('answers every combination of filters, in pages of any size, as a look at all of it would', async () => {
+  test('returns correct results for every combination of filters and page sizes', async () => {
     const random = randomFrom(20_261_121);
     const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
     const now = Date.now();
@@ -117,7 +123,7 @@ describe('the log', () => {
       const given = <T>(value: T) => (random() < 0.3 ? value : undefined);
       const filter = {
         webhookId: given(pick(webhookIds)),
-        status: given(pick(statuses)),
+        statuses: given([pick(statuses), ...statuses.filter(() => random() < 0.3)]),
         eventType: given(pick(types)),
         resourceId: given(some.resourceId),
         requestId: given(some.requestId),
@@ -130,7 +136,8 @@ describe('the log', () => {
         .filter(
           (row) =>
             scope.environments.includes(row.environment) &&
-            (['webhookId', 'status', 'eventType', 'resourceId', 'requestId', 'eventId'] as const).every(
+            (filter.statuses === undefined || filter.statuses.includes(row.status)) &&
+            (['webhookId', 'eventType', 'resourceId', 'requestId', 'eventId'] as const).every(
               (name) => filter[name] === undefined || filter[name] === row[name],
             ) &&
             row.atMs >= (filter.since?.getTime() ?? 0) &&
@@ -145,7 +152,7 @@ describe('the log', () => {
     }
   });
 
-  test('reads no more than a part of itself for a page: short pages go on, and none is lost', async () => {
+  test('reads a bounded number of rows per page: short pages continue, and no delivery is lost', async () => {
     const workspaceId = newId('ws');
     const webhookId = newId('wh');
     const count = 12_000;
@@ -163,13 +170,78 @@ describe('the log', () => {
     expect(deleted.sizes).toEqual([2, 2]);
     const live = await readAll(scopeOf(workspaceId, ['live']), { webhookId, eventType: 'resource.deleted' }, 3);
     expect(live.ids.map((id) => Number(id.slice(-16)))).toEqual([11_990]);
-    // What has not arrived has an index: nothing else is read.
-    const failed = await readAll(scopeOf(workspaceId), { webhookId, status: 'failed' }, 10);
+    // Undelivered deliveries have an index, so only matching rows are read.
+    const failed = await readAll(scopeOf(workspaceId), { webhookId, statuses: ['failed'] }, 10);
     expect(failed).toMatchObject({ sizes: [3] });
     expect((await readAll(scopeOf(workspaceId), {}, 1_000)).ids).toHaveLength(count);
   });
 
-  test('shows a delivery once while it goes from the queue into the log and back', async () => {
+  test('a page is bounded in bytes: pages of large deliveries are short, and no delivery is lost', async () => {
+    const workspaceId = newId('ws');
+    // Random text does not compress. Half of the deliveries have no separately stored last attempt.
+    await database.pool.query(
+      `insert into webhooks.delivery_log (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
+                                          request_id, status, origin, created_at, attempts, last_attempt, attempt_count)
+       select $1, 'live', webhooks.first_id('dlv', now() - n * interval '1 second') || lpad(n::text, 16, '0'), 'evt_1',
+              'wh_1', 'resource.created', 'res_1', 'req_1', 'failed', 'event', now(), jsonb_build_array(attempt),
+              case when n % 2 = 0 then webhooks.attempt_summary(attempt) end, case when n % 2 = 0 then 1 end
+         from (select n, jsonb_build_object('number', 1, 'at', now(), 'status_code', 500, 'error', 'status: 500',
+                        'duration_ms', 1, 'response_body', string_agg(md5(n || ' ' || i), '')) as attempt
+                 from generate_series(1, 40) as n, generate_series(1, 6000) as i group by n) as made`,
+      [workspaceId],
+    );
+    const read = async (attempts: 'none' | 'summaries' | 'all') => {
+      const deliveries: LoggedDelivery[] = [];
+      const sizes: number[] = [];
+      let before: string | undefined;
+      do {
+        const filter = { before };
+        const page = await readDeliveries(database.pool, { scope: scopeOf(workspaceId), filter, limit: 30, attempts });
+        deliveries.push(...page.deliveries);
+        sizes.push(page.deliveries.length);
+        before = page.next;
+      } while (before !== undefined);
+      return { deliveries, sizes };
+    };
+    const brief = await read('none');
+    const summaries = await read('summaries');
+    const all = await read('all');
+    for (const { deliveries } of [brief, summaries, all]) {
+      expect(deliveries.map(({ id }) => Number(id.slice(-16)))).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+      expect(deliveries.map(({ attemptCount }) => attemptCount)).toEqual(deliveries.map(() => 1));
+      for (const { lastAttempt } of deliveries) {
+        expect(lastAttempt).toMatchObject({ number: 1, status_code: 500 });
+        expect(lastAttempt).not.toHaveProperty('response_body');
+      }
+    }
+    // Six deliveries of 188 KiB exceed 1 MiB.
+    expect(all.sizes).toEqual([6, 6, 6, 6, 6, 6, 4]);
+    expect(summaries.sizes).toEqual(all.sizes);
+    expect(Math.max(...brief.sizes)).toBeLessThanOrEqual(12);
+    expect(brief.deliveries.map(({ attempts }) => attempts)).toEqual(brief.deliveries.map(() => []));
+    expect(summaries.deliveries[0]?.attempts).toEqual([summaries.deliveries[0]?.lastAttempt]);
+    expect(all.deliveries[0]?.attempts[0]?.response_body).toHaveLength(192_000);
+  });
+
+  test('counts unfinished deliveries per workspace and environment, up to a bound', async () => {
+    const workspaceId = newId('ws');
+    const count = maxUnfinished + 5;
+    await database.pool.query(
+      `insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
+                                        request_id, sequence, tries)
+       select $1, case when n <= 3 then 'live' else 'sandbox' end, 'dlv_' || n, 'evt_1', 'wh_1', 'resource.created',
+              'res_1', 'req_1', 1, n % 2
+         from generate_series(1, $2) as n`,
+      [workspaceId, count],
+    );
+    const counted = (...of: Parameters<typeof scopeOf>) => countUnfinished(database.pool, scopeOf(...of));
+    expect(await counted(workspaceId, ['live'])).toBe(3);
+    expect(await counted(workspaceId, ['sandbox'])).toBe(maxUnfinished);
+    expect(await counted(workspaceId)).toBe(maxUnfinished);
+    expect(await counted(newId('ws'))).toBe(0);
+  });
+
+  test('returns a delivery exactly once while it moves between the queue and the log', async () => {
     const workspaceId = newId('ws');
     const atMs = Date.now();
     const eventId = newId('evt', atMs);

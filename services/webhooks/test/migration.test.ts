@@ -9,11 +9,12 @@ import { createSecretBox } from '@rms/secrets';
 import { makeSecret } from '@rms/signature';
 import { type Receiver, startReceiver, type TestDatabase, testDatabase } from '@rms/testkit';
 import { migrations } from '../src/migrations.ts';
+import { secretContext } from '../src/sealed/contexts.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 
 const dayMs = 24 * 3_600_000;
 
-describe('a database of the release before', () => {
+describe('a database of the previous release', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rms-migrations-'));
   let database: TestDatabase;
   let receiver: Receiver;
@@ -33,20 +34,22 @@ describe('a database of the release before', () => {
 
   const insertWebhook = async ({ workspaceId }: Tenant) => {
     const id = newId('wh');
+    const context = secretContext({ workspaceId, environment: 'live', webhookId: id });
+    const sealed = createSecretBox(Buffer.alloc(32, 1)).seal(makeSecret(), context);
     await database.pool.query(
       `insert into webhooks.webhooks
        values ($1, 'live', $2, $3, '{*}', 'active', null, $4, 1, 5, 10, 100, now(), now())`,
-      [workspaceId, id, receiver.url, createSecretBox(Buffer.alloc(32, 1)).seal(makeSecret(), id)],
+      [workspaceId, id, receiver.url, sealed],
     );
     return id;
   };
-  /** An event of so many days ago, with one delivery that has had these answers. */
+  /** Inserts an event from `daysAgo` days ago, with one delivery whose attempts got these status codes. */
   const insertDelivery = async (
     tenant: Tenant,
     webhookId: string,
     status: string,
     daysAgo: number,
-    answers: number[],
+    responses: number[],
   ) => {
     const atMs = Date.now() - daysAgo * dayMs;
     const event = { ...newEvent(tenant), id: newId('evt', atMs) };
@@ -59,10 +62,10 @@ describe('a database of the release before', () => {
       `insert into webhooks.deliveries values ($1, 'live', $2, $3, $4, $5, $6, $7, $8, $9, $9, 3, $10, $11)`,
       [
         ...[workspaceId, id, event.id, webhookId, event.type, event.resourceId, event.requestId, status],
-        ...[answers.length, status === 'pending' ? new Date() : null, new Date(atMs)],
+        ...[responses.length, status === 'pending' ? new Date() : null, new Date(atMs)],
       ],
     );
-    for (const [i, code] of answers.entries()) {
+    for (const [i, code] of responses.entries()) {
       await database.pool.query(`insert into webhooks.attempts values ($1, 'live', $2, $3, $4, $5, $6, 7, $7)`, [
         ...[
           workspaceId,
@@ -78,7 +81,7 @@ describe('a database of the release before', () => {
     return { id, event };
   };
 
-  test('is migrated without a loss, and what was pending is delivered', async () => {
+  test('is migrated without data loss, and pending deliveries are delivered', async () => {
     const [tenant, other] = [newTenant(), newTenant()];
     const webhookId = await insertWebhook(tenant);
     const old = await insertDelivery(tenant, webhookId, 'delivered', 20, [500, 200]);
@@ -115,14 +118,15 @@ describe('a database of the release before', () => {
       [failed.id, DeliveryStatus.FAILED, [500, 500, 404]],
       [old.id, DeliveryStatus.DELIVERED, [500, 200]],
     ]);
-    const attempt = log.at(2)?.attempts.at(2);
+    const before = await rms.deliveries.getDelivery({ ...tenant, id: failed.id });
+    const attempt = before.delivery?.attempts.at(2);
     expect(attempt).toMatchObject({ number: 3, error: 'status: 404', durationMs: 7 });
     expect(Buffer.from(attempt?.responseBody ?? [])).toEqual(Buffer.alloc(300, 404));
     expect(receiver.requests.map(({ json }) => json.id).sort()).toEqual(
       [fresh, retrying, foreign].map(({ event }) => JSON.parse(event.body.toString()).id).sort(),
     );
 
-    // An event of before comes again, and the feed goes on behind the others.
+    // An event stored before the migration is repeated; the feed continues after the existing events.
     await rms.publish(fresh.event, newEvent(tenant));
     await rms.settled(tenant, 5);
     expect((await rms.feed.listEvents({ ...tenant, pageSize: 100 })).newestPosition).toBe(5n);

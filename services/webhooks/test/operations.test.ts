@@ -48,7 +48,7 @@ describe('operating webhooks and deliveries', () => {
     expect(receiver.requests.map(({ headers }) => headers['x-service-signature'])).toEqual(expected);
   });
 
-  test('a test sends one sample event, answers with what the endpoint said, and is not in the log', async () => {
+  test('a test sends one sample event, returns the response, and is not in the delivery log', async () => {
     const tenant = newTenant();
     const { id } = await subscribe(tenant, 5);
     receiver.respondWith((_, response) => void response.writeHead(418).end('no coffee'));
@@ -59,7 +59,67 @@ describe('operating webhooks and deliveries', () => {
     expect(await rms.list(tenant)).toEqual([]);
   });
 
-  test('Retry-After is waited for instead of a shorter delay', async () => {
+  test('a repeated test with the idempotency key is not sent again; during the first one it gets conflict', async () => {
+    const tenant = newTenant();
+    const { id } = await subscribe(tenant);
+    const request = { ...tenant, id, eventType: 'resource.deleted', idempotencyKey: 'once' };
+    let respond = () => {};
+    receiver.respondWith((_, response) => {
+      respond = () => void response.writeHead(200).end('done');
+    });
+    const first = rms.webhooks.testWebhook(request);
+    await waitUntil(() => receiver.requests.length === 1, { what: 'the test' });
+    await expect(rms.webhooks.testWebhook(request)).rejects.toMatchObject(conflict);
+    respond();
+    const { replayed, ...answer } = await first;
+    expect([replayed, answer.responseBody, answer.url]).toEqual([false, 'done', receiver.url]);
+    expect(answer.requestBody).toBe(receiver.requests[0]?.body.toString());
+    expect(await rms.webhooks.testWebhook(request)).toEqual({ ...answer, replayed: true });
+    expect(receiver.requests).toHaveLength(1);
+    await expect(rms.webhooks.testWebhook({ ...request, eventType: 'resource.created' })).rejects.toMatchObject({
+      code: 'idempotency_key_reused',
+    });
+  });
+
+  test('a test whose process died frees its idempotency key after a minute', async () => {
+    const tenant = newTenant();
+    const { id } = await subscribe(tenant);
+    const request = { ...tenant, id, idempotencyKey: 'interrupted' };
+    receiver.respondWith(() => {});
+    const first = rms.webhooks.testWebhook(request).catch(() => {});
+    await waitUntil(() => receiver.requests.length === 1, { what: 'the test' });
+    const age =
+      "update webhooks.idempotency_keys set expires_at = expires_at - interval '60 seconds' where workspace_id = $1";
+    await rms.database.pool.query(age, [tenant.workspaceId]);
+    receiver.respondWith((_, response) => void response.writeHead(200).end());
+    expect((await rms.webhooks.testWebhook(request)).replayed).toBe(false);
+    await receiver.close();
+    await first;
+    expect(await rms.webhooks.testWebhook(request)).toMatchObject({ attempt: { statusCode: 200 }, replayed: true });
+  });
+
+  test('test deliveries per minute are limited per workspace and environment', async () => {
+    const tenant = newTenant();
+    const { id } = await subscribe(tenant, 5);
+    const other = newTenant();
+    const { id: otherId } = await subscribe(other, 5);
+    const before = receiver.requests.length;
+    const tests = await Promise.allSettled(
+      Array.from({ length: 13 }, () => rms.webhooks.testWebhook({ ...tenant, id })),
+    );
+    const rejected = tests.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    expect(rejected).toHaveLength(3);
+    expect(rejected[0]).toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: 'A workspace can test its webhooks 10 times per minute in each environment. Try again later.',
+    });
+    expect(receiver.requests).toHaveLength(before + 10);
+    await rms.webhooks.testWebhook({ ...other, id: otherId });
+    await rms.database.pool.query("update webhooks.test_counts set starts_at = starts_at - interval '1 minute'");
+    await rms.webhooks.testWebhook({ ...tenant, id });
+  });
+
+  test('Retry-After replaces a shorter delay', async () => {
     const tenant = newTenant();
     await subscribe(tenant, 5);
     receiver.respondWith((_, response) => void response.writeHead(429, { 'retry-after': '3600' }).end());
@@ -74,7 +134,7 @@ describe('operating webhooks and deliveries', () => {
     expect(Number(next.nextAttemptTime?.seconds)).toBeGreaterThan(Date.now() / 1000 + 3_000);
   });
 
-  test('disabling a webhook ends what is pending; enabled again it can be redelivered', async () => {
+  test('disabling a webhook ends its pending deliveries, which can be redelivered after it is enabled', async () => {
     const tenant = newTenant();
     const { id } = await subscribe(tenant, 5, 3_600_000);
     receiver.respondWith(500);
@@ -93,7 +153,7 @@ describe('operating webhooks and deliveries', () => {
     expect(again?.status).toBe(DeliveryStatus.DELIVERED);
   });
 
-  test('deleting a webhook ends what is pending; its log stays, and cannot be redelivered', async () => {
+  test('deleting a webhook ends its pending deliveries; they stay in the log but cannot be redelivered', async () => {
     const tenant = newTenant();
     const { id } = await subscribe(tenant, 5, 3_600_000);
     receiver.respondWith(500);
@@ -108,7 +168,7 @@ describe('operating webhooks and deliveries', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('410 ends all that is pending for the webhook', async () => {
+  test('status 410 ends all pending deliveries of the webhook', async () => {
     const tenant = newTenant();
     await subscribe(tenant, 5, 3_600_000);
     receiver.respondWith(500);
@@ -137,7 +197,7 @@ describe('operating webhooks and deliveries', () => {
     expect(await rms.list(newTenant(), { requestId: one.requestId })).toEqual([]);
   });
 
-  test('no call reaches a delivery of another workspace', async () => {
+  test('no call can access a delivery of another workspace', async () => {
     const tenant = newTenant();
     const { id: webhookId } = await subscribe(tenant);
     await rms.publish(newEvent(tenant));
@@ -152,7 +212,7 @@ describe('operating webhooks and deliveries', () => {
     expect((await rms.deliveries.getDelivery({ ...tenant, id })).delivery?.id).toBe(id);
   });
 
-  test('with ERASE_ON_DELETE the bodies of a deleted resource go once its deliveries are settled', async () => {
+  test('with ERASE_ON_DELETE, the event bodies of a deleted resource are erased after its deliveries have ended', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
     const created = newEvent(tenant);
@@ -167,7 +227,7 @@ describe('operating webhooks and deliveries', () => {
       );
       return rows.map(({ id }) => id);
     };
-    await waitUntil(async () => (await withBody()).length === 1, { what: 'the bodies to go' });
+    await waitUntil(async () => (await withBody()).length === 1, { what: 'the bodies to be erased' });
     expect(await withBody()).toEqual([unrelated.id]);
     const [erased] = await rms.list(tenant, { eventId: created.id });
     await expect(rms.deliveries.redeliverDelivery({ ...tenant, id: erased?.id ?? '' })).rejects.toMatchObject(conflict);

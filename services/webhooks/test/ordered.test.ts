@@ -29,7 +29,7 @@ describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
     await first().webhooks.updateWebhook({ ...tenant, id, ordered: true, retryPolicy });
     return id;
   };
-  /** Events of one resource, in their sequence; each says in its name which one it is. */
+  /** Makes events of the same resource, in sequence. Their names contain the resource's letter and the number. */
   const eventsOf = (tenant: Tenant, name: string, length: number) => {
     const resourceId = newId('res');
     return Array.from({ length }, (_, i) => ({
@@ -40,22 +40,22 @@ describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
   const nameOf = (json: { data: { object: { name: string } } }) => json.data.object.name;
   const received = (name: string) => receiver.requests.map(({ json }) => nameOf(json)).filter((one) => one[0] === name);
 
-  test('gets one delivery of a resource at a time, in sequence; resources go side by side', async () => {
+  test('gets one delivery per resource at a time, in sequence, and several resources concurrently', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
-    const underWay = new Map<string, number>();
+    const inFlight = new Map<string, number>();
     let most = 0;
-    let mostOfOne = 0;
+    let maxPerResource = 0;
     receiver.respondWith(({ json }, response) => {
       const resource = nameOf(json)[0] ?? '';
-      underWay.set(resource, (underWay.get(resource) ?? 0) + 1);
-      mostOfOne = Math.max(mostOfOne, underWay.get(resource) ?? 0);
+      inFlight.set(resource, (inFlight.get(resource) ?? 0) + 1);
+      maxPerResource = Math.max(maxPerResource, inFlight.get(resource) ?? 0);
       most = Math.max(
         most,
-        [...underWay.values()].reduce((sum, one) => sum + one),
+        [...inFlight.values()].reduce((sum, one) => sum + one),
       );
       setImmediate(() => {
-        underWay.set(resource, (underWay.get(resource) ?? 0) - 1);
+        inFlight.set(resource, (inFlight.get(resource) ?? 0) - 1);
         response.end();
       });
     });
@@ -69,17 +69,17 @@ describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
     await first().settled(tenant, 24);
     for (const name of ['a', 'b', 'c', 'd'])
       expect(received(name)).toEqual([1, 2, 3, 4, 5, 6].map((i) => `${name}${i}`));
-    expect(mostOfOne).toBe(1);
+    expect(maxPerResource).toBe(1);
     expect(most).toBeGreaterThan(1);
   });
 
-  test('a hanging delivery holds up its resource only', async () => {
+  test('a hanging delivery delays only its resource', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
-    let answer = () => {};
+    let respond = () => {};
     receiver.respondWith(({ json }, response) => {
       if (nameOf(json) !== 'h1') return void response.end();
-      answer = () => void response.end();
+      respond = () => void response.end();
     });
     await first().publish(...eventsOf(tenant, 'h', 3));
     await last().publish(...eventsOf(tenant, 'o', 3));
@@ -92,12 +92,12 @@ describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
       { what: 'the other lane to end' },
     );
     expect(waiting).toHaveLength(2);
-    answer();
+    respond();
     await first().settled(tenant, 6);
     expect(received('h')).toEqual(['h1', 'h2', 'h3']);
   });
 
-  test('a failing event holds its lane until it has failed for good; then the lane goes on', async () => {
+  test('a failing event blocks its lane until it has failed permanently; then the lane continues', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
     receiver.respondWith(({ json }, response) => void response.writeHead(nameOf(json) === 'f1' ? 400 : 200).end());
@@ -108,7 +108,7 @@ describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
     expect(log.filter(({ status }) => status === DeliveryStatus.FAILED)).toHaveLength(1);
   });
 
-  test('a lane waits while its first event waits for a retry, and goes on when that is redelivered', async () => {
+  test('a lane is blocked while its first event waits for a retry, and continues when it is redelivered', async () => {
     const tenant = newTenant();
     await subscribe(tenant, retryLate);
     receiver.respondWith(({ json }, response) => void response.writeHead(nameOf(json) === 'w1' ? 500 : 200).end());
@@ -126,14 +126,15 @@ describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
     expect(received('w').filter((name) => name !== 'w1')).toEqual(['w2', 'w3']);
   });
 
-  test('deliveries that arrive while those before them end are not stuck', async () => {
+  test('deliveries that arrive while their predecessors end do not get stuck', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
     const lanes = ['p', 'q', 'r'].map((name) => eventsOf(tenant, name, 25));
-    // Each comes as soon as the one before it has been received, which is when that one is being recorded.
+    // Publishes each event as soon as its predecessor is received, while the result of the predecessor is being
+    // recorded.
     const follow = async (lane: ReturnType<typeof eventsOf>, name: string) => {
       for (const [i, event] of lane.entries()) {
-        await waitUntil(() => received(name).length >= i, { what: 'the one before', everyMs: 1 });
+        await waitUntil(() => received(name).length >= i, { what: 'the previous event', everyMs: 1 });
         await (i % 2 === 0 ? first() : last()).publish(event);
       }
     };

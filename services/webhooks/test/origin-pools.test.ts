@@ -4,7 +4,7 @@ import { freePort, waitUntil } from '@rms/testkit';
 import { buildConnector } from 'undici';
 import { OriginPools } from '../src/egress/origin-pools.ts';
 
-describe('Pools of connections, by origin', () => {
+describe('Connection pools by origin', () => {
   let pools: OriginPools;
   let port: number;
   let server: Server;
@@ -24,7 +24,7 @@ describe('Pools of connections, by origin', () => {
     server.closeAllConnections();
   });
 
-  test('one of an origin that refuses connections stays, and connects as soon as it listens', async () => {
+  test('the pool of an origin that refuses connections is kept and connects once the origin listens', async () => {
     for (let i = 0; i < 3; i += 1) {
       await expect(ask()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
       expect(pools.size).toBe(1);
@@ -35,24 +35,24 @@ describe('Pools of connections, by origin', () => {
     expect(pools.size).toBe(1);
   });
 
-  test('one goes with its last connection, and the next request makes another', async () => {
+  test('a pool is removed with its last connection, and the next request creates another', async () => {
     server.on('request', (_, response: ServerResponse) => response.end('here'));
     await listen();
     await Promise.all([ask(), ask(), ask()]);
     expect(pools.size).toBe(1);
     server.closeAllConnections();
-    await waitUntil(() => pools.size === 0, { what: 'the pool to be let go' });
+    await waitUntil(() => pools.size === 0, { what: 'the pool to be removed' });
     expect(await ask()).toBe('here');
     expect(pools.size).toBe(1);
   });
 
-  test('requests under way end before they close', async () => {
+  test('running requests end before a pool closes', async () => {
     await listen();
-    const asked = ask();
+    const requested = ask();
     const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
     const closed = pools.close();
     response.end('late');
-    expect(await asked).toBe('late');
+    expect(await requested).toBe('late');
     await closed;
   });
 });

@@ -1,11 +1,11 @@
-import { readSettings } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { readEgressConfig } from '../src/egress/config.ts';
 import { createProxyChoice, parseProxy } from '../src/egress/proxy-choice.ts';
 import { readEgressProxyConfig } from '../src/egress-proxy/config.ts';
 
 const configOf = (env: Record<string, string>) => readEgressConfig(readSettings(env));
 
-describe('the egress proxy of the settings', () => {
+describe('the egress proxy settings', () => {
   test.each([
     ['http://proxy.example:3128', { protocol: 'http:', host: 'proxy.example', port: 3128, authorization: undefined }],
     ['https://proxy.example', { protocol: 'https:', host: 'proxy.example', port: 443, authorization: undefined }],
@@ -23,13 +23,13 @@ describe('the egress proxy of the settings', () => {
     'http://proxy/path',
     'secret word',
     'http://u:%zz@p',
-  ])('a wrong one is refused, and not repeated: %s', (text) => {
+  ])('an invalid URL is rejected without repeating it: %s', (text) => {
     const read = () => configOf({ WEBHOOK_PROXY_URL: text });
     expect(read).toThrow(/^WEBHOOK_PROXY_URL: /);
     expect(read).not.toThrow(/secret|zz/);
   });
 
-  test('is that of HTTPS_PROXY if there is none of its own, and none if it says so', () => {
+  test('default to HTTPS_PROXY, and "none" disables the proxy', () => {
     const hostOf = (env: Record<string, string>) => configOf(env).proxy?.host;
     expect(hostOf({})).toBeUndefined();
     expect(hostOf({ HTTPS_PROXY: 'http://upper', https_proxy: 'http://lower' })).toBe('upper');
@@ -65,7 +65,7 @@ describe('the egress proxy of the settings', () => {
     ['[fd00::1]:8443', 'https://[fd00::1]:8443/', false],
     ['[fd00::1]:8443', 'https://[fd00::1]/', true],
     ['fd00::1', 'https://[fd00::1]/', false],
-  ])('with "%s" exempt, %s goes through it: %s', (exempt, url, through) => {
+  ])('with "%s" exempt, %s uses the proxy: %s', (exempt, url, through) => {
     const proxy = parseProxy('http://proxy');
     const choose = createProxyChoice(proxy, exempt === '' ? [] : [exempt]);
     expect(choose(new URL(url))).toBe(through ? proxy : undefined);
@@ -74,20 +74,21 @@ describe('the egress proxy of the settings', () => {
 
   test.each([
     ['WEBHOOK_ALLOW_CIDRS', '10.0.0.0/33'],
+    ['WEBHOOK_DENY_CIDRS', '10.0.0.0/33'],
     ['WEBHOOK_ALLOW_PORTS', '70000'],
     ['WEBHOOK_ALLOW_PORTS', 'ssh'],
     ['WEBHOOK_DNS_SERVERS', 'dns.example'],
     ['WEBHOOK_CA_FILE', '/nowhere/ca.pem'],
-  ])('a wrong %s ends the start with its name: %s', (name, value) => {
+  ])('an invalid %s is rejected with an error that names the setting: %s', (name, value) => {
     expect(() => configOf({ [name]: value })).toThrow(new RegExp(`^${name}: `));
   });
 
-  test('credentials of our own proxy have two parts', () => {
+  test('credentials of the built-in proxy have two parts', () => {
     const read = (text: string) => readEgressProxyConfig(readSettings({ EGRESS_PROXY_CREDENTIALS: text }));
     expect(read('rms:a:b').credentials).toBe('rms:a:b');
     expect(read('').credentials).toBeUndefined();
     for (const wrong of ['secret', ':secret', 'secret:']) {
-      expect(() => read(wrong)).toThrow('EGRESS_PROXY_CREDENTIALS: is not "user:password"');
+      expect(() => read(wrong)).toThrow('EGRESS_PROXY_CREDENTIALS: must have the form "user:password"');
     }
   });
 });

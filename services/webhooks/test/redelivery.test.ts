@@ -1,4 +1,4 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
@@ -40,7 +40,7 @@ describe('a redelivery', () => {
       { what: 'the end of the delivery' },
     );
 
-  test('of a pending or retrying one makes it due at once; of a delivered one sends it again', async () => {
+  test('makes a pending or retrying delivery due immediately, and repeats a successful delivery', async () => {
     const tenant = newTenant();
     await subscribe(tenant, 3, 3_600_000, true);
     receiver.respondWith(500);
@@ -84,7 +84,7 @@ describe('a redelivery', () => {
     expect(new Set(bodies).size).toBe(1);
   });
 
-  test('of a failed one has a full set of retries', async () => {
+  test('of a failed delivery has a full set of retries', async () => {
     const tenant = newTenant();
     await subscribe(tenant, 1, 10);
     receiver.respondWith(500);
@@ -100,7 +100,7 @@ describe('a redelivery', () => {
     expect(await ended(tenant, failed?.id, 5)).toMatchObject({ status: DeliveryStatus.DELIVERED });
   });
 
-  test('of a skipped one sends it, once its webhook is enabled', async () => {
+  test('sends a skipped delivery after its webhook is enabled', async () => {
     const tenant = newTenant();
     const webhookId = await subscribe(tenant, 0, 10);
     await rms.webhooks.updateWebhook({ ...tenant, id: webhookId, status: WebhookStatus.DISABLED });
@@ -116,7 +116,53 @@ describe('a redelivery', () => {
     });
   });
 
-  test('asked for many times at once leaves one delivery, with every attempt in its log', async () => {
+  test('requested many times during an attempt is made once, after that attempt has failed', async () => {
+    const tenant = newTenant();
+    await subscribe(tenant, 0, 10);
+    const responses: (() => void)[] = [];
+    receiver.respondWith(async (_, response) => {
+      await new Promise<void>((resolve) => responses.push(resolve));
+      response.statusCode = responses.length === 1 ? 500 : 200;
+      response.end();
+    });
+    await rms.publish(newEvent(tenant));
+    await waitUntil(() => responses.length === 1, { what: 'the first attempt' });
+    const [pending] = await rms.list(tenant);
+    for (let round = 0; round < 10; round += 1) await redeliver(tenant, pending?.id);
+    expect(responses).toHaveLength(1);
+    responses[0]?.();
+    await waitUntil(() => responses.length === 2, { what: 'the redelivery' });
+    for (let round = 0; round < 10; round += 1) await redeliver(tenant, pending?.id);
+    responses[1]?.();
+    const { status, origin, attempts } = await ended(tenant, pending?.id, 2);
+    expect([status, origin]).toEqual([DeliveryStatus.DELIVERED, 'redelivery']);
+    expect(attempts.map(({ statusCode }) => statusCode)).toEqual([500, 200]);
+    expect(receiver.requests).toHaveLength(2);
+  });
+
+  test('is rejected after 100 redeliveries, also in a replay, regardless of the status', async () => {
+    const tenant = newTenant();
+    const webhookId = await subscribe(tenant, 0, 10);
+    await rms.publish(newEvent(tenant));
+    const [delivery] = await rms.settled(tenant, 1);
+    await rms.database.pool.query('update webhooks.delivery_log set redeliveries = 99 where id = $1', [delivery?.id]);
+    await redeliver(tenant, delivery?.id);
+    await ended(tenant, delivery?.id, 2);
+    await expect(redeliver(tenant, delivery?.id)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('100 times'),
+    });
+    const since = timestampFromMs(0);
+    const statuses = [DeliveryStatus.DELIVERED];
+    expect(
+      await rms.deliveries.replayDeliveries({ ...tenant, webhookId, since, statuses, dryRun: true }),
+    ).toMatchObject({
+      count: 0n,
+    });
+    expect(receiver.requests).toHaveLength(2);
+  });
+
+  test('requested many times concurrently results in one delivery, with every attempt in its log', async () => {
     const tenant = newTenant();
     await subscribe(tenant, 0, 10);
     await rms.publish(newEvent(tenant));

@@ -1,4 +1,9 @@
-import { checkRetryPolicy, defaultRetryPolicy, nextDelayMs, parseRetryAfter } from '../src/delivery/retry-policy.ts';
+import {
+  checkRetryPolicy,
+  defaultRetryPolicy,
+  nextDelayMs,
+  parseRetryAfter,
+} from '../src/subscription/retry-policy.ts';
 
 const middle = 0.5;
 
@@ -13,14 +18,14 @@ describe('retry policy', () => {
     expect(nextDelayMs(defaultRetryPolicy, 1, 0, 1)).toBe(66_000);
   });
 
-  test('a policy of its own counts, starts and ends as it says', () => {
+  test('a custom policy applies its number of retries, initial delay and maximum delay', () => {
     const policy = { maxRetries: 8, initialDelayMs: 100, maxDelayMs: 100_000 };
     const delays = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((tries) => nextDelayMs(policy, tries, 0, middle));
     expect(delays).toEqual([100, 500, 3_000, 12_000, 72_000, 100_000, 100_000, 100_000, undefined]);
     expect(nextDelayMs({ ...policy, maxRetries: 0 }, 1)).toBeUndefined();
   });
 
-  test('an explicit schedule is kept, with jitter, in place of all else', () => {
+  test('an explicit schedule replaces all other settings and has jitter', () => {
     const policy = { ...defaultRetryPolicy, delaysMs: [1_000, 50, 70_000] };
     expect([1, 2, 3, 4].map((tries) => nextDelayMs(policy, tries, 0, middle))).toEqual([1_000, 50, 70_000, undefined]);
     expect(nextDelayMs(policy, 1, 0, 1)).toBe(1_100);
@@ -28,14 +33,14 @@ describe('retry policy', () => {
     expect(nextDelayMs({ ...policy, delaysMs: [] }, 1)).toBeUndefined();
   });
 
-  test('Retry-After is waited for if it is longer, and cut at a day', () => {
+  test('a longer Retry-After is honored and capped at a day', () => {
     expect(nextDelayMs(defaultRetryPolicy, 1, 120_000, middle)).toBe(120_000);
     expect(nextDelayMs(defaultRetryPolicy, 1, 5_000, middle)).toBe(60_000);
     expect(nextDelayMs(defaultRetryPolicy, 1, 1e12, middle)).toBe(86_400_000);
     expect(nextDelayMs(defaultRetryPolicy, 6, 5_000, middle)).toBeUndefined();
   });
 
-  test('Retry-After is read in seconds and as a date', () => {
+  test('Retry-After is parsed as seconds and as a date', () => {
     const now = Date.parse('2026-01-01T00:00:00Z');
     expect(parseRetryAfter('120', now)).toBe(120_000);
     expect(parseRetryAfter('9'.repeat(20), now)).toBeGreaterThan(24 * 3_600_000);
@@ -54,7 +59,7 @@ describe('retry policy', () => {
     [{ delaysMs: Array.from({ length: 51 }, () => 1_000) }, 'delays'],
     [{ delaysMs: [1_000, 9] }, 'delays'],
     [{ delaysMs: [8 * 86_400_000] }, 'delays'],
-  ])('%j is refused', (change, field) => {
+  ])('%j is rejected', (change, field) => {
     expect(checkRetryPolicy({ ...defaultRetryPolicy, ...change }).map((violation) => violation.field)).toEqual([field]);
     expect(checkRetryPolicy(defaultRetryPolicy)).toEqual([]);
   });

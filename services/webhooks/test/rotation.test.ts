@@ -28,7 +28,7 @@ describe('the signatures of deliveries', () => {
     await rms.settled(tenant, count + 1);
     return receiver.requests[count] as ReceivedRequest;
   };
-  /** Whether the reference verifier of Standard Webhooks accepts a request with that secret. */
+  /** Returns whether the reference verifier of Standard Webhooks accepts a request with the given secret. */
   const verifies = ({ body, headers }: ReceivedRequest, secret: string) => {
     try {
       new Webhook(secret).verify(body.toString('utf8'), headers as Record<string, string>);
@@ -38,7 +38,7 @@ describe('the signatures of deliveries', () => {
     }
   };
 
-  test('are accepted with either secret during the overlap of a rotation, and with the new one after it', async () => {
+  test('verify with both secrets during the overlap of a rotation, and with the new one afterwards', async () => {
     const { tenant, ref, secret } = await subscribed();
     expect(verifies(await nextRequest(tenant), secret)).toBe(true);
 
@@ -53,7 +53,7 @@ describe('the signatures of deliveries', () => {
     expect([secret, rotated.secret].map((one) => verifies(after, one))).toEqual([false, true]);
   });
 
-  test('change at once without an overlap; of two rotations the last two secrets hold', async () => {
+  test('change immediately without an overlap; after two rotations, the last two secrets are valid', async () => {
     const { tenant, ref, secret } = await subscribed();
     const second = await rms.webhooks.rotateSecret({ ...ref, overlap: durationFromMs(hourMs) });
     const third = await rms.webhooks.rotateSecret({ ...ref, overlap: durationFromMs(hourMs) });
@@ -65,7 +65,7 @@ describe('the signatures of deliveries', () => {
     expect([second.secret, third.secret, last.secret].map((each) => verifies(one, each))).toEqual([false, false, true]);
   });
 
-  test('an overlap is a week at most', async () => {
+  test('an overlap lasts at most a week', async () => {
     const { ref } = await subscribed();
     for (const ms of [-1, 7 * 24 * hourMs + 1]) {
       await expect(rms.webhooks.rotateSecret({ ...ref, overlap: durationFromMs(ms) })).rejects.toMatchObject({

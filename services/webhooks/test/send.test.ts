@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { makeSecret, toSigningSecret } from '@rms/signature';
 import { makeCertificates, type Receiver, startReceiver } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
-import { send } from '../src/delivery/send.ts';
+import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 
@@ -40,7 +40,7 @@ describe('an attempt', () => {
   afterEach(() => receiver.close());
   afterAll(() => agent.destroy());
 
-  test('is a POST of the exact bytes as JSON that a Standard Webhooks verifier accepts', async () => {
+  test('is a JSON POST of the exact body, and a Standard Webhooks verifier accepts it', async () => {
     expect(await attempt()).toMatchObject({ statusCode: 200, error: '' });
     const [request] = receiver.requests;
     expect(request).toMatchObject({ method: 'POST', path: '/hook', body });
@@ -54,9 +54,9 @@ describe('an attempt', () => {
     expect(new Webhook(secret).verify(body.toString('utf8'), headers)).toMatchObject({ n: 1 });
   });
 
-  test('a receiver that does not answer, or not whole, within 10 seconds counts as failed', async () => {
+  test('fails if the receiver does not respond completely within 10 seconds', async () => {
     const timers: NodeJS.Timeout[] = [];
-    // Never, its head only, a byte a second, and bytes that never end its head.
+    // No response, only a head, one byte of body per second, and an endless status line.
     const ways: Parameters<Receiver['respondWith']>[0][] = [
       () => {},
       (_, response) => void response.writeHead(200).flushHeaders(),
@@ -65,26 +65,26 @@ describe('an attempt', () => {
     ];
     const slow = await Promise.all(ways.map(() => startReceiver()));
     for (const [i, way] of ways.entries()) slow[i]?.respondWith(way);
-    const answers = await Promise.all(slow.map(({ url }) => attempt(url)));
+    const responses = await Promise.all(slow.map(({ url }) => attempt(url)));
     for (const timer of timers) clearInterval(timer);
     for (const one of slow) await one.close();
-    // What is no HTTP fails at its first byte.
-    const nonsense = answers.pop();
+    // Invalid HTTP fails at the first byte.
+    const nonsense = responses.pop();
     expect(nonsense).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^(?:connection|timeout): /) });
-    for (const answer of answers) {
-      expect(answer).toMatchObject({ statusCode: 0, error: 'timeout: no complete answer within 10 s' });
+    for (const response of responses) {
+      expect(response).toMatchObject({ statusCode: 0, error: 'timeout: no complete response within 10 s' });
     }
   });
 
-  test('Retry-After of a 429 or 503 is read, of others it is not', async () => {
-    const asked = async (status: number) => {
+  test('reads Retry-After only for status 429 and 503', async () => {
+    const requested = async (status: number) => {
       receiver.respondWith((_, response) => void response.writeHead(status, { 'retry-after': '7' }).end());
       return (await attempt()).retryAfterMs;
     };
-    expect([await asked(429), await asked(503), await asked(500)]).toEqual([7_000, 7_000, undefined]);
+    expect([await requested(429), await requested(503), await requested(500)]).toEqual([7_000, 7_000, undefined]);
   });
 
-  test('the first 16 KiB of an answer are kept, and a long one is not read to its end', async () => {
+  test('keeps the first 16 KiB of a response and does not read a long one completely', async () => {
     receiver.respondWith((_, response) => void response.writeHead(500).end('x'.repeat(20_000)));
     expect((await attempt()).responseBody).toEqual(Buffer.from('x'.repeat(16_384)));
     let sent = 0;
@@ -96,13 +96,13 @@ describe('an attempt', () => {
       };
       pour();
     });
-    const answer = await attempt();
-    expect(answer).toMatchObject({ statusCode: 200, error: '' });
-    expect(answer.responseBody).toHaveLength(16_384);
+    const response = await attempt();
+    expect(response).toMatchObject({ statusCode: 200, error: '' });
+    expect(response.responseBody).toHaveLength(16_384);
     expect(sent).toBeLessThan(100 * 1024 * 1024);
   });
 
-  test('a connection that breaks, and an answer that is no HTTP, are failures', async () => {
+  test('fails if the connection breaks or the response is not HTTP', async () => {
     receiver.respondWith((_, response) => void response.destroy());
     expect(await attempt()).toMatchObject({ statusCode: 0, error: 'connection: UND_ERR_SOCKET' });
     receiver.respondWith((_, response) => {
@@ -116,15 +116,15 @@ describe('an attempt', () => {
     });
     await new Promise<void>((resolve) => nonsense.listen(0, '127.0.0.1', resolve));
     const { port } = nonsense.address() as AddressInfo;
-    const answer = await attempt(`http://127.0.0.1:${port}/`);
+    const response = await attempt(`http://127.0.0.1:${port}/`);
     nonsense.close();
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       statusCode: 0,
       error: expect.stringMatching(/^connection: Response does not match/),
     });
   });
 
-  test('an address that is not allowed, and a name that does not resolve, are failures', async () => {
+  test('fails for a forbidden address or an unknown name', async () => {
     expect(await attempt('http://10.0.0.1/')).toMatchObject({
       statusCode: 0,
       error: expect.stringMatching(/^blocked: /),
@@ -155,36 +155,36 @@ describe('TLS', () => {
   });
   const attempt = async (host: string, ca?: string, to = port) => {
     const agent = agentWith(ca);
-    const answer = await send(agent, secrets, outgoing(`https://${host}:${to}/`));
+    const response = await send(agent, secrets, outgoing(`https://${host}:${to}/`));
     await agent.destroy();
-    return answer;
+    return response;
   };
 
-  test('a certificate of a trusted authority for the name of the URL is accepted', async () => {
+  test('a certificate of a trusted authority for the host name is accepted', async () => {
     expect(await attempt('hooks.example', certificate)).toMatchObject({ statusCode: 200, error: '' });
   });
 
-  test('a certificate that nobody vouches for is refused', async () => {
-    const answer = await attempt('hooks.example');
-    expect(answer).toMatchObject({ statusCode: 0, error: 'tls: DEPTH_ZERO_SELF_SIGNED_CERT' });
+  test('a self-signed certificate is rejected', async () => {
+    const response = await attempt('hooks.example');
+    expect(response).toMatchObject({ statusCode: 0, error: 'tls: DEPTH_ZERO_SELF_SIGNED_CERT' });
   });
 
-  test('a server that speaks no TLS, or an old one only, is a failure of TLS', async () => {
+  test('a server without TLS or with only an old version is a TLS failure', async () => {
     const plain = await startReceiver();
     const [key, cert] = ['key.pem', 'cert.pem'].map((name) => readFileSync(join(folder, name)));
-    // OpenSSL speaks what is that old at its lowest security level only.
+    // OpenSSL supports these versions only at its lowest security level.
     const old = createServer({ key, cert, maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' });
     await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
     const ports = [plain.port, (old.address() as AddressInfo).port];
     for (const badPort of ports) {
-      const answer = await attempt('hooks.example', certificate, badPort);
-      expect(answer).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^tls: ERR_SSL_/) });
+      const response = await attempt('hooks.example', certificate, badPort);
+      expect(response).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^tls: ERR_SSL_/) });
     }
     old.close();
     await plain.close();
   });
 
-  test('a certificate that has expired, and one of an authority that nobody knows, are refused', async () => {
+  test('an expired certificate and a certificate of an unknown authority are rejected', async () => {
     const authority = makeCertificates(join(folder, 'authority'));
     const errorWith = async (files: { certFile: string; keyFile: string }, ca?: string) => {
       const [key, cert] = [readFileSync(files.keyFile), readFileSync(files.certFile)];
@@ -202,8 +202,8 @@ describe('TLS', () => {
     expect(await errorWith(authority.issue('hooks.example', { days: -1 }), trusted)).toBe('tls: CERT_HAS_EXPIRED');
   });
 
-  test('a certificate for another name is refused', async () => {
-    const answer = await attempt('other.example', certificate);
-    expect(answer).toMatchObject({ statusCode: 0, error: 'tls: ERR_TLS_CERT_ALTNAME_INVALID' });
+  test('a certificate for another name is rejected', async () => {
+    const response = await attempt('other.example', certificate);
+    expect(response).toMatchObject({ statusCode: 0, error: 'tls: ERR_TLS_CERT_ALTNAME_INVALID' });
   });
 });

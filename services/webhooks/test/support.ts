@@ -4,6 +4,8 @@ import { migrations as audit } from '@rms/audit';
 import { type BusRecord, type ConsumedRecord, createInProcessBus, type EventBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
+import { createLogger, type Logger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import {
   type ReportUsageRequest,
@@ -18,23 +20,22 @@ import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
-import { createLogger, createMetrics, type Logger } from '@rms/service';
 import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
 const silent = createLogger({ name: 'test', level: 'silent' });
 const topic = 'rms.resource-events.v1';
-const underWay = [DeliveryStatus.PENDING, DeliveryStatus.RETRYING];
+const unfinishedStatuses = [DeliveryStatus.PENDING, DeliveryStatus.RETRYING];
 
 export type Webhooks = Awaited<ReturnType<typeof startWebhooks>>;
 
-/** A database for instances that share it. */
+/** Creates a database for instances that share it. */
 export const webhooksDatabase = () => testDatabase([audit, migrations]);
 
 /**
- * The real service on a real database and the in-process bus; webhooks may call loopback. On a database of its own, which
- * goes with it, unless it is given one.
+ * Starts the real service on a real database and the in-process bus. Webhooks may call loopback. The instance creates
+ * its own database and drops it when it stops, unless `given` is set.
  */
 export async function startWebhooks(
   overrides: Partial<WebhooksConfig> = {},
@@ -43,7 +44,7 @@ export async function startWebhooks(
   const database = given ?? (await webhooksDatabase());
   const connection = { url: database.url, max: 8, applicationName: 'webhooks', log };
   const pool = createPool(connection);
-  const keyedPool = createPool({ ...connection, max: 3, plans: 'kept' });
+  const keyedPool = createPool({ ...connection, max: 4, plans: 'kept' });
   const bus: EventBus = createInProcessBus({ log });
   const config: WebhooksConfig = {
     host: '127.0.0.1',
@@ -61,6 +62,7 @@ export async function startWebhooks(
     eraseOnDelete: false,
     retentionDays: 30,
     disableAfterHours: 120,
+    maxWebhooks: 1_000,
     releaseLeases: false,
     ...overrides,
   };
@@ -76,18 +78,18 @@ export async function startWebhooks(
   const context = { pool, keyedPool, bus, log, metrics, security: loopbackOnly };
   const service = createWebhooks(config, { ...context, usage: hasAlerts ? usage : undefined });
   await service.start();
-  const target = { target: service.address, timeoutMs: 15_000 };
+  const target = { target: service.address, timeoutMs: 60_000 };
   const webhooks = createClient(WebhooksService, target);
   const deliveries = createClient(DeliveriesService, target);
   const feed = createClient(EventsService, target);
   const secrets = createClient(SecretsService, target);
   const health = createClient(Health, target);
 
-  /** Publishes events as the relay does; resolves when they are stored. */
+  /** Publishes events like the relay. Resolves when they are stored. */
   const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
   const publishRecords = (...records: BusRecord[]) =>
-    bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(10_000));
-  /** Consumes dead letters until it is stopped. */
+    bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(60_000));
+  /** Consumes dead letters until stopped. */
   const takeDeadLetters = () => {
     const abort = new AbortController();
     const letters: ConsumedRecord[] = [];
@@ -99,14 +101,17 @@ export async function startWebhooks(
     };
     return { letters, stop };
   };
+  /** Reads the first page of a tenant's log, with all attempts but without their headers and bodies. */
   const list = (tenant: Tenant, filter: object = {}) =>
-    deliveries.listDeliveries({ ...tenant, pageSize: 1_000, ...filter }).then((page) => page.deliveries);
-  /** Waits until so many deliveries of a tenant are there and have all ended, and returns the log. */
+    deliveries
+      .listDeliveries({ ...tenant, pageSize: 1_000, withAttempts: true, ...filter })
+      .then((page) => page.deliveries);
+  /** Waits until a tenant has at least `count` deliveries and all of them have ended. Returns the log. */
   const settled = (tenant: Tenant, count: number) =>
     waitUntil(
       async () => {
         const all = await list(tenant);
-        const done = all.length >= count && all.every(({ status }) => !underWay.includes(status));
+        const done = all.length >= count && all.every(({ status }) => !unfinishedStatuses.includes(status));
         return done ? all : undefined;
       },
       { what: `${count} settled deliveries` },
@@ -114,7 +119,7 @@ export async function startWebhooks(
 
   return {
     database,
-    /** Counts of attempts, as they were reported. */
+    /** Attempt counts, as reported to alerts. */
     reported,
     bus,
     metrics,
@@ -149,12 +154,12 @@ export function newTenant(environment = Environment.LIVE): Tenant {
   return { workspaceId: newId('ws'), environment };
 }
 
-/** As the relay makes it. */
+/** Makes a bus record like the relay. */
 export function toRecord(event: ReturnType<typeof newEvent>): BusRecord {
   return { key: event.resourceId, value: toBinary(ResourceEventSchema, event), headers: { 'event-id': event.id } };
 }
 
-/** An event of a tenant, as resources makes them. */
+/** Makes an event of a tenant like the resources service. */
 export function newEvent(tenant: Tenant, type = 'resource.created', name = 'thing', resourceId = newId('res')) {
   const id = newId('evt');
   const now = new Date();

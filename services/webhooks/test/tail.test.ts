@@ -17,30 +17,30 @@ describe('following deliveries', () => {
   });
 
   const subscribe = (tenant: Tenant) => rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-  const look = (tenant: Tenant, after?: bigint, knownIds: string[] = []) =>
+  const poll = (tenant: Tenant, after?: bigint, knownIds: string[] = []) =>
     rms.deliveries.tailDeliveries({ ...tenant, knownIds, ...(after === undefined ? {} : { after }) });
-  const happen = async (tenant: Tenant, count: number) => {
+  const publishEvents = async (tenant: Tenant, count: number) => {
     const events = Array.from({ length: count }, () => newEvent(tenant));
     await rms.publish(...events);
     return events.map(({ id }) => id);
   };
 
-  test('each delivery comes once, in the order of the feed, and how known ones fare by then', async () => {
+  test('returns each delivery once, in feed order, and the current state of known deliveries', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
-    const first = await look(tenant);
+    const first = await poll(tenant);
     expect(first).toMatchObject({ position: 0n, deliveries: [], completeAfter: 0n });
-    const one = await happen(tenant, 3);
-    const second = await look(tenant, first.position);
-    const two = await happen(tenant, 2);
-    const third = await look(tenant, second.position);
+    const one = await publishEvents(tenant, 3);
+    const second = await poll(tenant, first.position);
+    const two = await publishEvents(tenant, 2);
+    const third = await poll(tenant, second.position);
     const eventsOf = (found: typeof first) => found.deliveries.map(({ delivery }) => delivery?.eventId);
     expect([eventsOf(second), eventsOf(third)]).toEqual([one, two]);
     expect(third.deliveries.map(({ position }) => position)).toEqual([4n, 5n]);
-    expect((await look(tenant, third.position)).deliveries).toEqual([]);
+    expect((await poll(tenant, third.position)).deliveries).toEqual([]);
 
     const all = await rms.settled(tenant, 5);
-    const { known } = await look(tenant, third.position, [...all.map(({ id }) => id), newId('dlv')]);
+    const { known } = await poll(tenant, third.position, [...all.map(({ id }) => id), newId('dlv')]);
     expect(known).toHaveLength(5);
     expect(known[0]).toMatchObject({
       delivery: { status: DeliveryStatus.DELIVERED, attempts: [] },
@@ -49,37 +49,37 @@ describe('following deliveries', () => {
     });
   });
 
-  test('a look is bounded, and says from where on it is complete', async () => {
+  test('a page is bounded and reports the position from which it is complete', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
-    const events = await happen(tenant, 120);
-    const late = await look(tenant, 5n);
+    const events = await publishEvents(tenant, 120);
+    const late = await poll(tenant, 5n);
     expect(late).toMatchObject({ position: 120n, completeAfter: 20n });
     expect(late.deliveries.map(({ delivery }) => delivery?.eventId)).toEqual(events.slice(20));
-    expect((await look(tenant, 30n)).completeAfter).toBe(30n);
-    // Each of 100 events has ten more deliveries.
+    expect((await poll(tenant, 30n)).completeAfter).toBe(30n);
+    // Each of the 100 events has ten deliveries.
     for (let i = 0; i < 9; i += 1) await subscribe(tenant);
-    await happen(tenant, 100);
-    const wide = await look(tenant, 120n);
+    await publishEvents(tenant, 100);
+    const wide = await poll(tenant, 120n);
     expect(wide.deliveries).toHaveLength(500);
     expect(wide.completeAfter).toBe(wide.deliveries[0]?.position);
     expect(wide.completeAfter).toBeGreaterThan(120n);
   });
 
-  test("another workspace's or environment's is not there, whoever knows its ids", async () => {
+  test('does not return deliveries of another workspace or environment, even by ID', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
-    await happen(tenant, 1);
-    const { deliveries } = await look(tenant, 0n);
+    await publishEvents(tenant, 1);
+    const { deliveries } = await poll(tenant, 0n);
     const id = deliveries[0]?.delivery?.id ?? '';
     expect(id).not.toBe('');
     for (const other of [newTenant(), { ...tenant, environment: Environment.SANDBOX }]) {
-      expect(await look(other, 0n, [id])).toMatchObject({ position: 0n, deliveries: [], known: [] });
+      expect(await poll(other, 0n, [id])).toMatchObject({ position: 0n, deliveries: [], known: [] });
     }
   });
 
-  test('no more than 200 are asked for by their ids', async () => {
+  test('accepts at most 200 IDs', async () => {
     const ids = Array.from({ length: 201 }, () => newId('dlv'));
-    await expect(look(newTenant(), 0n, ids)).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(poll(newTenant(), 0n, ids)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 });

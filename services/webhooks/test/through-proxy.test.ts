@@ -10,7 +10,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { makeSecret, toSigningSecret } from '@rms/signature';
 import { type Certificates, freePort, makeCertificates, type Program, startProgram, waitUntil } from '@rms/testkit';
-import { send } from '../src/delivery/send.ts';
+import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress, type EgressConfig } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 import { parseProxy } from '../src/egress/proxy-choice.ts';
@@ -20,7 +20,7 @@ import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '
 import { startTrap, type Trap } from './traps.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rms-through-proxy-'));
-const main = fileURLToPath(new URL('../dist/egress-proxy-main.js', import.meta.url));
+const main = fileURLToPath(new URL('../src/egress-proxy-main.ts', import.meta.url));
 const credentials = 'rms:p@ss';
 const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
 const zone = { ...hostileZone, 'hooks.example': { a: ['127.0.0.1'] }, 'other.example': { a: ['127.0.0.1'] } };
@@ -35,7 +35,7 @@ describe('calls through an egress proxy', () => {
   let metricsPort: number;
   let endpoint: Server;
   let port: number;
-  /** Of each connection that the endpoint got: the name on the client's certificate, if it showed one. */
+  /** Per connection to the endpoint: the common name of the client certificate, if any. */
   const connections: (string | undefined)[] = [];
   const pemOf = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => ({
     cert: readFileSync(certFile, 'utf8'),
@@ -82,7 +82,7 @@ describe('calls through an egress proxy', () => {
     allowHttp: true,
     allowCidrs: [],
     proxy: parseProxy(url),
-    // Names are the proxy's to resolve.
+    // Unreachable, because the proxy resolves the names.
     dnsServers: ['127.0.0.1:9'],
   });
   const attempt = async (url: string, config: EgressConfig, trusted: string | undefined = ca) => {
@@ -107,7 +107,7 @@ describe('calls through an egress proxy', () => {
       return id;
     };
 
-    test('arrive; TLS is with the endpoint, and a kept connection costs nothing again', async () => {
+    test('arrive; TLS is end-to-end, and a reused connection has no connect time', async () => {
       const tenant = newTenant();
       await subscribe(tenant, `https://hooks.example:${port}/`);
       const before = connections.length;
@@ -125,7 +125,7 @@ describe('calls through an egress proxy', () => {
       expect([two?.dnsMs, two?.connectMs, two?.tlsMs]).toEqual([0, 0, 0]);
     });
 
-    test('show the webhook`s certificate to the endpoint', async () => {
+    test('present the certificate of the webhook to the endpoint', async () => {
       const tenant = newTenant();
       const id = await subscribe(tenant, `https://hooks.example:${port}/`);
       const { cert: certificate, key: privateKey } = pemOf(certificates.issue('wh_mine'));
@@ -135,7 +135,7 @@ describe('calls through an egress proxy', () => {
       expect(connections.at(-1)).toBe('wh_mine');
     });
 
-    test('are retried while the proxy is away, and arrive once it is back', async () => {
+    test('are retried while the proxy is down, and arrive after it is restarted', async () => {
       const tenant = newTenant();
       await proxy.kill();
       await subscribe(tenant, `https://hooks.example:${port}/`, 50);
@@ -150,7 +150,7 @@ describe('calls through an egress proxy', () => {
     });
   });
 
-  describe('of an engine and by a proxy that may call nothing that is not public', () => {
+  describe('by a proxy that may call only public addresses', () => {
     let strict: Program;
     let rms: Webhooks;
     beforeAll(async () => {
@@ -163,7 +163,7 @@ describe('calls through an egress proxy', () => {
       await strict?.terminate();
     });
 
-    test('reach no hostile target: what a URL shows is refused here, what DNS shows is refused there', async () => {
+    test('reach no hostile target: the engine rejects hostile URLs, the proxy rejects hostile DNS results', async () => {
       const tenant = newTenant();
       const targets = hostileTargets(trap.port);
       const ids = new Map<string, string>();
@@ -176,7 +176,7 @@ describe('calls through an egress proxy', () => {
           url,
         ]);
       }
-      // No name has its harmless address any more.
+      // Makes every name resolve to its hostile address.
       dns.turnToLast();
       await rms.publish(newEvent(tenant));
       const log = await rms.settled(tenant, targets.length);
@@ -184,13 +184,13 @@ describe('calls through an egress proxy', () => {
         .filter(({ attempts }) => attempts.length !== 1 || !attempts[0]?.error.startsWith('blocked: '))
         .map(({ webhookId, attempts }) => [ids.get(webhookId), attempts.map(({ error }) => error)]);
       expect({ unclear, reachedAt: trap.reachedAt }).toEqual({ unclear: [], reachedAt: [] });
-      const byProxy = log.filter(({ attempts }) => attempts[0]?.error.includes('the egress proxy refused'));
+      const byProxy = log.filter(({ attempts }) => attempts[0]?.error.includes('the egress proxy rejected'));
       expect(byProxy).toHaveLength(targets.filter(({ shownBy }) => shownBy !== 'url').length);
       expect(strict.output()).toContain('"addresses":["169.254.169.254"]');
     });
   });
 
-  test('endpoints prove who they are to us, not to the proxy', async () => {
+  test('the client, not the proxy, verifies the certificates of endpoints', async () => {
     const [expired, self] = [
       createServer(pemOf(certificates.issue('expired', { sans: ['hooks.example'], days: -1 }))),
       createServer(pemOf(makeCertificates(join(folder, 'others')).issue('hooks.example'))),
@@ -205,7 +205,7 @@ describe('calls through an egress proxy', () => {
     self.close();
   });
 
-  test('plain http goes by CONNECT as well', async () => {
+  test('plain http is also tunneled with CONNECT', async () => {
     const plain = createHttpServer((request, response) => void request.resume().on('end', () => response.end()));
     const plainPort = await listen(plain);
     expect(await attempt(`http://hooks.example:${plainPort}/`, through())).toEqual({ error: '', address: '127.0.0.1' });
@@ -213,19 +213,19 @@ describe('calls through an egress proxy', () => {
     plain.close();
   });
 
-  test('what the proxy could not do has the class that it has without one', async () => {
+  test('connection failures reported by the proxy have the same error class as without a proxy', async () => {
     const errorOf = async (url: string) => (await attempt(url, through())).error;
     expect(await errorOf('https://nowhere.example/')).toBe('dns: the name does not resolve');
     expect(await errorOf(`https://hooks.example:${await freePort()}/`)).toBe('connect: ECONNREFUSED');
     const wrong = `http://rms:wrong@127.0.0.1:${proxyPort}`;
     expect(await attempt('https://hooks.example/', through(wrong))).toEqual({
-      error: 'proxy: it asks for other credentials (407)',
+      error: 'proxy: credentials rejected (407)',
       address: undefined,
     });
     expect(proxy.output()).not.toMatch(/p@ss|wrong/);
   });
 
-  test('loopback and what WEBHOOK_NO_PROXY lists are called directly', async () => {
+  test('loopback and destinations in WEBHOOK_NO_PROXY are called directly', async () => {
     const direct = { ...through('http://127.0.0.1:9'), allowCidrs: ['127.0.0.0/8'], dnsServers: [dns.address] };
     expect((await attempt(`https://hooks.example:${port}/`, direct)).error).toMatch(/^proxy: /);
     expect(await attempt(`https://hooks.example:${port}/`, { ...direct, noProxy: ['.example'] })).toEqual({
@@ -235,48 +235,48 @@ describe('calls through an egress proxy', () => {
     expect(await attempt(`https://127.0.0.1:${port}/`, direct)).toEqual({ error: '', address: '127.0.0.1' });
   });
 
-  test('metrics tell how often the proxy connected and refused', async () => {
+  test('metrics report how often the proxy connected and rejected', async () => {
     const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     expect(metrics).toMatch(/rms_egress_connects_total{result="connected",service="egress-proxy"} [1-9]/);
     expect(metrics).toMatch(/rms_egress_connects_total{result="unauthorized",service="egress-proxy"} [1-9]/);
   });
 
-  describe('that is another one', () => {
+  describe('of another vendor', () => {
     const servers: (HttpServer | Server)[] = [];
     afterEach(() => {
       for (const server of servers.splice(0)) server.close();
     });
-    /** A proxy that answers every CONNECT like this. */
-    const answering = async (answer: string) => {
+    /** Starts a proxy that responds to every CONNECT with `response`. */
+    const respondingWith = async (response: string) => {
       const server = createHttpServer();
-      server.on('connect', (_, socket) => void socket.on('error', () => {}).end(answer));
+      server.on('connect', (_, socket) => void socket.on('error', () => {}).end(response));
       servers.push(server);
       return through(`http://127.0.0.1:${await listen(server)}`);
     };
     const target = 'https://hooks.example:8443/';
 
-    const refused = 'blocked: the egress proxy refused hooks.example:8443';
+    const refused = 'blocked: the egress proxy rejected hooks.example:8443';
     const denied = 'X-Smokescreen-Error: denied: 10.0.0.1\r\nContent-Length: 3\r\n\r\nno\n';
     test.each([
       ['a refusal', 'HTTP/1.1 403 Forbidden\r\n\r\n', refused],
       ['a refusal of Smokescreen', `HTTP/1.1 407 Request rejected by proxy\r\n${denied}`, refused],
-      ['missing credentials', 'HTTP/1.1 407 Unauthorized\r\n\r\n', 'proxy: it asks for other credentials (407)'],
-      ['a failure', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', 'proxy: it answered 502'],
+      ['missing credentials', 'HTTP/1.1 407 Unauthorized\r\n\r\n', 'proxy: credentials rejected (407)'],
+      ['a failure', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', 'proxy: responded with 502'],
       [
         'a failure of DNS',
         'HTTP/1.1 502 Bad Gateway\r\nProxy-Status: x; error=dns_timeout\r\n\r\n',
-        'dns: the egress proxy got no answer',
+        'dns: the egress proxy got no response',
       ],
       ['a timeout', 'HTTP/1.1 504 Timeout\r\nProxy-Status: x; error=connection_timeout\r\n\r\n', 'connect: timed out'],
-      ['a redirect', 'HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1/\r\n\r\n', 'proxy: it answered 301'],
-      ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(10_000)}\r\n\r\n`, 'proxy: HPE_HEADER_OVERFLOW'],
-      ['what is no HTTP', 'SSH-2.0-nonsense\r\n\r\n', 'proxy: HPE_INVALID_CONSTANT'],
+      ['a redirect', 'HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1/\r\n\r\n', 'proxy: responded with 301'],
+      ['an endless head', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(10_000)}\r\n\r\n`, 'proxy: HPE_HEADER_OVERFLOW'],
+      ['invalid HTTP', 'SSH-2.0-nonsense\r\n\r\n', 'proxy: HPE_INVALID_CONSTANT'],
       ['nothing', '', 'proxy: ECONNRESET'],
-    ])('%s has a clear error', async (_, answer, error) => {
-      expect(await attempt(target, await answering(answer))).toEqual({ error, address: undefined });
+    ])('%s has a clear error', async (_, response, error) => {
+      expect(await attempt(target, await respondingWith(response))).toEqual({ error, address: undefined });
     });
 
-    test('may be asked by TLS, verified', async () => {
+    test('may be called over TLS, and its certificate is verified', async () => {
       const pem = pemOf(certificates.issue('proxy'));
       const server = createTlsServer({ ...pem, allowHalfOpen: true }, (socket) => forward(socket, port));
       servers.push(server as Server);
@@ -288,7 +288,7 @@ describe('calls through an egress proxy', () => {
   });
 });
 
-/** The simplest of proxies: whatever is asked for, it connects to a port of loopback, and tells nothing. */
+/** A minimal proxy: connects every request to the given loopback port and reports no address. */
 function forward(socket: Socket, port: number): void {
   socket.on('error', () => {});
   socket.once('data', () => {

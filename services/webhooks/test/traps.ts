@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, Socket } from 'node:net';
 
-/** A listener on all addresses of this machine, IPv4 and IPv6, that nobody may reach. */
+/** A listener on all IPv4 and IPv6 addresses of this machine that must never be reached. */
 export interface Trap {
   readonly port: number;
-  /** The addresses of this machine at which it was reached. */
+  /** The addresses of this machine that received a connection. */
   readonly reachedAt: readonly string[];
   close(): Promise<void>;
 }
@@ -15,7 +15,7 @@ export async function startTrap(): Promise<Trap> {
     reachedAt.push(socket.localAddress ?? '');
     socket.on('error', () => {}).destroy();
   });
-  // "::", which takes IPv4 as well; 0.0.0.0 where there is no IPv6.
+  // Listens on "::", which includes IPv4; without IPv6, on 0.0.0.0.
   server.listen(0);
   await once(server, 'listening');
   return {
@@ -30,28 +30,28 @@ export async function startTrap(): Promise<Trap> {
 }
 
 /**
- * Every connection over TCP that this process begins, from now on: what was reached, and what never answered. Those of gRPC
- * clients are left out: one that waits to reconnect as it is closed still dials once, when another test file may be watching.
+ * Records every TCP connection that this process starts, whether or not it succeeds. Connections of gRPC clients are
+ * excluded: a client that is waiting to reconnect when it is closed dials once more, possibly during another test.
  */
 export interface DialWatch {
-  readonly dialled: readonly { readonly address: string; readonly port: number }[];
-  /** Those to other ports than these. */
-  besides(...ports: number[]): string[];
+  readonly dialed: readonly { readonly address: string; readonly port: number }[];
+  /** Returns the connections to ports other than `ports`. */
+  additional(...ports: number[]): string[];
   stop(): void;
 }
 
 export function watchDials(): DialWatch {
-  const dialled: { address: string; port: number }[] = [];
+  const dialed: { address: string; port: number }[] = [];
   const connect = Socket.prototype.connect;
   Socket.prototype.connect = function (this: Socket, ...args: never[]) {
     const ofGrpc = new Error().stack?.includes('/@grpc/grpc-js/') ?? false;
-    if (!ofGrpc) this.on('connectionAttempt', (address: string, port: number) => dialled.push({ address, port }));
+    if (!ofGrpc) this.on('connectionAttempt', (address: string, port: number) => dialed.push({ address, port }));
     return Reflect.apply(connect, this, args);
   } as typeof connect;
   return {
-    dialled,
-    besides: (...ports) =>
-      dialled.filter(({ port }) => !ports.includes(port)).map(({ address, port }) => `${address} port ${port}`),
+    dialed,
+    additional: (...ports) =>
+      dialed.filter(({ port }) => !ports.includes(port)).map(({ address, port }) => `${address} port ${port}`),
     stop() {
       Socket.prototype.connect = connect;
     },

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { createLogger } from '@rms/logging';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { createSecretBox } from '@rms/secrets';
-import { createLogger } from '@rms/service';
 import { type Receiver, startReceiver, type TestDatabase, waitUntil } from '@rms/testkit';
 import { createKeyCheck } from '../src/sealed/key-check.ts';
 import { newEvent, newTenant, startWebhooks, webhooksDatabase } from './support.ts';
@@ -13,7 +13,7 @@ type Instance = Awaited<ReturnType<typeof startWebhooks>>;
 
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)] as const;
 
-describe('with keys that do not open the secrets', () => {
+describe('with keys that do not decrypt the secrets', () => {
   let database: TestDatabase;
   let receiver: Receiver;
   let rms: Instance | undefined;
@@ -46,7 +46,7 @@ describe('with keys that do not open the secrets', () => {
     await database.drop();
   });
 
-  test('deliveries stay pending without an attempt, others go on; with the right key they are made', async () => {
+  test('deliveries wait without attempts, other deliveries continue; with the right key they are sent', async () => {
     let instance = await start(oldKey);
     const [tenant, other] = [newTenant(), newTenant()];
     const request = { url: receiver.url, events: ['*'] };
@@ -64,9 +64,9 @@ describe('with keys that do not open the secrets', () => {
     const events = Array.from({ length: 80 }, () => newEvent(tenant));
     await instance.publish(...events, newEvent(other));
     await instance.settled(other, 1);
-    const unopened = () => lines.filter(({ msg }) => String(msg).startsWith('the secret of a webhook does not open'));
+    const unopened = () => lines.filter(({ msg }) => String(msg).startsWith('webhook secret cannot be decrypted'));
     await waitUntil(() => unopened().length > 0, { what: 'a line in the log' });
-    // All have been given back: nothing of them is leased, and they are due for whoever has the key.
+    // All deliveries have been released: none is leased, and they are due for an instance with the key.
     await waitUntil(
       async () => {
         const { rows } = await database.pool.query<{ given: number }>(
@@ -74,7 +74,7 @@ describe('with keys that do not open the secrets', () => {
         );
         return rows[0]?.given === events.length;
       },
-      { what: 'all deliveries to be given back' },
+      { what: 'all deliveries to be released' },
     );
     expect(unopened()).toMatchObject([{ webhook_id: id }]);
     expect(JSON.stringify(lines)).not.toContain(secret);
@@ -84,11 +84,11 @@ describe('with keys that do not open the secrets', () => {
 
     instance = await start(newKey, oldKey);
     expect(await isServing(instance)).toBe(true);
-    const made = await instance.settled(tenant, 80);
-    for (const delivery of made) expect(delivery.status).toBe(DeliveryStatus.DELIVERED);
+    const created = await instance.settled(tenant, 80);
+    for (const delivery of created) expect(delivery.status).toBe(DeliveryStatus.DELIVERED);
   });
 
-  test('some of them: it is ready and says which keys are missing; a new secret ends the wait', async () => {
+  test('an instance that lacks only some keys is ready and logs them; deliveries resume after a rotation', async () => {
     let instance = await start(oldKey);
     const tenant = newTenant();
     const { webhook } = await instance.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
@@ -104,13 +104,13 @@ describe('with keys that do not open the secrets', () => {
     expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'));
   });
 
-  test('an instance in service stays in service when others seal with a key that it does not have', async () => {
+  test('an instance stays ready when others encrypt with a key that it does not have', async () => {
     const check = createKeyCheck({ pool: database.pool, box: createSecretBox(newKey), log });
     const checkNothing = createKeyCheck({ pool: database.pool, box: createSecretBox(newKey), log });
     await checkNothing();
     const instance = await start(oldKey);
     await instance.webhooks.createWebhook({ ...newTenant(), url: receiver.url, events: ['*'] });
-    await expect(check()).rejects.toThrow(/^no stored webhook secret opens with ENCRYPTION_KEY or /);
+    await expect(check()).rejects.toThrow(/^no stored webhook secret can be decrypted with ENCRYPTION_KEY or /);
     await checkNothing();
     await database.pool.query('delete from webhooks.webhooks');
     await check();

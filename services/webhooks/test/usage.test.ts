@@ -1,17 +1,17 @@
 import { loopbackOnly } from '@rms/rpc';
-import { readSettings } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { startReceiver, waitUntil } from '@rms/testkit';
 import { createWebhooksContext } from '../src/context.ts';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from './support.ts';
 
-describe('What attempts come to', () => {
+describe('Usage of attempts', () => {
   let service: Webhooks;
   beforeAll(async () => {
     service = await startWebhooks();
   });
   afterAll(() => service.stop());
 
-  test('is added up by webhook and reported once it is recorded', async () => {
+  test('is summed up per webhook and reported after attempts are recorded', async () => {
     const receiver = await startReceiver({ path: '' });
     const tenant = newTenant();
     const good = await service.webhooks.createWebhook({ ...tenant, url: `${receiver.url}/good`, events: ['*'] });
@@ -33,25 +33,33 @@ describe('What attempts come to', () => {
           delivered: sum(id, 'delivered'),
           failed: sum(id, 'failed'),
           atEnd: Number(of(id).at(-1)?.failuresAtEnd),
+          urls: new Set(of(id).map(({ url }) => url)),
         }));
         return all[0]?.attempts === 3 && all[1]?.attempts === 3 ? all : undefined;
       },
       { what: 'the reports' },
     );
-    expect(sums[0]).toEqual({ attempts: 3, failedAttempts: 0, delivered: 3, failed: 0, atEnd: 0 });
+    expect(sums[0]).toEqual({
+      attempts: 3,
+      failedAttempts: 0,
+      delivered: 3,
+      failed: 0,
+      atEnd: 0,
+      urls: new Set([`${receiver.url}/good`]),
+    });
     expect(sums[1]).toMatchObject({ attempts: 3, failedAttempts: 3, delivered: 0, failed: 3 });
     expect(sums[1]?.atEnd).toBeGreaterThan(0);
     await receiver.close();
   });
 });
 
-test('Where there is no alerts, nothing is to be called', () => {
+test('Without an alerts address there is no usage client', () => {
   const none = {} as never;
   const overrides = { pool: none, keyedPool: none, bus: none, security: loopbackOnly };
   expect(createWebhooksContext(readSettings({ ALERTS_ADDRESS: 'none' }), overrides).usage).toBeUndefined();
 });
 
-test('Without alerts attempts are recorded, and nothing is reported', async () => {
+test('Without alerts, attempts are recorded but not reported', async () => {
   const service = await startWebhooks({}, { hasAlerts: false });
   const receiver = await startReceiver({ path: '' });
   const tenant = newTenant();

@@ -1,4 +1,5 @@
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { newId } from '@rms/ids';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { newEvent, newTenant, startWebhooks, type Tenant } from './support.ts';
@@ -15,7 +16,7 @@ describe('webhooks', () => {
   const make = async (tenant: Tenant, more: object = {}) =>
     rms.webhooks.createWebhook({ ...tenant, url, events: ['*'], ...more });
 
-  test('a webhook is active, and its secret is in the answer to its creation only', async () => {
+  test('a new webhook is active, and its secret is returned only at creation', async () => {
     const tenant = newTenant();
     const { webhook, secret } = await make(tenant, { events: ['resource.created'] });
     expect(webhook).toMatchObject({ url, events: ['resource.created'], status: WebhookStatus.ACTIVE });
@@ -33,18 +34,32 @@ describe('webhooks', () => {
     [['resource.created', 'resource.created'], 'events'],
     [['resource.exploded'], 'events.0'],
     [['resource.created', ''], 'events.1'],
-  ])('events %j are refused', async (events, field) => {
+  ])('events %j are rejected', async (events, field) => {
     await expect(make(newTenant(), { events })).rejects.toMatchObject({
       code: 'invalid_request',
       details: [{ field, message: expect.any(String) }],
     });
   });
 
-  test('one idempotency key makes one webhook, and each answer has the secret', async () => {
+  test('a replay contains the secret only for the key that created the webhook', async () => {
+    const { workspaceId, environment } = newTenant();
+    const create = async (keyId: string) => {
+      const context = { requestId: newId('req'), principal: { workspaceId, environment, keyId, scope: Scope.ADMIN } };
+      const requested = { workspaceId, environment, url, events: ['*'], idempotencyKey: 'k' };
+      const { webhook, ...response } = await rms.webhooks.createWebhook(requested, { context });
+      return { ...response, id: webhook?.id };
+    };
+    const created = await create('key_1');
+    expect(created).toMatchObject({ secret: expect.stringMatching(/^whsec_/), replayed: false, createdBy: '' });
+    expect(await create('key_2')).toEqual({ ...created, secret: '', replayed: true });
+    expect(await create('key_1')).toEqual({ ...created, replayed: true });
+  });
+
+  test('requests with the same idempotency key create one webhook, and every response has the secret', async () => {
     const tenant = newTenant();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => make(tenant, { idempotencyKey: 'k' })));
-    expect(new Set(answers.map(({ webhook, secret }) => `${webhook?.id} ${secret}`)).size).toBe(1);
-    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => make(tenant, { idempotencyKey: 'k' })));
+    expect(new Set(responses.map(({ webhook, secret }) => `${webhook?.id} ${secret}`)).size).toBe(1);
+    expect(responses.filter(({ replayed }) => !replayed)).toHaveLength(1);
     await expect(make(tenant, { idempotencyKey: 'k', events: ['resource.deleted'] })).rejects.toMatchObject({
       code: 'idempotency_key_reused',
     });
@@ -52,7 +67,7 @@ describe('webhooks', () => {
     expect(totalSize).toBe(1n);
   });
 
-  test('only what is sent changes', async () => {
+  test('an update changes only the given fields', async () => {
     const tenant = newTenant();
     const { webhook } = await make(tenant);
     const id = webhook?.id ?? '';
@@ -69,7 +84,77 @@ describe('webhooks', () => {
     });
   });
 
-  test('a rotated secret is another one', async () => {
+  describe('the rate limit', () => {
+    const none = { maxConcurrency: 32, requestsPerSecond: 0 };
+    const read = async (tenant: Tenant, id: string) => {
+      const { webhook } = await rms.webhooks.getWebhook({ ...tenant, id });
+      return webhook?.rateLimit;
+    };
+
+    test('of a new webhook is 32 concurrent attempts without a limit per second, unless set', async () => {
+      const tenant = newTenant();
+      const created: unknown[] = [];
+      for (const rateLimit of [undefined, {}, { requestsPerSecond: 0.01 }, { maxConcurrency: 1 }]) {
+        const { webhook } = await make(tenant, { rateLimit });
+        expect(await read(tenant, webhook?.id ?? '')).toEqual(webhook?.rateLimit);
+        created.push(webhook?.rateLimit);
+      }
+      expect(created).toMatchObject([none, none, { ...none, requestsPerSecond: 0.01 }, { ...none, maxConcurrency: 1 }]);
+    });
+
+    test('keeps the fields that an update omits, and 0 removes the limit per second', async () => {
+      const tenant = newTenant();
+      const { webhook } = await make(tenant);
+      const id = webhook?.id ?? '';
+      for (const [rateLimit, expected] of [
+        [{ requestsPerSecond: 2.5 }, { maxConcurrency: 32, requestsPerSecond: 2.5 }],
+        [{ maxConcurrency: 1_000 }, { maxConcurrency: 1_000, requestsPerSecond: 2.5 }],
+        [{}, { maxConcurrency: 1_000, requestsPerSecond: 2.5 }],
+        [undefined, { maxConcurrency: 1_000, requestsPerSecond: 2.5 }],
+        [{ requestsPerSecond: 10_000 }, { maxConcurrency: 1_000, requestsPerSecond: 10_000 }],
+        [{ requestsPerSecond: 0 }, { maxConcurrency: 1_000, requestsPerSecond: 0 }],
+      ] as const) {
+        const updated = await rms.webhooks.updateWebhook({ ...tenant, id, ...(rateLimit ? { rateLimit } : {}) });
+        expect(updated.webhook?.rateLimit).toMatchObject(expected);
+        expect(await read(tenant, id)).toMatchObject(expected);
+      }
+    });
+
+    test.each([
+      [{ maxConcurrency: 0 }, 'max_concurrency'],
+      [{ maxConcurrency: 1_001 }, 'max_concurrency'],
+      [{ requestsPerSecond: 0.009 }, 'requests_per_second'],
+      [{ requestsPerSecond: -1 }, 'requests_per_second'],
+      [{ requestsPerSecond: 10_000.5 }, 'requests_per_second'],
+      [{ requestsPerSecond: Number.NaN }, 'requests_per_second'],
+      [{ requestsPerSecond: Number.POSITIVE_INFINITY }, 'requests_per_second'],
+    ])('%j is rejected', async (rateLimit, field) => {
+      const tenant = newTenant();
+      const { webhook } = await make(tenant);
+      const id = webhook?.id ?? '';
+      const refused = {
+        code: 'invalid_request',
+        details: [{ field: `rate_limit.${field}`, message: expect.anything() }],
+      };
+      await expect(make(tenant, { rateLimit })).rejects.toMatchObject(refused);
+      await expect(rms.webhooks.updateWebhook({ ...tenant, id, rateLimit })).rejects.toMatchObject(refused);
+      expect(await read(tenant, id)).toMatchObject(none);
+    });
+
+    test('is part of the content that a repetition with an idempotency key must have', async () => {
+      const tenant = newTenant();
+      const first = await make(tenant, { idempotencyKey: 'k', rateLimit: { requestsPerSecond: 1 } });
+      const again = await make(tenant, { idempotencyKey: 'k', rateLimit: { requestsPerSecond: 1 } });
+      expect([again.replayed, again.webhook]).toEqual([true, first.webhook]);
+      for (const rateLimit of [undefined, { requestsPerSecond: 2 }, { requestsPerSecond: 1, maxConcurrency: 1 }]) {
+        await expect(make(tenant, { idempotencyKey: 'k', rateLimit })).rejects.toMatchObject({
+          code: 'idempotency_key_reused',
+        });
+      }
+    });
+  });
+
+  test('a rotation returns a new secret', async () => {
     const tenant = newTenant();
     const { webhook, secret } = await make(tenant);
     const rotated = await rms.webhooks.rotateSecret({ ...tenant, id: webhook?.id ?? '' });
@@ -77,7 +162,7 @@ describe('webhooks', () => {
     expect(rotated.secret).not.toBe(secret);
   });
 
-  test('webhooks are listed newest first, a page at a time, both ways', async () => {
+  test('webhooks are listed newest first, in pages, in both directions', async () => {
     const tenant = newTenant();
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.unshift((await make(tenant)).webhook?.id ?? '');
@@ -91,7 +176,7 @@ describe('webhooks', () => {
     expect(back.webhooks.map(({ id }) => id)).toEqual(ids.slice(0, 3));
   });
 
-  test('no call reaches a webhook of another workspace or environment', async () => {
+  test('a call cannot access a webhook of another workspace or environment', async () => {
     const tenant = newTenant();
     const { webhook } = await make(tenant);
     const id = webhook?.id ?? '';

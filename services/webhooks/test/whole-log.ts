@@ -2,20 +2,20 @@ import { type Delivery, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delive
 import { waitUntil } from '@rms/testkit';
 import type { Tenant, Webhooks } from './support.ts';
 
-/** All deliveries of a tenant, over all pages. */
+/** Reads all deliveries of a tenant, across all pages, with their attempts but without headers and bodies. */
 export async function wholeLog({ deliveries }: Webhooks, tenant: Tenant): Promise<Delivery[]> {
   const all: Delivery[] = [];
   let pageToken = '';
   do {
-    const page = await deliveries.listDeliveries({ ...tenant, pageSize: 1_000, pageToken });
+    const page = await deliveries.listDeliveries({ ...tenant, pageSize: 1_000, pageToken, withAttempts: true });
     all.push(...page.deliveries);
     pageToken = page.nextPageToken;
   } while (pageToken);
   return all;
 }
 
-/** Waits until so many deliveries of a tenant have ended, and returns them. */
-export function wholeLogOf(rms: Webhooks, tenant: Tenant, count: number, timeoutMs = 30_000): Promise<Delivery[]> {
+/** Waits until `count` deliveries of a tenant have ended. Returns them. */
+export function wholeLogOf(rms: Webhooks, tenant: Tenant, count: number, timeoutMs = 120_000): Promise<Delivery[]> {
   const ended = ({ status }: Delivery) => status === DeliveryStatus.DELIVERED || status === DeliveryStatus.FAILED;
   return waitUntil(
     async () => {

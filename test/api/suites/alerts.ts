@@ -29,10 +29,10 @@ export function alertsSuite(target: () => Target): void {
           const { data } = await of.rms<{ data: Incident[] }>('alerts', 'list', '--state', state);
           return data.find((one) => one.kind === kind);
         },
-        { what: `an incident that is ${state}`, timeoutMs: 40_000 },
+        { what: `an incident in state ${state}` },
       );
 
-    test('a webhook that keeps failing opens one alert, which recovers when deliveries arrive again', async () => {
+    test('a webhook that keeps failing opens one alert, which recovers when deliveries succeed again', async () => {
       receiver.respondWith(500);
       const { webhook } = await subscribe(client, receiver, ['resource.created']);
       await retryFast(account, webhook.id, 3);
@@ -44,21 +44,21 @@ export function alertsSuite(target: () => Target): void {
       expect(await incident('recovered')).toMatchObject(about);
     });
 
-    test('a webhook whose endpoint is gone opens an alert, which is over when the webhook is enabled', async () => {
-      const gone = await startReceiver({ path: '' });
-      gone.respondWith(410);
-      const { webhook } = await subscribe(client, gone, ['resource.deleted']);
-      const made = await client.post<{ data: { id: string } }>('/v1/resources', { name: 'Short-lived' });
-      expectStatus(await client.delete(`/v1/resources/${made.body.data.id}`), 204);
+    test('a webhook whose endpoint returns 410 opens an alert, which recovers when the webhook is enabled', async () => {
+      const goneReceiver = await startReceiver({ path: '' });
+      goneReceiver.respondWith(410);
+      const { webhook } = await subscribe(client, goneReceiver, ['resource.deleted']);
+      const created = await client.post<{ data: { id: string } }>('/v1/resources', { name: 'Short-lived' });
+      expectStatus(await client.delete(`/v1/resources/${created.body.data.id}`), 204);
       const about = { environment: 'test', subject_id: webhook.id };
       expect(await incident('open', 'webhook_disabled')).toMatchObject(about);
-      gone.respondWith(200);
+      goneReceiver.respondWith(200);
       await account.rms('webhooks', 'enable', webhook.id);
       expect(await incident('recovered', 'webhook_disabled')).toMatchObject(about);
-      await gone.close();
+      await goneReceiver.close();
     });
 
-    test('requests that fail, and those that the rate limit refuses, open alerts of their environment only', async () => {
+    test('failed and rate-limited requests open alerts in their environment only', async () => {
       const other = await newAccount(target());
       const live = await other.client('live', 'read');
       const all = (count: number, send: () => Promise<unknown>) => Promise.all(Array.from({ length: count }, send));
@@ -75,7 +75,7 @@ export function alertsSuite(target: () => Target): void {
       ]);
     });
 
-    test('the monthly quota warns at 80 %, and says when it is used up', async () => {
+    test('the monthly quota opens an alert at 80 % and another when it is exceeded', async () => {
       const other = await newAccount(target());
       const { shape } = target();
       const plan = `small-${other.workspaceId.slice(-8)}`;
@@ -88,7 +88,7 @@ export function alertsSuite(target: () => Target): void {
             const { data } = await other.rms<{ data: Incident[] }>('alerts', 'list', '--state', 'open');
             return data.find(({ kind, subject_id: id }) => kind === 'quota' && id === subjectId);
           },
-          { what: `the quota's ${subjectId}`, timeoutMs: 40_000 },
+          { what: `the quota incident ${subjectId}` },
         );
       for (let count = 0; count < 8; count += 1) expectStatus(await reader.get('/v1/resources'), 200);
       expect(await quotaIncident('warning')).toMatchObject({ environment: 'live', notices: 1 });
@@ -96,7 +96,7 @@ export function alertsSuite(target: () => Target): void {
       expect(await quotaIncident('exceeded')).toMatchObject({ environment: 'live', notices: 1 });
     });
 
-    test('each workspace has alert rules in both environments from the start', async () => {
+    test('a new workspace has alert rules in both environments', async () => {
       const { data } = await account.rms<{ data: { kind: string; environment: string; enabled: boolean }[] }>(
         'alerts',
         'rules',

@@ -15,16 +15,31 @@ export function authenticationSuite(target: () => Target): void {
     });
 
     const refusal = async (client: ApiClient, headers: Record<string, string>) => {
-      const answer = await client.get<ErrorBody>('/v1/resources', { key: null, headers });
-      return { status: answer.status, code: answer.body.error?.code };
+      const response = await client.get<ErrorBody>('/v1/resources', { key: null, headers });
+      return { status: response.status, code: response.body.error?.code };
     };
+
+    test('the message of a 401 names the cause', async () => {
+      const messageFor = async (client: ApiClient, headers: Record<string, string>) =>
+        (await client.get<ErrorBody>('/v1/resources', { key: null, headers })).body.error.message;
+      const revoked = await account.newKey('live', 'read');
+      await account.rms('keys', 'revoke', revoked.id);
+      expect(await messageFor(live, {})).toMatch(/^The Authorization header is missing\./);
+      expect(await messageFor(live, { authorization: live.key })).toMatch(/must have the form `Bearer <API_KEY>`/);
+      expect(await messageFor(live, { authorization: `Bearer ${live.key}x` })).toMatch(/^The API key is malformed\./);
+      expect(await messageFor(live, { authorization: `Bearer ${sandbox.key}` })).toMatch(/^A sandbox key/);
+      expect(await messageFor(sandbox, { authorization: `Bearer ${live.key}` })).toMatch(/^A live key/);
+      expect(await messageFor(live, { authorization: `Bearer ${revoked.key}` })).toMatch(
+        /does not exist or has been revoked/,
+      );
+    });
 
     test('a request without a key gets 401 invalid_api_key', async () => {
       expect(await refusal(live, {})).toEqual({ status: 401, code: 'invalid_api_key' });
       expect(await refusal(live, { authorization: '' })).toEqual({ status: 401, code: 'invalid_api_key' });
     });
 
-    test('a missing prefix Bearer makes the key invalid', async () => {
+    test('a key without the prefix Bearer gets 401 invalid_api_key', async () => {
       for (const authorization of [live.key, `Token ${live.key}`, `Basic ${live.key}`, `Bearer${live.key}`]) {
         expect(await refusal(live, { authorization })).toEqual({ status: 401, code: 'invalid_api_key' });
       }
@@ -54,8 +69,8 @@ export function authenticationSuite(target: () => Target): void {
     });
 
     test('an authentication error has exactly the fields code, message and status', async () => {
-      const answer = await live.get<ErrorBody>('/v1/resources', { key: null });
-      expect(answer.body).toEqual({
+      const response = await live.get<ErrorBody>('/v1/resources', { key: null });
+      expect(response.body).toEqual({
         error: { code: 'invalid_api_key', message: expect.any(String), status: 401 },
       });
     });
@@ -66,11 +81,11 @@ export function authenticationSuite(target: () => Target): void {
       for (const endpoint of endpoints) {
         const [method, template] = endpoint.split(' ') as [string, string];
         const path = template.replace(/\{[^}]+\}/, 'res_unknown');
-        const answer = await live.send<ErrorBody>(method, path, {
+        const response = await live.send<ErrorBody>(method, path, {
           key: null,
           ...(method === 'POST' || method === 'PATCH' ? { json: {} } : {}),
         });
-        expect([endpoint, answer.status, answer.body.error.code]).toEqual([endpoint, 401, 'invalid_api_key']);
+        expect([endpoint, response.status, response.body.error.code]).toEqual([endpoint, 401, 'invalid_api_key']);
       }
     });
 
@@ -101,34 +116,34 @@ export function authenticationSuite(target: () => Target): void {
       expect(days).toBeLessThanOrEqual(30);
     });
 
-    test('the value of a key is shown once, at its creation', async () => {
+    test('the value of a key is shown only once, at its creation', async () => {
       const created = await account.newKey('live', 'read');
       const listed = JSON.stringify(await account.rms('keys', 'list'));
       expect(listed).toContain(created.id);
       expect(listed).not.toContain(created.key);
     });
 
-    test('several keys may exist at once', async () => {
+    test('a workspace can have several keys', async () => {
       const keys = [await account.newKey('live', 'read'), await account.newKey('live', 'read')];
       for (const { key } of keys) expect((await live.get('/v1/resources', { key })).status).toBe(200);
     });
 
-    test('a revoked key gets 401 invalid_api_key from the moment the revocation is answered', async () => {
+    test('a revoked key gets 401 invalid_api_key from the moment the revocation response is sent', async () => {
       const { id, key } = await account.newKey('live', 'read');
       for (let i = 0; i < 5; i++) expect((await live.get('/v1/resources', { key })).status).toBe(200);
       await account.rms('keys', 'revoke', id);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 10 }, () => live.get<ErrorBody>('/v1/resources', { key })),
       );
-      for (const { status, body } of answers) {
+      for (const { status, body } of responses) {
         expect({ status, code: body.error.code }).toEqual({ status: 401, code: 'invalid_api_key' });
       }
     });
 
-    test('a rolled key gets 401 api_key_expired at once, and the new one works', async () => {
+    test('a rolled key gets 401 api_key_expired immediately, and the new one works', async () => {
       const { id, key } = await account.newKey('live', 'write');
       expect((await live.get('/v1/resources', { key })).status).toBe(200);
-      const rolled = await account.rms<NewKey>('keys', 'roll', id);
+      const rolled = await account.rms<NewKey>('keys', 'roll', id, '--overlap', '0s');
       const { status, body } = await live.get<ErrorBody>('/v1/resources', { key });
       expect({ status, code: body.error.code }).toEqual({ status: 401, code: 'api_key_expired' });
       expect(rolled).toMatchObject({ environment: 'live', scope: 'write', name: 'write key' });
@@ -140,7 +155,7 @@ export function authenticationSuite(target: () => Target): void {
       const rolled = await account.rms<NewKey>('keys', 'roll', id, '--overlap', '3s');
       expect((await live.get('/v1/resources', { key })).status).toBe(200);
       await waitUntil(async () => (await live.get('/v1/resources', { key })).status === 401, {
-        what: 'the old key to end with its overlap',
+        what: 'the old key to expire at the end of its overlap',
       });
       expect((await live.get<ErrorBody>('/v1/resources', { key })).body.error.code).toBe('api_key_expired');
       expect((await live.get('/v1/resources', { key: rolled.key })).status).toBe(200);
@@ -163,7 +178,7 @@ export function authenticationSuite(target: () => Target): void {
       expect(spoofed.status).toBe(403);
     });
 
-    test('a request from an address inside the allowlist of the key is let in', async () => {
+    test('a request from an address inside the allowlist of the key is accepted', async () => {
       const { clientNetwork = '127.0.0.0/8' } = target().shape;
       const { key } = await account.newKey('live', 'read', '--allow-ip', '192.0.2.7', '--allow-ip', clientNetwork);
       expect((await live.get('/v1/resources', { key })).status).toBe(200);

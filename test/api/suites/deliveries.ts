@@ -23,7 +23,7 @@ export function deliveriesSuite(target: () => Target): void {
       await receiver?.close();
     });
 
-    /** A webhook that is retried fast, at the receiver of this test; it goes away with the test. */
+    /** Creates a webhook with fast retries at this test's receiver; afterEach deletes it. */
     const subscribed = async (maxRetries: number) => {
       active = await subscribe(client, receiver, ['resource.created']);
       await retryFast(account, active.webhook.id, maxRetries);
@@ -32,7 +32,7 @@ export function deliveriesSuite(target: () => Target): void {
     const emit = async () =>
       expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Event' }), 201).body.data;
 
-    test('200 counts as delivered, after one attempt', async () => {
+    test('a 200 response counts as delivered after one attempt', async () => {
       const { webhook } = await subscribed(3);
       await emit();
       const delivery = await waitForDelivery(account, webhook.id, 'delivered');
@@ -69,7 +69,7 @@ export function deliveriesSuite(target: () => Target): void {
       expect(receiver.requests.some(({ path }) => path === '/elsewhere')).toBe(false);
     });
 
-    test('a failed delivery is retried as often as the retry policy says, with the same bytes', async () => {
+    test('a failed delivery is retried as often as the retry policy allows, with the same bytes', async () => {
       receiver.respondWith(500);
       const subscriber = await subscribed(3);
       await emit();
@@ -101,7 +101,7 @@ export function deliveriesSuite(target: () => Target): void {
       expect(delivery.attempts.map((attempt) => attempt.status_code)).toEqual([503, 503, 200]);
     });
 
-    test('a receiver that cannot be reached counts as failed', async () => {
+    test('an attempt at an unreachable receiver counts as failed', async () => {
       const unreachable = `http://127.0.0.1:${await freePort()}/`;
       const { webhook } = await subscribed(1);
       expectStatus(await client.patch(`/v1/webhooks/${webhook.id}`, { url: unreachable }), 200);
@@ -113,14 +113,14 @@ export function deliveriesSuite(target: () => Target): void {
       }
     });
 
-    test('a receiver that does not answer within 10 seconds counts as failed', async () => {
+    test('an attempt without a response within 10 seconds counts as failed', async () => {
       receiver.respondWith(() => {});
       const { webhook } = await subscribed(0);
       await emit();
       const delivery = await waitForDelivery(account, webhook.id, 'failed');
       expect(delivery.attempts).toHaveLength(1);
       expect(delivery.attempts[0]).toMatchObject({ status_code: null, error: expect.stringMatching(/timeout|10 s/i) });
-      // The limit itself: not before ten seconds.
+      // Checks the limit itself: no timeout before ten seconds.
       expect(delivery.attempts[0]?.duration_ms).toBeGreaterThanOrEqual(9_900);
     });
 
@@ -130,8 +130,8 @@ export function deliveriesSuite(target: () => Target): void {
         receiver.respondWith(() => {});
         await subscribed(0);
         const healthy = await subscribe(client, other, ['resource.created']);
-        const made = await Promise.all(Array.from({ length: 50 }, emit));
-        await healthy.waitFor(made.length);
+        const created = await Promise.all(Array.from({ length: 50 }, emit));
+        await healthy.waitFor(created.length);
         const log = await deliveriesOf(account, active?.webhook.id ?? '');
         expect(log.every(({ status }) => status === 'pending')).toBe(true);
         expectStatus(await client.delete(`/v1/webhooks/${healthy.webhook.id}`), 204);
@@ -170,7 +170,7 @@ export function deliveriesSuite(target: () => Target): void {
       expect(await account.rms(...options)).toMatchObject({ count: 3 });
       await waitUntil(
         async () => (await deliveriesOf(account, webhook.id)).every(({ status }) => status === 'delivered'),
-        { what: 'all three to be delivered' },
+        { what: 'the delivery of all three' },
       );
     });
 

@@ -23,11 +23,11 @@ export function eventsSuite(target: () => Target): void {
     const create = async (body: object = { name: 'Observed' }) =>
       expectStatus(await client.post<One<Resource>>('/v1/resources', body), 201).body.data;
 
-    /** Sends a PATCH and then one that renames; gives the types that the first one emitted. */
+    /** Sends a PATCH, then a DELETE. Returns the event types that the PATCH emitted. */
     const typesOfPatch = async (body: object) => {
       const { id } = await create({ name: 'Before', metadata: { a: '1' } });
       expectStatus(await client.patch(`/v1/resources/${id}`, body), 200);
-      // The order of one resource's events is kept, so what comes before the mark is all that the PATCH emitted.
+      // Events of a resource arrive in order, so everything before resource.deleted came from the PATCH.
       expectStatus(await client.delete(`/v1/resources/${id}`), 204);
       for (let count = 2; ; count++) {
         const types = (await all.waitForEventsOf(id, count)).map(({ envelope }) => envelope.type);
@@ -38,10 +38,10 @@ export function eventsSuite(target: () => Target): void {
     };
 
     test('POST emits resource.created', async () => {
-      const made = await create();
-      const [event] = await all.waitForEventsOf(made.id, 1);
+      const created = await create();
+      const [event] = await all.waitForEventsOf(created.id, 1);
       expect(event?.envelope.type).toBe('resource.created');
-      expect(event?.envelope.data).toEqual({ object: made });
+      expect(event?.envelope.data).toEqual({ object: created });
     });
 
     test('a PATCH of attributes emits resource.updated only', async () => {
@@ -60,7 +60,7 @@ export function eventsSuite(target: () => Target): void {
       expect(await typesOfPatch({ status: 'active', name: 'After' })).toEqual(['resource.updated']);
     });
 
-    test('a PATCH that changes nothing emits nothing', async () => {
+    test('a PATCH that changes nothing emits no events', async () => {
       expect(await typesOfPatch({})).toEqual([]);
       expect(await typesOfPatch({ name: 'Before', status: 'active', metadata: { a: '1' } })).toEqual([]);
     });
@@ -75,7 +75,7 @@ export function eventsSuite(target: () => Target): void {
       expect(deleted[0]?.envelope.data).toEqual({ object: patched.body.data });
     });
 
-    test('refused requests and idempotent repeats emit nothing', async () => {
+    test('rejected requests and idempotent repeats emit no events', async () => {
       const before = await create({ name: 'Mark before' });
       await client.post('/v1/resources', { name: '' });
       const once = await client.post<One<Resource>>('/v1/resources', { name: 'Once' }, { idempotencyKey: 'e-1' });
@@ -92,22 +92,22 @@ export function eventsSuite(target: () => Target): void {
       expect(names).not.toContain('');
     });
 
-    test('the envelope has id, type, created_at and data.object with the whole resource', async () => {
-      const made = await create({ name: 'Enveloped', metadata: { k: 'v' } });
-      const [event] = await all.waitForEventsOf(made.id, 1);
+    test('the envelope has id, type, created_at and data.object with the complete resource', async () => {
+      const created = await create({ name: 'Enveloped', metadata: { k: 'v' } });
+      const [event] = await all.waitForEventsOf(created.id, 1);
       expect(event?.envelope).toEqual({
         id: expect.stringMatching(/^evt_[0-9a-z]+$/),
         type: 'resource.created',
         created_at: expect.stringMatching(timestampForm),
-        data: { object: made },
+        data: { object: created },
       });
     });
 
-    test('updated and status_changed tell the previous attributes', async () => {
-      const made = await create({ name: 'Old', metadata: { a: '1' } });
+    test('updated and status_changed contain the previous attributes', async () => {
+      const created = await create({ name: 'Old', metadata: { a: '1' } });
       const body = { name: 'New', status: 'inactive', metadata: { b: '2' } };
-      const changed = (await client.patch<One<Resource>>(`/v1/resources/${made.id}`, body)).body.data;
-      const events = await all.waitForEventsOf(made.id, 3);
+      const changed = (await client.patch<One<Resource>>(`/v1/resources/${created.id}`, body)).body.data;
+      const events = await all.waitForEventsOf(created.id, 3);
       const dataOf = (type: string) => events.find(({ envelope }) => envelope.type === type)?.envelope.data;
       expect(dataOf('resource.updated')?.object).toEqual(changed);
       expect(dataOf('resource.updated')?.previous_attributes).toMatchObject({
@@ -119,7 +119,7 @@ export function eventsSuite(target: () => Target): void {
       expect(dataOf('resource.status_changed')?.previous_attributes).toMatchObject({ status: 'active' });
     });
 
-    test('every event has an id of its own, which each webhook sees', async () => {
+    test('every event has a unique id, the same for all webhooks', async () => {
       const second = await subscribe(client, receiver);
       const { id } = await create();
       expectStatus(await client.patch(`/v1/resources/${id}`, { status: 'archived' }), 200);
@@ -138,19 +138,19 @@ export function eventsSuite(target: () => Target): void {
     });
 
     test('X-Service-Signature is the lowercase hex HMAC-SHA256 of the raw body, keyed with the webhook secret', async () => {
-      const made = await create({
+      const created = await create({
         name: 'Naïve “quotes” 資源 🎈 \u2028',
         metadata: { ключ: 'значение', e: '\u0007\\"' },
       });
-      const [event] = await all.waitForEventsOf(made.id, 1);
+      const [event] = await all.waitForEventsOf(created.id, 1);
       const expected = createHmac('sha256', all.secret)
         .update(event?.raw ?? '')
         .digest('hex');
       expect(event?.headers['x-service-signature']).toBe(expected);
-      expect(event?.envelope.data.object).toEqual(made);
+      expect(event?.envelope.data.object).toEqual(created);
     });
 
-    test('a Standard Webhooks verifier accepts the delivery, and refuses a changed one', async () => {
+    test('a Standard Webhooks verifier accepts the delivery and rejects a modified one', async () => {
       const { id } = await create({ name: 'Verified 🎈' });
       const [event] = await all.waitForEventsOf(id, 1);
       const verifier = new StandardWebhook(all.secret);
@@ -169,30 +169,30 @@ export function eventsSuite(target: () => Target): void {
       expect(mine?.headers['x-service-signature']).not.toBe(theirs?.headers['x-service-signature']);
     });
 
-    test('the X-Request-ID of the request that caused an event comes with its delivery and is in the log', async () => {
+    test('the X-Request-ID of the request that caused an event is in its delivery and in the log', async () => {
       const requestId = `trace-${Date.now()}-events`;
       const headers = { 'x-request-id': requestId };
-      const made = await client.post<One<Resource>>('/v1/resources', { name: 'Traced' }, { headers });
-      const [event] = await all.waitForEventsOf(made.body.data.id, 1);
+      const created = await client.post<One<Resource>>('/v1/resources', { name: 'Traced' }, { headers });
+      const [event] = await all.waitForEventsOf(created.body.data.id, 1);
       expect(event?.headers['x-request-id']).toBe(requestId);
       const trace = JSON.stringify(await account.rms('trace', requestId));
       expect(trace).toContain(event?.envelope.id);
       expect(trace).toContain(all.webhook.id);
     });
 
-    test('a webhook gets the event types that it names, and all with *', async () => {
+    test('a webhook receives the event types it subscribes to, or all with *', async () => {
       const deletions = await subscribe(client, receiver, ['resource.deleted']);
       const two = await subscribe(client, receiver, ['resource.created', 'resource.status_changed']);
       const { id } = await create();
       expectStatus(await client.patch(`/v1/resources/${id}`, { status: 'inactive' }), 200);
       expectStatus(await client.delete(`/v1/resources/${id}`), 204);
       await all.waitForEventsOf(id, 4);
-      // A second resource's last event at each webhook is the mark behind which nothing of the first is missing.
-      const mark = await create();
-      expectStatus(await client.patch(`/v1/resources/${mark.id}`, { status: 'archived' }), 200);
-      expectStatus(await client.delete(`/v1/resources/${mark.id}`), 204);
-      await two.waitForEventsOf(mark.id, 2);
-      await deletions.waitForEventsOf(mark.id, 1);
+      // Once each webhook has the last event of a second resource, no event of the first resource can be missing.
+      const marker = await create();
+      expectStatus(await client.patch(`/v1/resources/${marker.id}`, { status: 'archived' }), 200);
+      expectStatus(await client.delete(`/v1/resources/${marker.id}`), 204);
+      await two.waitForEventsOf(marker.id, 2);
+      await deletions.waitForEventsOf(marker.id, 1);
       const types = async (subscriber: Subscriber, count: number) =>
         (await subscriber.waitForEventsOf(id, count)).map(({ envelope }) => envelope.type).sort();
       expect(await types(two, 2)).toEqual(['resource.created', 'resource.status_changed']);
@@ -205,12 +205,12 @@ export function eventsSuite(target: () => Target): void {
       ]);
     });
 
-    test('a resource at every limit arrives whole at the receiver', async () => {
+    test('a resource at every limit arrives complete at the receiver', async () => {
       const value = '🎈'.repeat(500);
       const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${'k'.repeat(37)}-${i + 10}`, value]));
-      const made = await create({ name: '資'.repeat(255), metadata });
-      const [event] = await all.waitForEventsOf(made.id, 1);
-      expect(event?.envelope.data.object).toEqual(made);
+      const created = await create({ name: '資'.repeat(255), metadata });
+      const [event] = await all.waitForEventsOf(created.id, 1);
+      expect(event?.envelope.data.object).toEqual(created);
       expect(event?.headers['x-service-signature']).toBe(
         createHmac('sha256', all.secret)
           .update(event?.raw ?? '')

@@ -8,7 +8,7 @@ export function feedSuite(target: () => Target): void {
   describe('Feed', () => {
     let account: Account;
     let client: ApiClient;
-    /** What the account has, from before the first test: all that came of ten resources. */
+    /** All events of the account, fetched before the first test; they concern ten resources. */
     let all: FeedEvent[];
     let resources: Resource[];
     const typesOfEach = ['created', 'updated', 'updated', 'status_changed', 'deleted'].map(
@@ -24,12 +24,12 @@ export function feedSuite(target: () => Target): void {
     const upTo = (count: number, from = 1) => Array.from({ length: count - from + 1 }, (_, i) => from + i);
     const sequencesOf = (events: FeedEvent[]) => events.map(({ sequence }) => sequence);
 
-    /** Follows the links from a page to its end; the pages in the order met. */
+    /** Follows the links from a page to the end; returns the pages in order. */
     const walk = async (first: FeedPage, link: 'next' | 'prev') => {
       const pages = [first];
       for (let url = first.links[link]; url !== null; url = pages.at(-1)?.links[link] ?? null) {
         pages.push(expectStatus(await client.get<FeedPage>(url), 200).body);
-        if (pages.length > 100) throw new Error(`a walk along ${link} does not end`);
+        if (pages.length > 100) throw new Error(`following links.${link} does not end`);
       }
       return pages;
     };
@@ -39,19 +39,19 @@ export function feedSuite(target: () => Target): void {
       client = await account.client('live', 'admin');
       resources = await Promise.all(
         Array.from({ length: 10 }, async (_, i) => {
-          const made = await create(client, `Followed ${i}`);
-          const path = `/v1/resources/${made.id}`;
+          const created = await create(client, `Followed ${i}`);
+          const path = `/v1/resources/${created.id}`;
           expectStatus(await client.patch(path, { name: `Renamed ${i}` }), 200);
           expectStatus(await client.patch(path, { status: 'archived' }), 200);
           expectStatus(await client.delete(path), 204);
-          return made;
+          return created;
         }),
       );
       await untilNewest(50);
       all = (await list('?per_page=100')).data;
     });
 
-    test('every event is in the feed once, without a webhook, in the order of its resource, without gaps', () => {
+    test('every event is in the feed once, without a webhook, in order per resource, without gaps', () => {
       expect(sequencesOf(all)).toEqual(upTo(50));
       expect(new Set(all.map(({ id }) => id)).size).toBe(50);
       for (const { id } of resources) {
@@ -60,15 +60,15 @@ export function feedSuite(target: () => Target): void {
       }
     });
 
-    test('an event of the feed is what a webhook got, byte for byte, and its sequence', async () => {
+    test('an event of the feed has the same bytes as the delivery to a webhook, plus its sequence', async () => {
       const receiver = await startReceiver({ path: '' });
       try {
         const mine = await newAccount(target());
         const by = await mine.client('live', 'admin');
         const subscriber = await subscribe(by, receiver);
-        const made = await create(by, 'Naïve “quotes” 資源 🎈 \u2028 \u0007 "}');
+        const created = await create(by, 'Naïve “quotes” 資源 🎈 \u2028 \u0007 "}');
         const body = { metadata: { __proto__x: 'a', 'sequence":1': '{"}' }, status: 'inactive' };
-        expectStatus(await by.patch(`/v1/resources/${made.id}`, body), 200);
+        expectStatus(await by.patch(`/v1/resources/${created.id}`, body), 200);
         const received = new Map((await subscriber.waitFor(3)).map(({ envelope, raw }) => [envelope.id, `${raw}`]));
         const { text } = await by.get<FeedPage>('/v1/events');
         const { data } = JSON.parse(text) as FeedPage;
@@ -93,32 +93,32 @@ export function feedSuite(target: () => Target): void {
       expect(Object.fromEntries(next.searchParams)).toEqual({ per_page: '7', after: '10' });
     });
 
-    test('the feed goes on after any sequence, and per_page is 20 by default and at most 100', async () => {
+    test('the feed continues after any sequence, and per_page is 20 by default and at most 100', async () => {
       expect(sequencesOf((await list()).data)).toEqual(upTo(20));
       expect(sequencesOf((await list('?after=41&per_page=100')).data)).toEqual(upTo(50, 42));
       expect(await list('?after=50')).toMatchObject({ data: [], meta: { page: 4, total: 50 }, links: { next: null } });
       for (const query of ['per_page=101', 'per_page=0', 'type=resource.created', 'cursor=x', 'after=1&after=1']) {
-        const answer = await client.get<ErrorBody>(`/v1/events?${query}`);
-        expect([query, answer.status]).toEqual([query, 400]);
-        expect(answer.body.error.details?.[0]?.field).toBe(query.split('=')[0]);
+        const response = await client.get<ErrorBody>(`/v1/events?${query}`);
+        expect([query, response.status]).toEqual([query, 400]);
+        expect(response.body.error.details?.[0]?.field).toBe(query.split('=')[0]);
       }
     });
 
-    test('after is a whole number, and not beyond the newest event', async () => {
+    test('after is an integer, at most the sequence of the newest event', async () => {
       for (const after of ['-1', '1.5', '', 'x', '01', '1e1', '%201', '51', '9007199254740991', '9'.repeat(30)]) {
-        const answer = await client.get<ErrorBody>(`/v1/events?after=${after}`);
-        expect([after, answer.status, answer.body.error.code]).toEqual([after, 400, 'invalid_request']);
-        expect(answer.body.error.details?.map(({ field }) => field)).toEqual(['after']);
+        const response = await client.get<ErrorBody>(`/v1/events?after=${after}`);
+        expect([after, response.status, response.body.error.code]).toEqual([after, 400, 'invalid_request']);
+        expect(response.body.error.details?.map(({ field }) => field)).toEqual(['after']);
       }
     });
 
-    test('keys of every scope read the feed', async () => {
+    test('keys of every scope can read the feed', async () => {
       for (const scope of ['read', 'write', 'admin'] as const) {
         expect((await list('?after=49', await account.client('live', scope))).data).toEqual(all.slice(49));
       }
     });
 
-    test('a reader that goes on after the last event sees each of many concurrent ones once, without a gap', async () => {
+    test('a reader that continues after the last event sees every concurrent event once, without gaps', async () => {
       const mine = await newAccount(target());
       const by = await mine.client('live', 'write');
       const seen: FeedEvent[] = [];
@@ -131,12 +131,12 @@ export function feedSuite(target: () => Target): void {
         for (let i = 0; i < 25; i++) ids.push((await create(by, `by ${writer}: ${i}`)).id);
         return ids;
       };
-      const [made] = await Promise.all([
+      const [created] = await Promise.all([
         Promise.all(upTo(16).map(write)),
-        waitUntil(read, { what: '400 events', timeoutMs: 60_000, everyMs: 0 }),
+        waitUntil(read, { what: '400 events', everyMs: 0 }),
       ]);
       expect(sequencesOf(seen)).toEqual(upTo(400));
-      expect(seen.map(({ data }) => data?.object.id).sort()).toEqual(made.flat().sort());
+      expect(seen.map(({ data }) => data?.object.id).sort()).toEqual(created.flat().sort());
     });
   });
 }

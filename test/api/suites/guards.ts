@@ -3,7 +3,7 @@ import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, Page, Webhook } from '../support/api-types.ts';
 import { type Account, newAccount, type Target } from '../support/shape.ts';
 
-/** Settings of the shape that these rules run on: limits low enough to reach, webhooks as closed as by default. */
+/** Settings for the services that this suite runs against: low limits, and webhook URLs as restricted as by default. */
 export const guardedSettings = {
   RATE_LIMIT_REQUESTS: '20',
   RATE_LIMIT_WINDOW_SECONDS: '20',
@@ -20,40 +20,40 @@ export function guardsSuite(target: () => Target): void {
         account = await newAccount(target());
       });
 
-      test('past the rate limit a key gets 429 with Retry-After, and waiting so long lets the next request in', async () => {
+      test('past the rate limit a key gets 429 with Retry-After, and a request after that delay succeeds', async () => {
         const client = account.clientWith('live', (await account.newKey('live', 'read')).key);
-        const answers = await Promise.all(Array.from({ length: 30 }, () => client.get<ErrorBody>('/v1/resources')));
-        const refused = answers.filter(({ status }) => status === 429);
-        expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(20);
+        const responses = await Promise.all(Array.from({ length: 30 }, () => client.get<ErrorBody>('/v1/resources')));
+        const refused = responses.filter(({ status }) => status === 429);
+        expect(responses.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(20);
         expect(refused.length).toBeGreaterThanOrEqual(5);
         for (const { body, headers } of refused) {
           expect(body.error).toEqual({ code: 'rate_limit_exceeded', message: expect.any(String), status: 429 });
           expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
         }
         const last = await client.get('/v1/resources');
-        // Waiting for exactly the time that the answer asks for is the rule under test.
+        // The delay is under test, so the test waits exactly as long as the response requires.
         if (last.status === 429) await delay(Number(last.headers['retry-after']) * 1_000);
         expect((await client.get('/v1/resources')).status).toBe(200);
       });
 
-      test('the rate limit is that of one key: another key of the workspace is let in', async () => {
+      test('the rate limit applies per key: another key of the workspace is accepted', async () => {
         const client = account.clientWith('live', (await account.newKey('live', 'read')).key);
-        const answers = await Promise.all(Array.from({ length: 25 }, () => client.get('/v1/resources')));
-        expect(answers.some(({ status }) => status === 429)).toBe(true);
+        const responses = await Promise.all(Array.from({ length: 25 }, () => client.get('/v1/resources')));
+        expect(responses.some(({ status }) => status === 429)).toBe(true);
         const { key } = await account.newKey('live', 'read');
         expect((await client.get('/v1/resources', { key })).status).toBe(200);
       });
 
-      test('past the monthly quota of a workspace and environment every key gets 429 quota_exceeded', async () => {
+      test('past the monthly quota of a workspace and environment, every key gets 429 quota_exceeded', async () => {
         const mine = await newAccount(target());
         let refused: ErrorBody | undefined;
         let retryAfter = '';
         let allowed = 0;
         for (let i = 0; i < 8 && !refused; i++) {
           const client = mine.clientWith('live', (await mine.newKey('live', 'read')).key);
-          const answers = await Promise.all(Array.from({ length: 20 }, () => client.get<ErrorBody>('/v1/resources')));
-          allowed += answers.filter(({ status }) => status === 200).length;
-          const over = answers.find(({ body }) => body.error?.code === 'quota_exceeded');
+          const responses = await Promise.all(Array.from({ length: 20 }, () => client.get<ErrorBody>('/v1/resources')));
+          allowed += responses.filter(({ status }) => status === 200).length;
+          const over = responses.find(({ body }) => body.error?.code === 'quota_exceeded');
           refused = over?.body;
           retryAfter = over?.headers['retry-after'] ?? '';
         }
@@ -75,18 +75,18 @@ export function guardsSuite(target: () => Target): void {
         let client: ApiClient | undefined;
         for (const [i, url] of urls.entries()) {
           if (i % 15 === 0) client = account.clientWith('live', (await account.newKey('live', 'admin')).key);
-          const answer = await client?.post<ErrorBody>('/v1/webhooks', { url, events: ['*'] });
-          expect([url, answer?.status, answer?.body.error.code]).toEqual([url, 400, 'invalid_request']);
-          expect(answer?.body.error.details?.[0]?.field).toBe('url');
+          const response = await client?.post<ErrorBody>('/v1/webhooks', { url, events: ['*'] });
+          expect([url, response?.status, response?.body.error.code]).toEqual([url, 400, 'invalid_request']);
+          expect(response?.body.error.details?.[0]?.field).toBe('url');
         }
         expect((await client?.get<Page<Webhook>>('/v1/webhooks'))?.body.meta.total).toBe(0);
       };
 
-      test('a webhook URL is HTTPS', async () => {
+      test('a webhook URL must use HTTPS', async () => {
         await expectRefused(['http://example.com/', 'ftp://example.com/', 'ws://example.com/', 'file:///etc/passwd']);
       });
 
-      test('a webhook URL is not localhost', async () => {
+      test('a webhook URL must not be localhost', async () => {
         await expectRefused([
           'https://localhost/',
           'https://LOCALHOST:8443/',
@@ -98,7 +98,7 @@ export function guardsSuite(target: () => Target): void {
         ]);
       });
 
-      test('a webhook URL is not a private IP, in any spelling', async () => {
+      test('a webhook URL must not be a private IP, in any notation', async () => {
         await expectRefused([
           'https://127.0.0.1/',
           'https://127.1/',
@@ -127,11 +127,11 @@ export function guardsSuite(target: () => Target): void {
         ]);
       });
 
-      test('a webhook URL has no port of another service', async () => {
+      test('a webhook URL must not use a port of another service', async () => {
         await expectRefused([22, 25, 444, 6379, 10250].map((port) => `https://example.com:${port}/`));
       });
 
-      test('a public HTTPS URL is taken', async () => {
+      test('a public HTTPS URL is accepted', async () => {
         const client = account.clientWith('test', (await account.newKey('test', 'admin')).key);
         for (const url of ['https://example.com/hook', 'https://example.com:8443/', 'https://1.1.1.1/hook']) {
           expectStatus(await client.post('/v1/webhooks', { url, events: ['*'] }), 201);

@@ -26,7 +26,7 @@ export function idempotencySuite(target: () => Target): void {
       expect(await total('/v1/resources')).toBe(before);
     });
 
-    test('the result is that of the first request even after the resource has changed or gone', async () => {
+    test('the result is that of the first request even after the resource was changed or deleted', async () => {
       const first = expectStatus(await create('order-2'), 201);
       const path = `/v1/resources/${first.body.data.id}`;
       expectStatus(await client.patch(path, { name: 'Changed' }), 200);
@@ -36,48 +36,48 @@ export function idempotencySuite(target: () => Target): void {
       expect((await client.get(path)).status).toBe(404);
     });
 
-    test('twenty concurrent POSTs with one Idempotency-Key make one resource and get one result', async () => {
+    test('twenty concurrent POSTs with one Idempotency-Key create one resource and return one result', async () => {
       const before = await total('/v1/resources');
-      const answers = await Promise.all(Array.from({ length: 20 }, () => create('order-3')));
-      expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
-      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-      expect(answers.filter(({ headers }) => headers['idempotency-replayed'] === undefined)).toHaveLength(1);
+      const responses = await Promise.all(Array.from({ length: 20 }, () => create('order-3')));
+      expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(201));
+      expect(new Set(responses.map(({ text }) => text)).size).toBe(1);
+      expect(responses.filter(({ headers }) => headers['idempotency-replayed'] === undefined)).toHaveLength(1);
       expect(await total('/v1/resources')).toBe(before + 1);
     });
 
-    test('the same Idempotency-Key with another body is answered 422', async () => {
+    test('the same Idempotency-Key with a different body gets 422', async () => {
       expectStatus(await create('order-4'), 201);
       const before = await total('/v1/resources');
       for (const body of [{ name: 'Other' }, { name: 'Once' }, { name: 'Once', metadata: { a: '1' } }]) {
-        const answer = (await create('order-4', body)) as unknown as { status: number; body: ErrorBody };
-        expect([answer.status, answer.body.error.code]).toEqual([422, 'idempotency_key_reused']);
+        const response = (await create('order-4', body)) as unknown as { status: number; body: ErrorBody };
+        expect([response.status, response.body.error.code]).toEqual([422, 'idempotency_key_reused']);
       }
       expect(await total('/v1/resources')).toBe(before);
     });
 
-    test('the order of fields and spelled-out defaults do not make another body', async () => {
+    test('field order and explicit defaults do not make the body different', async () => {
       const first = expectStatus(await create('order-5'), 201);
       const again = await create('order-5', { metadata: { b: '2', a: '1' }, type: 'standard', name: 'Once' });
       expect([again.status, again.text]).toEqual([201, first.text]);
     });
 
-    test('an Idempotency-Key belongs to its environment, workspace and endpoint', async () => {
+    test('an Idempotency-Key is scoped to its environment, workspace and endpoint', async () => {
       const first = expectStatus(await create('order-6'), 201);
       const sandbox = await account.client('test', 'admin');
-      const stranger = await (await newAccount(target())).client('live', 'admin');
-      for (const other of [sandbox, stranger]) {
-        const answer = await other.post<One<Resource>>(
+      const outsider = await (await newAccount(target())).client('live', 'admin');
+      for (const other of [sandbox, outsider]) {
+        const response = await other.post<One<Resource>>(
           '/v1/resources',
           { name: 'Other' },
           { idempotencyKey: 'order-6' },
         );
-        expect(expectStatus(answer, 201).body.data.id).not.toBe(first.body.data.id);
+        expect(expectStatus(response, 201).body.data.id).not.toBe(first.body.data.id);
       }
       const webhook = await client.post<One<Webhook>>('/v1/webhooks', subscription, { idempotencyKey: 'order-6' });
       expect(webhook.status).toBe(201);
     });
 
-    test('two keys of one workspace and environment share its Idempotency-Keys', async () => {
+    test('two API keys of the same workspace and environment share Idempotency-Keys', async () => {
       const first = expectStatus(await create('order-7'), 201);
       const { key } = await account.newKey('live', 'write');
       const body = { name: 'Once', metadata: { a: '1', b: '2' } };
@@ -85,7 +85,7 @@ export function idempotencySuite(target: () => Target): void {
       expect(again.text).toBe(first.text);
     });
 
-    test('a refused request does not use up its Idempotency-Key', async () => {
+    test('a rejected request does not use up its Idempotency-Key', async () => {
       expect((await create('order-8', { name: '' })).status).toBe(400);
       expect((await create('order-8')).status).toBe(201);
     });
@@ -98,23 +98,23 @@ export function idempotencySuite(target: () => Target): void {
       }
     });
 
-    test('a webhook created again with the same Idempotency-Key is one webhook with one secret', async () => {
+    test('concurrent creates of a webhook with one Idempotency-Key make one webhook with one secret', async () => {
       const before = await total('/v1/webhooks');
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, () =>
           client.post<One<Webhook>>('/v1/webhooks', subscription, { idempotencyKey: 'hook-1' }),
         ),
       );
-      expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
-      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-      expect(answers[0]?.body.data.secret).toMatch(/^whsec_/);
+      expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(201));
+      expect(new Set(responses.map(({ text }) => text)).size).toBe(1);
+      expect(responses[0]?.body.data.secret).toMatch(/^whsec_/);
       expect(await total('/v1/webhooks')).toBe(before + 1);
       const other = { ...subscription, events: ['*'] };
       const reused = await client.post<ErrorBody>('/v1/webhooks', other, { idempotencyKey: 'hook-1' });
       expect([reused.status, reused.body.error.code]).toEqual([422, 'idempotency_key_reused']);
     });
 
-    test('a POST without an Idempotency-Key is never taken for a repeat', async () => {
+    test('a POST without an Idempotency-Key is never treated as a repeat', async () => {
       const [a, b] = await Promise.all([
         client.post<One<Resource>>('/v1/resources', { name: 'Twin' }),
         client.post<One<Resource>>('/v1/resources', { name: 'Twin' }),

@@ -1,15 +1,15 @@
 import { type Receiver, startReceiver } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
-import type { ErrorBody, FeedPage, One, Page, Resource, Webhook } from '../support/api-types.ts';
+import type { ApiKey, AuditEntry, ErrorBody, FeedPage, One, Page, Resource, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
 import { type Subscriber, subscribe } from '../support/subscriber.ts';
 
 export function isolationSuite(target: () => Target): void {
   describe('Isolation', () => {
     let owner: ApiClient;
-    let strangers: [string, ApiClient][];
+    let outsiders: [string, ApiClient][];
     let resource: Resource;
-    let webhook: Webhook;
+    let webhook: Omit<Webhook, 'health'>;
     let receiver: Receiver;
     let subscriber: Subscriber;
 
@@ -17,72 +17,132 @@ export function isolationSuite(target: () => Target): void {
       const account = await newAccount(target());
       const other = await newAccount(target());
       owner = await account.client('live', 'admin');
-      strangers = [
+      outsiders = [
         ['the sandbox of the same workspace', await account.client('test', 'admin')],
         ['another workspace', await other.client('live', 'admin')],
         ['the sandbox of another workspace', await other.client('test', 'admin')],
       ];
       receiver = await startReceiver({ path: '' });
       subscriber = await subscribe(owner, receiver);
-      const { secret: _, ...rest } = subscriber.webhook;
+      const { secret: _, health: _health, ...rest } = subscriber.webhook;
       webhook = rest;
       const answer = await owner.post<One<Resource>>('/v1/resources', { name: 'Private', metadata: { a: '1' } });
       resource = expectStatus(answer, 201).body.data;
     });
     afterAll(() => receiver?.close());
 
-    test('no endpoint shows or changes a resource of another environment or workspace', async () => {
+    test('no endpoint returns or changes a resource of another environment or workspace', async () => {
       const path = `/v1/resources/${resource.id}`;
-      for (const [who, stranger] of strangers) {
+      for (const [who, outsider] of outsiders) {
         const answers = [
-          await stranger.get<ErrorBody>(path),
-          await stranger.patch<ErrorBody>(path, { name: 'Taken' }),
-          await stranger.delete<ErrorBody>(path),
+          await outsider.get<ErrorBody>(path),
+          await outsider.patch<ErrorBody>(path, { name: 'Taken' }),
+          await outsider.delete<ErrorBody>(path),
         ];
         for (const { status, body } of answers) {
           expect([who, status, body.error.code]).toEqual([who, 404, 'not_found']);
         }
-        const list = (await stranger.get<Page<Resource>>('/v1/resources')).body;
+        const list = (await outsider.get<Page<Resource>>('/v1/resources')).body;
         expect([who, list.data, list.meta.total]).toEqual([who, [], 0]);
       }
       expect((await owner.get<One<Resource>>(path)).body.data).toEqual(resource);
       expect((await owner.get<Page<Resource>>('/v1/resources')).body.meta.total).toBe(1);
     });
 
-    test('no endpoint shows or changes a webhook of another environment or workspace', async () => {
+    test('no endpoint returns or changes a webhook of another environment or workspace', async () => {
       const path = `/v1/webhooks/${webhook.id}`;
-      for (const [who, stranger] of strangers) {
+      for (const [who, outsider] of outsiders) {
         const answers = [
-          await stranger.get<ErrorBody>(path),
-          await stranger.patch<ErrorBody>(path, { status: 'disabled' }),
-          await stranger.delete<ErrorBody>(path),
+          await outsider.get<ErrorBody>(path),
+          await outsider.patch<ErrorBody>(path, { status: 'disabled' }),
+          await outsider.delete<ErrorBody>(path),
+          await outsider.post<ErrorBody>(`${path}/rotate_secret`, {}),
+          await outsider.post<ErrorBody>(`${path}/test`, {}),
         ];
         for (const { status, body } of answers) {
           expect([who, status, body.error.code]).toEqual([who, 404, 'not_found']);
         }
-        const list = (await stranger.get<Page<Webhook>>('/v1/webhooks')).body;
+        const list = (await outsider.get<Page<Webhook>>('/v1/webhooks')).body;
         expect([who, list.data, list.meta.total]).toEqual([who, [], 0]);
       }
-      expect((await owner.get<One<Webhook>>(path)).body.data).toEqual(webhook);
+      const { health: _, ...unchanged } = (await owner.get<One<Webhook>>(path)).body.data;
+      expect(unchanged).toEqual(webhook);
     });
 
-    test('no endpoint shows an event of another environment or workspace', async () => {
+    test('no endpoint returns or changes a key of another environment or workspace', async () => {
+      const made = await owner.post<One<ApiKey>>('/v1/api_keys', { name: 'Private', scope: 'read' });
+      const { key, id } = expectStatus(made, 201).body.data;
+      const path = `/v1/api_keys/${id}`;
+      const before = (await owner.get(path)).body;
+      for (const [who, outsider] of outsiders) {
+        const answers = [
+          await outsider.get<ErrorBody>(path),
+          await outsider.patch<ErrorBody>(path, { name: 'Taken' }),
+          await outsider.post<ErrorBody>(`${path}/roll`, {}),
+          await outsider.delete<ErrorBody>(path),
+        ];
+        for (const { status, body } of answers) {
+          expect([who, status, body.error.code]).toEqual([who, 404, 'not_found']);
+        }
+        const { data } = (await outsider.get<Page<ApiKey>>('/v1/api_keys?per_page=100')).body;
+        expect([who, data.filter((one) => one.id === id)]).toEqual([who, []]);
+      }
+      expect((await owner.get(path)).body).toEqual(before);
+      expect((await owner.get('/v1/resources', { key: key ?? null })).status).toBe(200);
+    });
+
+    test('no endpoint returns audit entries or the workspace of another environment or workspace', async () => {
+      const workspace = async (by: ApiClient) =>
+        (await by.get<One<{ id: string; environment: string }>>('/v1/workspace')).body.data;
+      const own = await workspace(owner);
+      for (const [who, outsider] of outsiders) {
+        const { id, environment } = await workspace(outsider);
+        expect([who, id === own.id && environment === own.environment]).toEqual([who, false]);
+        for (const query of [`target_id=${webhook.id}`, 'action=webhook.', `target_id=${own.id}`]) {
+          const { data } = (await outsider.get<Page<AuditEntry>>(`/v1/audit_log?${query}`)).body;
+          // The creation of the workspace concerns both of its environments.
+          const foreign = data.filter((entry) => entry.environment === 'live' || id !== own.id);
+          expect([who, query, foreign]).toEqual([who, query, []]);
+        }
+      }
+    });
+
+    test('no endpoint returns an event of another environment or workspace', async () => {
       await subscriber.waitForEventsOf(resource.id, 1);
       const owners = (await owner.get<FeedPage>('/v1/events')).body;
       expect(owners.data.map(({ data }) => data?.object)).toEqual([resource]);
-      for (const [who, stranger] of strangers) {
-        const { data, meta } = (await stranger.get<FeedPage>('/v1/events')).body;
+      for (const [who, outsider] of outsiders) {
+        const { data, meta } = (await outsider.get<FeedPage>('/v1/events')).body;
         expect([who, data, meta.total, meta.newest_sequence]).toEqual([who, [], 0, 0]);
-        const { status, body } = await stranger.get<ErrorBody>(`/v1/events?after=${owners.meta.newest_sequence}`);
+        const { status, body } = await outsider.get<ErrorBody>(`/v1/events?after=${owners.meta.newest_sequence}`);
         expect([who, status, body.error.details?.[0]?.field]).toEqual([who, 400, 'after']);
       }
     });
 
-    test('every endpoint of the API was tried on what belongs to somebody else', () => {
-      const tried = ['GET /v1/events'];
+    test('every endpoint of the API was tested with another workspace and environment', () => {
+      const tried = [
+        'GET /v1/events',
+        'POST /v1/webhooks/{id}/rotate_secret',
+        'POST /v1/webhooks/{id}/test',
+        'POST /v1/api_keys/{id}/roll',
+        'GET /v1/workspace',
+        'GET /v1/audit_log',
+        // Tested by the suites of deliveries and requests.
+        'GET /v1/events/{id}',
+        'GET /v1/deliveries',
+        'GET /v1/deliveries/{id}',
+        'POST /v1/deliveries/{id}/redeliver',
+        'POST /v1/deliveries/{id}/cancel',
+        'POST /v1/replays',
+        'GET /v1/replays',
+        'GET /v1/replays/{id}',
+        'POST /v1/replays/{id}/cancel',
+        'GET /v1/requests',
+        'GET /v1/requests/{request_id}',
+      ];
       const methods = ['POST', 'GET', 'PATCH', 'DELETE'];
       const onBoth = methods.flatMap((method) =>
-        ['/v1/resources', '/v1/webhooks'].flatMap((path) =>
+        ['/v1/resources', '/v1/webhooks', '/v1/api_keys'].flatMap((path) =>
           method === 'POST'
             ? [`POST ${path}`]
             : method === 'GET'
@@ -95,23 +155,23 @@ export function isolationSuite(target: () => Target): void {
       );
     });
 
-    test('no list takes a cursor of another environment, workspace or list', async () => {
-      for (const path of ['/v1/resources', '/v1/webhooks']) {
-        if (path === '/v1/webhooks') await subscribe(owner, receiver);
-        else expectStatus(await owner.post<One<Resource>>(path, { name: 'Second' }), 201);
+    test('no list accepts a cursor of another environment, workspace or list', async () => {
+      expectStatus(await owner.post<One<Resource>>('/v1/resources', { name: 'Second' }), 201);
+      await subscribe(owner, receiver);
+      for (const path of ['/v1/resources', '/v1/webhooks', '/v1/api_keys', '/v1/audit_log']) {
         const { links } = (await owner.get<Page<unknown>>(`${path}?per_page=1`)).body;
         const cursor = new URL(links.next ?? '').searchParams.get('cursor') ?? '';
         const other = path === '/v1/webhooks' ? '/v1/resources' : '/v1/webhooks';
         const refused = [await owner.get<ErrorBody>(`${other}?per_page=1&cursor=${cursor}`)];
-        for (const [, stranger] of strangers) {
-          refused.push(await stranger.get<ErrorBody>(`${path}?per_page=1&cursor=${cursor}`));
+        for (const [, outsider] of outsiders) {
+          refused.push(await outsider.get<ErrorBody>(`${path}?per_page=1&cursor=${cursor}`));
         }
         for (const { status, body } of refused)
           expect([status, body.error.details?.[0]?.field]).toEqual([400, 'cursor']);
       }
     });
 
-    test('an Idempotency-Key of somebody else is as good as a new one, on both endpoints that make something', async () => {
+    test('an Idempotency-Key used in another workspace or environment counts as new, on both create endpoints', async () => {
       const requests = {
         '/v1/resources': { name: 'Once' },
         '/v1/webhooks': { url: 'https://example.com/hook', events: ['resource.deleted'] },
@@ -119,7 +179,7 @@ export function isolationSuite(target: () => Target): void {
       for (const [path, request] of Object.entries(requests)) {
         const idempotencyKey = `isolated ${path}`;
         const made = [];
-        for (const client of [owner, ...strangers.map(([, stranger]) => stranger)]) {
+        for (const client of [owner, ...outsiders.map(([, outsider]) => outsider)]) {
           const answer = await client.post<One<Webhook>>(path, request, { idempotencyKey });
           expect(answer.headers['idempotency-replayed']).toBeUndefined();
           made.push(expectStatus(answer, 201).body.data);
@@ -129,10 +189,10 @@ export function isolationSuite(target: () => Target): void {
       }
     });
 
-    test('a webhook gets no events of another environment or workspace', async () => {
-      for (const [, stranger] of strangers) {
-        const witness = await subscribe(stranger, receiver);
-        const made = await stranger.post<One<Resource>>('/v1/resources', { name: 'Not yours' });
+    test('a webhook receives no events of another environment or workspace', async () => {
+      for (const [, outsider] of outsiders) {
+        const witness = await subscribe(outsider, receiver);
+        const made = await outsider.post<One<Resource>>('/v1/resources', { name: 'Not yours' });
         await witness.waitForEventsOf(expectStatus(made, 201).body.data.id, 1);
       }
       const mark = expectStatus(await owner.post<One<Resource>>('/v1/resources', { name: 'Mark' }), 201).body.data;

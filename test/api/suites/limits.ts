@@ -13,23 +13,25 @@ export function limitsSuite(target: () => Target): void {
 
     const total = async () => (await client.get<Page<Resource>>('/v1/resources?per_page=1')).body.meta.total;
 
-    /** Sends a body to POST and PATCH; expects both to be refused, with a detail on this field, and nothing changed. */
+    /**
+     * Sends a body to POST and PATCH. Expects both to be rejected with a detail on this field, and nothing to change.
+     */
     const expectRefused = async (field: string, body: object) => {
-      const made = expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'valid' }), 201).body.data;
+      const created = expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'valid' }), 201).body.data;
       const before = await total();
-      const path = `/v1/resources/${made.id}`;
-      for (const answer of [
+      const path = `/v1/resources/${created.id}`;
+      for (const response of [
         await client.post<ErrorBody>('/v1/resources', { name: 'valid', ...body }),
         await client.patch<ErrorBody>(path, body),
       ]) {
-        expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
-        expect(answer.body.error.details?.some((detail) => detail.field.startsWith(field))).toBe(true);
+        expect([response.status, response.body.error.code]).toEqual([400, 'invalid_request']);
+        expect(response.body.error.details?.some((detail) => detail.field.startsWith(field))).toBe(true);
       }
       expect(await total()).toBe(before);
-      expect((await client.get<One<Resource>>(path)).body.data).toEqual(made);
+      expect((await client.get<One<Resource>>(path)).body.data).toEqual(created);
     };
 
-    /** Sends a body to POST and PATCH; expects both to be taken and given back as sent. */
+    /** Sends a body to POST and PATCH. Expects both to be accepted and returned as sent. */
     const expectTaken = async (body: Partial<Resource>) => {
       const created = expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'v', ...body }), 201);
       expect(created.body.data).toMatchObject(body);
@@ -51,9 +53,9 @@ export function limitsSuite(target: () => Target): void {
     test('a name is required and not empty', async () => {
       await expectTaken({ name: ' ' });
       await expectRefused('name', { name: '' });
-      const answer = await client.post<ErrorBody>('/v1/resources', {});
-      expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
-      expect(answer.body.error.details?.map(({ field }) => field)).toEqual(['name']);
+      const response = await client.post<ErrorBody>('/v1/resources', {});
+      expect([response.status, response.body.error.code]).toEqual([400, 'invalid_request']);
+      expect(response.body.error.details?.map(({ field }) => field)).toEqual(['name']);
     });
 
     test('a resource has at most 50 metadata pairs', async () => {
@@ -74,7 +76,7 @@ export function limitsSuite(target: () => Target): void {
       await expectRefused('metadata', { metadata: { k: emoji.repeat(501) } });
     });
 
-    test('a resource at every limit at once is taken and delivered whole', async () => {
+    test('a resource at every limit is accepted and returned complete', async () => {
       const key = (i: number) => `${String(i).padStart(2, '0')}${emoji.repeat(38)}`;
       await expectTaken({
         name: emoji.repeat(255),
@@ -87,12 +89,12 @@ export function limitsSuite(target: () => Target): void {
       for (const metadata of ['text', 1, [], ['a'], null]) await expectRefused('metadata', { metadata });
     });
 
-    test('metadata keys that mean something to JavaScript are plain data', async () => {
+    test('metadata keys with a meaning in JavaScript are plain data', async () => {
       const raw = '{"name":"proto","metadata":{"__proto__":"a","constructor":"b","toString":"c","hasOwnProperty":"d"}}';
       const created = expectStatus(await client.send<One<Resource>>('POST', '/v1/resources', { raw }), 201);
       const read = await client.get<One<Resource>>(`/v1/resources/${created.body.data.id}`);
-      for (const answer of [created, read]) {
-        expect(Object.entries(answer.body.data.metadata).sort()).toEqual([
+      for (const response of [created, read]) {
+        expect(Object.entries(response.body.data.metadata).sort()).toEqual([
           ['__proto__', 'a'],
           ['constructor', 'b'],
           ['hasOwnProperty', 'd'],
@@ -101,13 +103,13 @@ export function limitsSuite(target: () => Target): void {
       }
     });
 
-    test('metadata does not affect the behaviour of the service', async () => {
+    test('metadata does not affect the behavior of the service', async () => {
       const metadata = { status: 'archived', type: 'advanced', id: 'res_other', name: 'other' };
       const created = expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Plain', metadata }), 201);
       expect(created.body.data).toMatchObject({ name: 'Plain', status: 'active', type: 'resource', metadata });
     });
 
-    test('NUL and lone surrogates are refused in names and metadata', async () => {
+    test('NUL and lone surrogates are rejected in names and metadata', async () => {
       for (const text of ['a\u0000b', 'a\ud800b', '\udc00']) {
         await expectRefused('name', { name: text });
         await expectRefused('metadata', { metadata: { k: text } });
@@ -115,20 +117,20 @@ export function limitsSuite(target: () => Target): void {
       }
     });
 
-    test('control characters, quotes, backslashes and bidi marks come back as they were sent', async () => {
+    test('control characters, quotes, backslashes and bidi marks are returned as sent', async () => {
       const text = '\u0001\t\n\r"\\/\u2028\u202e{},"NULL"\u007f';
       await expectTaken({ name: text, metadata: { [`k ${text}`]: `v ${text}` } });
     });
 
-    test('a field that is not in the specification is refused', async () => {
-      await expectRefused('colour', { colour: 'red' });
+    test('a field that is not in the specification is rejected', async () => {
+      await expectRefused('color', { color: 'red' });
       await expectRefused('id', { id: 'res_mine' });
       await expectRefused('created_at', { created_at: '2020-01-01T00:00:00Z' });
       const withStatus = await client.post('/v1/resources', { name: 'x', status: 'archived' });
       expect(withStatus.status).toBe(400);
     });
 
-    test('a wrong type or null for a field is refused', async () => {
+    test('a wrong type or null for a field is rejected', async () => {
       for (const name of [1, true, null, [], {}]) await expectRefused('name', { name });
     });
   });

@@ -29,22 +29,22 @@ export function listsSuite(target: () => Target): void {
       return expectStatus(await client.get<Page<Resource>>(path), 200).body;
     };
 
-    /** Follows the links from a page to its end; the pages in the order met. */
+    /** Follows the links from a page to the end; returns the pages in order. */
     const walk = async (first: Page<Resource>, link: 'next' | 'prev') => {
       const pages = [first];
       for (let url = first.links[link]; url !== null; ) {
         const page: Page<Resource> = expectStatus(await client.get<Page<Resource>>(url), 200).body;
         pages.push(page);
         url = page.links[link];
-        if (pages.length > 200) throw new Error(`a walk along ${link} does not end`);
+        if (pages.length > 200) throw new Error(`following links.${link} does not end`);
       }
       return pages;
     };
     const idsOf = (pages: Page<Resource>[]) => pages.flatMap((page) => page.data.map(({ id }) => id));
 
     test('an account with no resources returns an empty data, total 0, page 1 and per_page 20', async () => {
-      const answer = await sandbox.get('/v1/resources');
-      expect([answer.status, answer.body]).toEqual([
+      const response = await sandbox.get('/v1/resources');
+      expect([response.status, response.body]).toEqual([
         200,
         { data: [], meta: { total: 0, page: 1, per_page: 20 }, links: { next: null, prev: null } },
       ]);
@@ -56,13 +56,13 @@ export function listsSuite(target: () => Target): void {
       expect((await list('per_page=100')).meta.per_page).toBe(100);
       expect((await list('per_page=1')).data).toHaveLength(1);
       for (const value of ['0', '101', '-1', '1e1', '10abc', '1.5', '', '%20', '9'.repeat(30)]) {
-        const answer = await client.get<ErrorBody>(`/v1/resources?per_page=${value}`);
-        expect([value, answer.status]).toEqual([value, 400]);
-        expect(answer.body.error.details?.[0]?.field).toBe('per_page');
+        const response = await client.get<ErrorBody>(`/v1/resources?per_page=${value}`);
+        expect([value, response.status]).toEqual([value, 400]);
+        expect(response.body.error.details?.[0]?.field).toBe('per_page');
       }
     });
 
-    test('list items have the same fields as a single resource, metadata included', async () => {
+    test('list items have the same fields as a single resource, including metadata', async () => {
       for (const item of (await list('per_page=3')).data) {
         expect((await client.get<One<Resource>>(`/v1/resources/${item.id}`)).body.data).toEqual(item);
       }
@@ -102,7 +102,7 @@ export function listsSuite(target: () => Target): void {
       });
     });
 
-    test('status filters, and the total is that of the filter', async () => {
+    test('status filters the list and its total', async () => {
       for (const status of statuses) {
         const pages = await walk(await list(`status=${status}&per_page=4`), 'next');
         expect(idsOf(pages)).toEqual(all.filter((item) => item.status === status).map(({ id }) => id));
@@ -117,7 +117,7 @@ export function listsSuite(target: () => Target): void {
     const compare = (field: 'created_at' | 'updated_at' | 'name') => (a: Resource, b: Resource) =>
       byText(a[field], b[field]) || byText(a.id, b.id);
 
-    test('sort orders by the field, ascending or with a minus descending, both ways and under a filter', async () => {
+    test('sort orders by the field, descending with a minus, in both directions and with a filter', async () => {
       for (const field of ['created_at', 'updated_at', 'name'] as const) {
         for (const filter of ['', '&status=inactive']) {
           const matching = all.filter((item) => filter === '' || item.status === 'inactive');
@@ -139,7 +139,7 @@ export function listsSuite(target: () => Target): void {
       expect((await list()).data).toEqual((await list('sort=-created_at')).data);
     });
 
-    test('an unknown sort field is refused', async () => {
+    test('an unknown sort field is rejected', async () => {
       for (const sort of [
         'id',
         'status',
@@ -152,47 +152,47 @@ export function listsSuite(target: () => Target): void {
         'Name',
         'name;drop',
       ]) {
-        const answer = await client.get<ErrorBody>(`/v1/resources?sort=${encodeURIComponent(sort)}`);
-        expect([sort, answer.status, answer.body.error.details?.[0]?.field]).toEqual([sort, 400, 'sort']);
+        const response = await client.get<ErrorBody>(`/v1/resources?sort=${encodeURIComponent(sort)}`);
+        expect([sort, response.status, response.body.error.details?.[0]?.field]).toEqual([sort, 400, 'sort']);
       }
     });
 
-    test('a cursor works only with the filter, the sort and the environment it was made for', async () => {
+    test('a cursor works only with the filter, sort and environment it was issued for', async () => {
       const { links } = await list('per_page=2&status=active&sort=name');
       const cursor = new URL(links.next ?? '').searchParams.get('cursor') ?? '';
       const other = await account.client('test', 'admin');
-      const stranger = await (await newAccount(target())).client('live', 'admin');
-      for (const answer of [
+      const outsider = await (await newAccount(target())).client('live', 'admin');
+      for (const response of [
         await client.get<ErrorBody>(`/v1/resources?per_page=2&status=inactive&sort=name&cursor=${cursor}`),
         await client.get<ErrorBody>(`/v1/resources?per_page=2&sort=name&cursor=${cursor}`),
         await client.get<ErrorBody>(`/v1/resources?per_page=2&status=active&sort=-name&cursor=${cursor}`),
         await other.get<ErrorBody>(`/v1/resources?per_page=2&status=active&sort=name&cursor=${cursor}`),
-        await stranger.get<ErrorBody>(`/v1/resources?per_page=2&status=active&sort=name&cursor=${cursor}`),
+        await outsider.get<ErrorBody>(`/v1/resources?per_page=2&status=active&sort=name&cursor=${cursor}`),
       ]) {
-        expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
-        expect(answer.body.error.details?.[0]?.field).toBe('cursor');
+        expect([response.status, response.body.error.code]).toEqual([400, 'invalid_request']);
+        expect(response.body.error.details?.[0]?.field).toBe('cursor');
       }
       expect((await list(`per_page=3&status=active&sort=name&cursor=${cursor}`)).data).toHaveLength(3);
     });
 
-    test('a changed or made-up cursor is refused', async () => {
+    test('a modified or made-up cursor is rejected', async () => {
       const cursor = new URL((await list('per_page=2')).links.next ?? '').searchParams.get('cursor') ?? '';
       for (let i = 0; i < cursor.length; i += 5) {
         const changed = cursor.slice(0, i) + (cursor[i] === 'A' ? 'B' : 'A') + cursor.slice(i + 1);
         expect((await client.get(`/v1/resources?per_page=2&cursor=${changed}`)).status).toBe(400);
       }
-      for (const made of ['x', 'MQ', '', Buffer.from('{"page":2}').toString('base64url'), 'a'.repeat(5_000)]) {
-        expect((await client.get(`/v1/resources?per_page=2&cursor=${made}`)).status).toBe(400);
+      for (const created of ['x', 'MQ', '', Buffer.from('{"page":2}').toString('base64url'), 'a'.repeat(5_000)]) {
+        expect((await client.get(`/v1/resources?per_page=2&cursor=${created}`)).status).toBe(400);
       }
     });
 
-    test('a walk under concurrent writes meets every resource that stays exactly once, both ways', async () => {
+    test('paging during concurrent writes returns every stable resource exactly once, in both directions', async () => {
       const stable = new Set(all.map(({ id }) => id));
       const writing = new AbortController();
       const writer = (async () => {
         for (let i = 0; !writing.signal.aborted; i++) {
-          const made = await client.post<One<Resource>>('/v1/resources', { name: `in between ${i}` });
-          const { id } = expectStatus(made, 201).body.data;
+          const created = await client.post<One<Resource>>('/v1/resources', { name: `in between ${i}` });
+          const { id } = expectStatus(created, 201).body.data;
           if (i % 2 === 0) expectStatus(await client.delete(`/v1/resources/${id}`), 204);
         }
       })();

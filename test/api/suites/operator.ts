@@ -9,7 +9,7 @@ export function operatorSuite(target: () => Target): void {
       account = await newAccount(target());
     });
 
-    test('/livez and /readyz answer 200 without a key on both listeners', async () => {
+    test('/livez and /readyz return 200 without a key on both listeners', async () => {
       for (const environment of ['live', 'test'] as const) {
         const client = account.clientWith(environment, 'none');
         for (const path of ['/livez', '/readyz']) expect((await client.get(path, { key: null })).status).toBe(200);
@@ -20,7 +20,7 @@ export function operatorSuite(target: () => Target): void {
       expect(await account.rms<DeliveryList>('deliveries', 'list')).toEqual({ data: [] });
     });
 
-    test('the command line refuses what does not exist with one clear line', async () => {
+    test('the command line reports an unknown id in one clear line', async () => {
       for (const command of [
         ['keys', 'revoke', `key_${'0'.repeat(26)}`],
         ['webhooks', 'disable', `wh_${'0'.repeat(26)}`],
@@ -35,12 +35,15 @@ export function operatorSuite(target: () => Target): void {
       }
     });
 
-    test('webhooks of both environments are listed', async () => {
+    test('the command line lists the webhooks of both environments', async () => {
       const ids: string[] = [];
       for (const environment of ['live', 'test'] as const) {
         const client = await account.client(environment, 'admin');
-        const answer = await client.post<One<Webhook>>('/v1/webhooks', { url: 'https://example.com/', events: ['*'] });
-        ids.push(expectStatus(answer, 201).body.data.id);
+        const response = await client.post<One<Webhook>>('/v1/webhooks', {
+          url: 'https://example.com/',
+          events: ['*'],
+        });
+        ids.push(expectStatus(response, 201).body.data.id);
       }
       const listed = await account.rms<{ data: { id: string }[] }>('webhooks', 'list');
       expect(listed.data.map(({ id }) => id).sort()).toEqual(ids.sort());

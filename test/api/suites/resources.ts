@@ -12,32 +12,32 @@ export function resourcesSuite(target: () => Target): void {
     const create = async (body: object = { name: 'A resource' }) =>
       expectStatus(await client.post<One<Resource>>('/v1/resources', body), 201).body.data;
 
-    test('POST answers 201 with the resource, wrapped in data, and status active', async () => {
+    test('POST returns 201 with the resource, wrapped in data, with status active', async () => {
       const before = Date.now();
-      const answer = await client.post<One<Resource>>('/v1/resources', { name: 'First', metadata: { colour: 'red' } });
-      expect(answer.status).toBe(201);
-      expect(answer.body).toEqual({
+      const response = await client.post<One<Resource>>('/v1/resources', { name: 'First', metadata: { color: 'red' } });
+      expect(response.status).toBe(201);
+      expect(response.body).toEqual({
         data: {
           id: expect.stringMatching(/^res_[0-9a-z]+$/),
           type: 'resource',
           status: 'active',
           name: 'First',
-          metadata: { colour: 'red' },
+          metadata: { color: 'red' },
           created_at: expect.stringMatching(timestampForm),
           updated_at: expect.stringMatching(timestampForm),
         },
       });
-      expect(Math.abs(Date.parse(answer.body.data.created_at) - before)).toBeLessThan(60_000);
+      expect(Math.abs(Date.parse(response.body.data.created_at) - before)).toBeLessThan(60_000);
     });
 
-    test('GET answers 200 with what was created', async () => {
+    test('GET returns 200 with the created resource', async () => {
       const created = await create({ name: 'Läsbar 資源 🎈', metadata: { 'schlüssel 🔑': 'wert ✓', empty: '' } });
-      const answer = await client.get<One<Resource>>(`/v1/resources/${created.id}`);
-      expect(answer.status).toBe(200);
-      expect(answer.body).toEqual({ data: created });
+      const response = await client.get<One<Resource>>(`/v1/resources/${created.id}`);
+      expect(response.status).toBe(200);
+      expect(response.body).toEqual({ data: created });
     });
 
-    test('the input type may be standard or advanced, and the type of the answer is the constant resource', async () => {
+    test('the input type may be standard or advanced, and the returned type is the constant resource', async () => {
       for (const type of ['standard', 'advanced'])
         expect((await create({ name: 'Typed', type })).type).toBe('resource');
       for (const type of ['resource', 'STANDARD', '', 1, null]) {
@@ -45,27 +45,31 @@ export function resourcesSuite(target: () => Target): void {
       }
     });
 
-    test('metadata is an empty object when it was not sent', async () => {
+    test('metadata is an empty object if it was not sent', async () => {
       expect((await create()).metadata).toEqual({});
     });
 
     test('PATCH changes only the fields that are sent', async () => {
       const created = await create({ name: 'Before', metadata: { a: '1' } });
-      const answer = await client.patch<One<Resource>>(`/v1/resources/${created.id}`, { name: 'After' });
-      expect(answer.status).toBe(200);
-      expect(answer.body.data).toEqual({ ...created, name: 'After', updated_at: expect.stringMatching(timestampForm) });
-      expect(answer.body.data.updated_at >= created.updated_at).toBe(true);
-      expect((await client.get<One<Resource>>(`/v1/resources/${created.id}`)).body).toEqual(answer.body);
+      const response = await client.patch<One<Resource>>(`/v1/resources/${created.id}`, { name: 'After' });
+      expect(response.status).toBe(200);
+      expect(response.body.data).toEqual({
+        ...created,
+        name: 'After',
+        updated_at: expect.stringMatching(timestampForm),
+      });
+      expect(response.body.data.updated_at >= created.updated_at).toBe(true);
+      expect((await client.get<One<Resource>>(`/v1/resources/${created.id}`)).body).toEqual(response.body);
     });
 
-    test('PATCH moves any status to any of the three', async () => {
+    test('PATCH changes any status to any other', async () => {
       const statuses = ['active', 'inactive', 'archived'] as const;
       const { id } = await create();
       for (const from of statuses) {
         for (const to of statuses) {
           await client.patch(`/v1/resources/${id}`, { status: from });
-          const answer = await client.patch<One<Resource>>(`/v1/resources/${id}`, { status: to });
-          expect([answer.status, answer.body.data.status]).toEqual([200, to]);
+          const response = await client.patch<One<Resource>>(`/v1/resources/${id}`, { status: to });
+          expect([response.status, response.body.data.status]).toEqual([200, to]);
         }
       }
       for (const status of ['deleted', 'Active', '', null, 1]) {
@@ -81,18 +85,18 @@ export function resourcesSuite(target: () => Target): void {
       expect(emptied.body.data.metadata).toEqual({});
     });
 
-    test('a PATCH that changes nothing answers 200 and leaves updated_at', async () => {
+    test('a PATCH that changes nothing returns 200 and keeps updated_at', async () => {
       const created = await create({ name: 'Same', metadata: { a: '1' } });
       for (const body of [{}, { name: 'Same' }, { status: 'active' }, { metadata: { a: '1' } }]) {
-        const answer = await client.patch<One<Resource>>(`/v1/resources/${created.id}`, body);
-        expect([answer.status, answer.body]).toEqual([200, { data: created }]);
+        const response = await client.patch<One<Resource>>(`/v1/resources/${created.id}`, body);
+        expect([response.status, response.body]).toEqual([200, { data: created }]);
       }
     });
 
-    test('DELETE answers 204 without a body, and the resource is gone for good', async () => {
+    test('DELETE returns 204 without a body and removes the resource permanently', async () => {
       const { id } = await create();
-      const answer = await client.delete(`/v1/resources/${id}`);
-      expect([answer.status, answer.text]).toEqual([204, '']);
+      const response = await client.delete(`/v1/resources/${id}`);
+      expect([response.status, response.text]).toEqual([204, '']);
       for (const again of [
         await client.get<ErrorBody>(`/v1/resources/${id}`),
         await client.patch<ErrorBody>(`/v1/resources/${id}`, { name: 'x' }),
@@ -102,7 +106,7 @@ export function resourcesSuite(target: () => Target): void {
       }
     });
 
-    test('an unknown or malformed id is answered 404', async () => {
+    test('an unknown or malformed id gets 404', async () => {
       const { id } = await create();
       const unknown = [
         `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`,
@@ -119,7 +123,7 @@ export function resourcesSuite(target: () => Target): void {
       }
     });
 
-    test('only one of many concurrent DELETEs of a resource answers 204', async () => {
+    test('only one of many concurrent DELETEs of a resource returns 204', async () => {
       const { id } = await create();
       const statuses = await Promise.all(
         Array.from({ length: 10 }, async () => (await client.delete(`/v1/resources/${id}`)).status),

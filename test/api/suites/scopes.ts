@@ -9,7 +9,10 @@ export function scopesSuite(target: () => Target): void {
       account = await newAccount(target());
     });
 
-    /** The status of each endpoint for resources and their events, on a resource of its own, for a key of this scope. */
+    /**
+     * Calls every endpoint for resources and events on a new resource with a key of this scope; returns the status
+     * codes.
+     */
     const resourceStatuses = async (scope: Scope) => {
       const admin = await account.client('live', 'admin');
       const client = await account.client('live', scope);
@@ -42,27 +45,31 @@ export function scopesSuite(target: () => Target): void {
     const readable = { list: 200, events: 200, get: 200 };
     const all403 = { list: 403, get: 403, create: 403, update: 403, delete: 403 };
 
-    test('a read key lists and retrieves resources only', async () => {
+    test('a read key can only list and retrieve resources', async () => {
       expect(await resourceStatuses('read')).toEqual({ ...readable, create: 403, update: 403, delete: 403 });
       expect(await webhookStatuses('read')).toEqual(all403);
     });
 
-    test('a write key creates, updates and deletes resources, and does not manage webhooks', async () => {
+    test('a write key can create, update and delete resources, but not manage webhooks', async () => {
       expect(await resourceStatuses('write')).toEqual({ ...readable, create: 201, update: 200, delete: 204 });
       expect(await webhookStatuses('write')).toEqual(all403);
     });
 
-    test('an admin key does everything, including managing webhooks', async () => {
+    test('an admin key can do everything, including managing webhooks', async () => {
       expect(await resourceStatuses('admin')).toEqual({ ...readable, create: 201, update: 200, delete: 204 });
       expect(await webhookStatuses('admin')).toEqual({ list: 200, get: 200, create: 201, update: 200, delete: 204 });
     });
 
     test('a key without the scope gets 403 insufficient_scope with exactly code, message and status', async () => {
       const client = await account.client('live', 'read');
-      const answer = await client.post<ErrorBody>('/v1/resources', { name: 'x' });
-      expect(answer.status).toBe(403);
-      expect(answer.body).toEqual({
-        error: { code: 'insufficient_scope', message: expect.any(String), status: 403 },
+      const response = await client.post<ErrorBody>('/v1/resources', { name: 'x' });
+      expect(response.status).toBe(403);
+      expect(response.body).toEqual({
+        error: {
+          code: 'insufficient_scope',
+          message: 'Scope `write` is required; this key has `read`.',
+          status: 403,
+        },
       });
     });
 
@@ -72,13 +79,13 @@ export function scopesSuite(target: () => Target): void {
       expect((await client.delete('/v1/resources/res_unknown')).status).toBe(403);
     });
 
-    test('a refused write changes nothing', async () => {
+    test('a rejected write changes nothing', async () => {
       const admin = await account.client('test', 'admin');
       const reader = await account.client('test', 'read');
-      const made = expectStatus(await admin.post<One<Resource>>('/v1/resources', { name: 'stays' }), 201).body.data;
-      await reader.patch(`/v1/resources/${made.id}`, { name: 'changed' });
-      await reader.delete(`/v1/resources/${made.id}`);
-      expect((await admin.get<One<Resource>>(`/v1/resources/${made.id}`)).body.data).toEqual(made);
+      const created = expectStatus(await admin.post<One<Resource>>('/v1/resources', { name: 'stays' }), 201).body.data;
+      await reader.patch(`/v1/resources/${created.id}`, { name: 'changed' });
+      await reader.delete(`/v1/resources/${created.id}`);
+      expect((await admin.get<One<Resource>>(`/v1/resources/${created.id}`)).body.data).toEqual(created);
     });
   });
 }

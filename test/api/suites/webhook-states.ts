@@ -24,7 +24,7 @@ export function webhookStatesSuite(target: () => Target): void {
       await receiver?.close();
     });
 
-    /** A webhook that is retried fast, at the receiver of this test; it goes away with the test. */
+    /** Creates a webhook with fast retries at this test's receiver; afterEach deletes it. */
     const subscribed = async (maxRetries: number) => {
       active = await subscribe(client, receiver, ['resource.created']);
       await retryFast(account, active.webhook.id, maxRetries);
@@ -33,7 +33,7 @@ export function webhookStatesSuite(target: () => Target): void {
     const emit = async () =>
       expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Event' }), 201).body.data;
 
-    test('a disabled webhook gets no events until it is active again', async () => {
+    test('a disabled webhook receives no events until it is active again', async () => {
       const subscriber = await subscribed(0);
       const path = `/v1/webhooks/${subscriber.webhook.id}`;
       const witness = await subscribe(client, receiver, ['resource.created']);
@@ -48,7 +48,7 @@ export function webhookStatesSuite(target: () => Target): void {
       expectStatus(await client.delete(`/v1/webhooks/${witness.webhook.id}`), 204);
     });
 
-    test('a deleted webhook gets no more events, and no more retries', async () => {
+    test('a deleted webhook receives no more events and no more retries', async () => {
       receiver.respondWith(({ path }, response) => void response.writeHead(path === subscriber.path ? 500 : 200).end());
       const subscriber = await subscribe(client, receiver, ['resource.created']);
       await retryFast(account, subscriber.webhook.id, 50);
@@ -61,12 +61,12 @@ export function webhookStatesSuite(target: () => Target): void {
       const count = subscriber.received().length;
       const last = await emit();
       await witness.waitForEventsOf(last.id, 1);
-      // One attempt may have been on its way while the webhook was deleted.
+      // One attempt may have been in flight when the webhook was deleted.
       expect(subscriber.received().length).toBeLessThanOrEqual(count + 1);
       expect(subscriber.received().some(({ envelope }) => envelope.data.object.id === after.id)).toBe(false);
     });
 
-    test('a receiver that answers 410 disables its webhook', async () => {
+    test('a 410 response disables the webhook', async () => {
       receiver.respondWith(410);
       const { webhook } = await subscribed(5);
       await emit();
@@ -79,7 +79,7 @@ export function webhookStatesSuite(target: () => Target): void {
       );
     });
 
-    test('a rotated secret signs from then on', async () => {
+    test('deliveries after a secret rotation are signed with the new secret', async () => {
       const subscriber = await subscribed(0);
       const rotated = await account.rms<{ secret: string }>('webhooks', 'rotate-secret', subscriber.webhook.id);
       expect(rotated.secret).toMatch(/^whsec_/);

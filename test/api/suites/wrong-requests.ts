@@ -83,7 +83,7 @@ const brokenJson = fc.string({ maxLength: 60 }).filter((raw) => {
   }
 });
 
-/** Requests that the specification does not allow, each for at least one reason. */
+/** Generates requests that the specification forbids, each for at least one reason. */
 function wrongRequests(resourceId: string, webhookId: string): fc.Arbitrary<WrongRequest> {
   const resource = `/v1/resources/${resourceId}`;
   const webhook = `/v1/webhooks/${webhookId}`;
@@ -118,14 +118,14 @@ function wrongRequests(resourceId: string, webhookId: string): fc.Arbitrary<Wron
 }
 
 export function wrongRequestsSuite(target: () => Target): void {
-  describe('Wrong requests', () => {
+  describe('Invalid requests', () => {
     let client: ApiClient;
     let resource: Resource;
     let webhook: Webhook;
     beforeAll(async () => {
       client = await (await newAccount(target())).client('live', 'admin');
-      const made = await client.post<One<Resource>>('/v1/resources', { name: 'Stays', metadata: { a: '1' } });
-      resource = expectStatus(made, 201).body.data;
+      const created = await client.post<One<Resource>>('/v1/resources', { name: 'Stays', metadata: { a: '1' } });
+      resource = expectStatus(created, 201).body.data;
       const subscription = { url: 'https://example.com/hook', events: ['resource.created'] };
       webhook = expectStatus(await client.post<One<Webhook>>('/v1/webhooks', subscription), 201).body.data;
     });
@@ -135,12 +135,12 @@ export function wrongRequestsSuite(target: () => Target): void {
       webhooks: (await client.get<Page<Webhook>>('/v1/webhooks')).body,
     });
 
-    test('hundreds of generated wrong requests get a 4xx with X-Request-ID, and change nothing', async () => {
+    test('hundreds of generated invalid requests get a 4xx with X-Request-ID and change nothing', async () => {
       const before = await state();
       expect(before.resources.data).toEqual([resource]);
       await fc.assert(
         fc.asyncProperty(wrongRequests(resource.id, webhook.id), async ({ method, path, options }) => {
-          // The client holds every answer to the OpenAPI document, X-Request-ID included.
+          // The client checks every response against the OpenAPI document, including X-Request-ID.
           const { status, text: body } = await client.send(method, path, options);
           if (status < 400 || status > 499) throw new Error(`${status}: ${body}`);
         }),
@@ -149,7 +149,7 @@ export function wrongRequestsSuite(target: () => Target): void {
       expect(await state()).toEqual(before);
     });
 
-    test('wrong requests sent side by side with right ones do not disturb them', async () => {
+    test('invalid requests do not disturb valid ones sent concurrently', async () => {
       const samples = fc.sample(wrongRequests(resource.id, webhook.id), 60);
       const [wrong, right] = await Promise.all([
         Promise.all(
@@ -157,8 +157,8 @@ export function wrongRequestsSuite(target: () => Target): void {
         ),
         Promise.all(
           samples.map(async (_, i) => {
-            const answer = await client.post<One<Resource>>('/v1/resources', { name: `right ${i}` });
-            return expectStatus(answer, 201).body.data.name === `right ${i}`;
+            const response = await client.post<One<Resource>>('/v1/resources', { name: `right ${i}` });
+            return expectStatus(response, 201).body.data.name === `right ${i}`;
           }),
         ),
       ]);

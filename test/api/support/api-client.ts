@@ -1,21 +1,21 @@
 import { Agent, type Dispatcher, request } from 'undici';
 import type { Contract } from './openapi-contract.ts';
 
-export interface Answer<T> {
+export interface Response<T> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The parsed body; undefined if there was none. */
+  /** Parsed body; undefined unless the response is JSON. */
   readonly body: T;
 }
 
 export interface RequestOptions {
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is; wins over `json`. */
+  /** Sent unchanged; takes precedence over `json`. */
   readonly raw?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Another key than the client's; null: no Authorization header. */
+  /** Replaces the client's key; null omits the Authorization header. */
   readonly key?: string | null;
   readonly idempotencyKey?: string;
 }
@@ -23,18 +23,18 @@ export interface RequestOptions {
 export interface ApiClient {
   readonly baseUrl: string;
   readonly key: string;
-  send<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<Answer<T>>;
-  get<T>(path: string, options?: RequestOptions): Promise<Answer<T>>;
-  post<T>(path: string, json: unknown, options?: RequestOptions): Promise<Answer<T>>;
-  patch<T>(path: string, json: unknown, options?: RequestOptions): Promise<Answer<T>>;
-  delete<T = undefined>(path: string, options?: RequestOptions): Promise<Answer<T>>;
+  send<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<Response<T>>;
+  get<T>(path: string, options?: RequestOptions): Promise<Response<T>>;
+  post<T>(path: string, json: unknown, options?: RequestOptions): Promise<Response<T>>;
+  patch<T>(path: string, json: unknown, options?: RequestOptions): Promise<Response<T>>;
+  delete<T = undefined>(path: string, options?: RequestOptions): Promise<Response<T>>;
 }
 
 const direct = new Agent({ keepAliveTimeout: 1_000 });
 
 /**
- * A client of the REST API that holds every answer to the OpenAPI document, if a contract is given. `dispatcher` makes
- * its connections, if the names of URLs cannot be looked up.
+ * Creates a client of the REST API. With a contract, it checks every response against the OpenAPI document.
+ * `dispatcher` makes the connections, for URLs whose host names cannot be resolved.
  */
 export function createApiClient(
   baseUrl: string,
@@ -42,7 +42,7 @@ export function createApiClient(
   contract?: Contract,
   dispatcher: Dispatcher = direct,
 ): ApiClient {
-  const send = async <T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> => {
+  const send = async <T>(method: string, path: string, options: RequestOptions = {}): Promise<Response<T>> => {
     const bearer = options.key === undefined ? key : options.key;
     const body = options.raw ?? (options.json === undefined ? undefined : JSON.stringify(options.json));
     const response = await request(path.startsWith('http') ? path : baseUrl + path, {
@@ -74,8 +74,8 @@ export function createApiClient(
   };
 }
 
-/** Throws, with the body, unless the answer has this status. For the steps of a test that are not its point. */
-export function expectStatus<T>(answer: Answer<T>, status: number): Answer<T> {
-  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text}`);
-  return answer;
+/** Throws an error with the response body unless the response has this status. For setup steps of a test. */
+export function expectStatus<T>(response: Response<T>, status: number): Response<T> {
+  if (response.status !== status) throw new Error(`expected ${status}, got ${response.status}: ${response.text}`);
+  return response;
 }

@@ -1,4 +1,4 @@
-/** The shapes of the specification, as a client of the API sees them. */
+/** Types of the specification, as seen by a client of the API. */
 export interface Resource {
   id: string;
   type: 'resource';
@@ -14,8 +14,54 @@ export interface Webhook {
   url: string;
   events: string[];
   status: 'active' | 'disabled';
+  disabled_reason: string | null;
+  description: string;
+  ordered: boolean;
+  retry_policy: object;
+  rate_limit: { requests_per_second: number | null; max_concurrency: number };
+  health: {
+    state: 'healthy' | 'failing' | 'paused' | 'disabled';
+    success_rate_1h: number | null;
+    pending: number;
+    oldest_pending_at: string | null;
+    next_attempt_at: string | null;
+  };
   secret?: string;
   created_at: string;
+}
+
+export interface ApiKey {
+  id: string;
+  type: 'api_key';
+  name: string;
+  scope: Scope;
+  environment: Environment;
+  hint: string;
+  status: 'active' | 'expired' | 'revoked' | 'rolled';
+  allowed_ips: string[];
+  rate_limit: number | null;
+  expires_at: string | null;
+  created_at: string;
+  last_used_at: string | null;
+  rolled_to: string | null;
+  key?: string;
+}
+
+export interface AuditEntry {
+  id: string;
+  action: string;
+  actor: string;
+  target_id: string;
+  environment: Environment | null;
+  request_id: string | null;
+  created_at: string;
+}
+
+/** Result of a test delivery. */
+export interface TestAttempt {
+  request: { url: string; headers: Record<string, string>; body: string };
+  response: { status: number } | null;
+  error: string | null;
 }
 
 export interface One<T> {
@@ -34,6 +80,7 @@ export interface ErrorBody {
     message: string;
     status: number;
     details?: { field: string; message: string }[];
+    doc_url?: string;
   };
 }
 
@@ -54,7 +101,7 @@ export interface FeedPage extends Page<FeedEvent> {
   meta: Page<FeedEvent>['meta'] & { oldest_sequence: number; newest_sequence: number };
 }
 
-/** What `rms deliveries list --json` prints. */
+/** Output of `rms deliveries list --json`. */
 export interface DeliveryList {
   data: Delivery[];
 }
@@ -68,7 +115,7 @@ export interface Delivery {
   attempts: { at: string; status_code: number | null; error: string | null; duration_ms: number }[];
 }
 
-/** What `rms keys create --json` and `rms keys roll --json` print. */
+/** Output of `rms keys create --json` and `rms keys roll --json`. */
 export interface NewKey {
   id: string;
   key: string;

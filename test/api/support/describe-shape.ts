@@ -5,7 +5,7 @@ interface RunningShape extends Shape {
   stop(): Promise<void>;
 }
 
-/** Starts a shape, runs suites on it, and stops it. */
+/** Starts a shape, runs suites against it, and stops it. */
 export function describeShape(
   name: string,
   start: () => Promise<RunningShape>,
@@ -17,10 +17,10 @@ export function describeShape(
     beforeAll(async () => {
       shape = await start();
       target = { shape, contract: await readContract(shape.liveUrl, shape.dispatcher) };
-    }, 120_000);
+    });
     afterAll(async () => {
       await shape?.stop();
-    }, 60_000);
+    });
     suites(() => {
       if (!target) throw new Error(`${name} did not start`);
       return target;

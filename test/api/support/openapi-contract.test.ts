@@ -1,4 +1,4 @@
-import { createContract, type WireAnswer } from './openapi-contract.ts';
+import { createContract, type WireResponse } from './openapi-contract.ts';
 
 const error = { $ref: '#/components/schemas/Error' };
 const contract = createContract({
@@ -22,7 +22,7 @@ const contract = createContract({
   },
 } as Parameters<typeof createContract>[0]);
 
-const answer = (changes: Partial<WireAnswer>): WireAnswer => ({
+const response = (changes: Partial<WireResponse>): WireResponse => ({
   method: 'GET',
   path: '/v1/things/1?x=1',
   status: 200,
@@ -33,31 +33,35 @@ const answer = (changes: Partial<WireAnswer>): WireAnswer => ({
 const notFound = '{"error":{"code":"not_found","message":"No.","status":404}}';
 
 describe('The contract', () => {
-  test('takes what the document allows', () => {
-    contract.check(answer({}));
-    contract.check(answer({ status: 404, text: notFound }));
-    contract.check(answer({ method: 'DELETE', status: 204, text: '', headers: { 'x-request-id': 'req_12345678' } }));
+  test('accepts responses that the document allows', () => {
+    contract.check(response({}));
+    contract.check(response({ status: 404, text: notFound }));
+    contract.check(response({ method: 'DELETE', status: 204, text: '', headers: { 'x-request-id': 'req_12345678' } }));
     expect([...contract.seen]).toContain('DELETE /v1/things/{id} 204');
     expect(contract.operations).toEqual(['GET /v1/things/{id}', 'DELETE /v1/things/{id}']);
   });
 
   test.each([
-    ['a body that does not fit the schema', answer({ text: '{}' }), /required property 'data'/],
+    ['a body that does not fit the schema', response({ text: '{}' }), /required property 'data'/],
     [
       'a status that is not documented',
-      answer({ status: 418, text: notFound.replace('404', '418') }),
+      response({ status: 418, text: notFound.replace('404', '418') }),
       /not in the OpenAPI/,
     ],
-    ['a body where none is promised', answer({ method: 'DELETE', status: 204, text: 'x' }), /promises no body/],
-    ['a missing X-Request-ID', answer({ headers: { 'content-type': 'application/json' } }), /no X-Request-ID/],
-    ['an error without its form', answer({ status: 404, text: '{"message":"No."}' }), /required property 'error'/],
+    ['a body where none is documented', response({ method: 'DELETE', status: 204, text: 'x' }), /documents no body/],
+    ['a missing X-Request-ID', response({ headers: { 'content-type': 'application/json' } }), /no X-Request-ID/],
     [
-      'an error of another status',
-      answer({ status: 404, text: notFound.replace('404', '400') }),
+      'an error without the error envelope',
+      response({ status: 404, text: '{"message":"No."}' }),
+      /required property 'error'/,
+    ],
+    [
+      'an error whose status differs from the response',
+      response({ status: 404, text: notFound.replace('404', '400') }),
       /differs from the status/,
     ],
-    ['another content type', answer({ headers: { 'x-request-id': 'req_12345678' } }), /content type/],
-  ])('refuses %s', (_, wrong, reason) => {
+    ['another content type', response({ headers: { 'x-request-id': 'req_12345678' } }), /content type/],
+  ])('rejects %s', (_, wrong, reason) => {
     expect(() => contract.check(wrong)).toThrow(reason);
   });
 });

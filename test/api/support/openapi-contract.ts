@@ -12,8 +12,8 @@ interface ResponseObject {
   content?: Record<string, unknown>;
 }
 
-/** An answer as it came over the wire. */
-export interface WireAnswer {
+/** A response as received over the wire. */
+export interface WireResponse {
   readonly method: string;
   readonly path: string;
   readonly status: number;
@@ -21,17 +21,17 @@ export interface WireAnswer {
   readonly text: string;
 }
 
-/** Holds every answer to the service's own OpenAPI document. */
+/** Checks responses against the service's OpenAPI document. */
 export interface Contract {
-  /** Throws, with the reason, on an answer that the document does not allow. */
-  check(answer: WireAnswer): void;
-  /** "METHOD template status" of every answer checked so far. */
+  /** Throws an error with the reason if the document does not allow the response. */
+  check(response: WireResponse): void;
+  /** "METHOD template status" of every response checked so far. */
   readonly seen: ReadonlySet<string>;
   /** "METHOD template" of every operation of the document under /v1. */
   readonly operations: readonly string[];
 }
 
-/** What every error body must look like, on paths of the document or off them. */
+/** Schema of every error body, also for paths that are not in the document. */
 const errorSchema = {
   type: 'object',
   required: ['error'],
@@ -54,6 +54,7 @@ const errorSchema = {
             properties: { field: { type: 'string' }, message: { type: 'string' } },
           },
         },
+        doc_url: { type: 'string', format: 'uri' },
       },
     },
   },
@@ -63,13 +64,13 @@ const errorSchema = {
 export async function readContract(baseUrl: string, dispatcher?: Dispatcher): Promise<Contract> {
   const { statusCode, body } = await request(`${baseUrl}/openapi.json`, dispatcher && { dispatcher });
   const text = await body.text();
-  if (statusCode !== 200) throw new Error(`GET /openapi.json answered ${statusCode}`);
+  if (statusCode !== 200) throw new Error(`GET /openapi.json returned ${statusCode}`);
   return createContract(JSON.parse(text) as OpenApiDocument);
 }
 
 export function createContract(document: OpenApiDocument): Contract {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
-  // The package is CommonJS: its function is the module itself for bundlers, and under `default` for Node.
+  // The package is CommonJS: bundlers see its function as the module itself, Node under `default`.
   const addFormats = (formats as unknown as { default?: typeof formats.default }).default ?? formats;
   (addFormats as unknown as (target: Ajv2020) => void)(ajv);
   ajv.addSchema({ $id: 'openapi', ...document });
@@ -81,7 +82,9 @@ export function createContract(document: OpenApiDocument): Contract {
     pattern: new RegExp(`^${template.replace(/\{[^/]+\}/g, '[^/]+')}$`),
   }));
 
-  /** The pointer to the schema of a response, "none" if it has no body, undefined if it is not documented. */
+  /**
+   * Returns the pointer to the schema of a response, "none" if it has no body, or undefined if it is not documented.
+   */
   const schemaOf = (template: string, method: string, status: number): string | undefined => {
     const operation = document.paths[template]?.[method];
     const key = operation?.responses?.[status] ? String(status) : 'default';
@@ -104,25 +107,25 @@ export function createContract(document: OpenApiDocument): Contract {
           .filter((method) => ['get', 'post', 'put', 'patch', 'delete'].includes(method))
           .map((method) => `${method.toUpperCase()} ${template}`),
       ),
-    check(answer) {
-      const path = answer.path.split('?')[0] ?? '';
-      const where = `${answer.method} ${path} → ${answer.status}: ${answer.text.slice(0, 400)}`;
-      if (!/^[A-Za-z0-9._+/=-]{8,128}$/.test(answer.headers['x-request-id'] ?? '')) {
+    check(response) {
+      const path = response.path.split('?')[0] ?? '';
+      const where = `${response.method} ${path} → ${response.status}: ${response.text.slice(0, 400)}`;
+      if (!/^[A-Za-z0-9._+/=-]{8,128}$/.test(response.headers['x-request-id'] ?? '')) {
         throw new Error(`no X-Request-ID on ${where}`);
       }
-      if (answer.status >= 400 && answer.method !== 'HEAD') {
-        const body = parse(answer, where) as { error?: { status?: number } };
+      if (response.status >= 400 && response.method !== 'HEAD') {
+        const body = parse(response, where) as { error?: { status?: number } };
         if (!validateError(body)) throw new Error(`${ajv.errorsText(validateError.errors)} in ${where}`);
-        if (body.error?.status !== answer.status) throw new Error(`error.status differs from the status in ${where}`);
+        if (body.error?.status !== response.status) throw new Error(`error.status differs from the status in ${where}`);
       }
       const template = templates.find(({ pattern }) => pattern.test(path))?.template;
-      const method = answer.method.toLowerCase();
+      const method = response.method.toLowerCase();
       if (template === undefined || document.paths[template]?.[method] === undefined) return;
-      seen.add(`${answer.method} ${template} ${answer.status}`);
-      const pointer = schemaOf(template, method, answer.status);
+      seen.add(`${response.method} ${template} ${response.status}`);
+      const pointer = schemaOf(template, method, response.status);
       if (pointer === undefined) throw new Error(`not in the OpenAPI document: ${where}`);
       if (pointer === 'none') {
-        if (answer.text !== '') throw new Error(`the OpenAPI document promises no body: ${where}`);
+        if (response.text !== '') throw new Error(`the OpenAPI document documents no body: ${where}`);
         return;
       }
       let validate = validators.get(pointer);
@@ -130,16 +133,16 @@ export function createContract(document: OpenApiDocument): Contract {
         validate = ajv.compile({ $ref: pointer });
         validators.set(pointer, validate);
       }
-      if (!validate(parse(answer, where))) throw new Error(`${ajv.errorsText(validate.errors)} in ${where}`);
+      if (!validate(parse(response, where))) throw new Error(`${ajv.errorsText(validate.errors)} in ${where}`);
     },
   };
 }
 
-function parse(answer: WireAnswer, where: string): unknown {
-  if (!/^application\/json\b/.test(answer.headers['content-type'] ?? '')) {
-    throw new Error(`content type "${answer.headers['content-type']}" of ${where}`);
+function parse(response: WireResponse, where: string): unknown {
+  if (!/^application\/json\b/.test(response.headers['content-type'] ?? '')) {
+    throw new Error(`content type "${response.headers['content-type']}" of ${where}`);
   }
-  return JSON.parse(answer.text);
+  return JSON.parse(response.text);
 }
 
 function escapePointer(segment: string): string {

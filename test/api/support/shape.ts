@@ -3,34 +3,34 @@ import { type ApiClient, createApiClient } from './api-client.ts';
 import type { Environment, NewKey, Scope } from './api-types.ts';
 import type { Contract } from './openapi-contract.ts';
 
-/** A running service, whatever it is made of, as a person outside sees it. */
+/** A running service, standalone or distributed, as seen from outside. */
 export interface Shape {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
-  /** Makes the connections to both, where their names cannot be looked up. */
+  /** Makes the connections to both URLs if their host names cannot be resolved. */
   readonly dispatcher?: Dispatcher;
-  /** The CIDR that requests of these tests come from, as the service sees it; default: loopback. */
+  /** CIDR of these tests' requests, as the service sees it. Default: loopback. */
   readonly clientNetwork?: string;
-  /** Runs the `rms` command with `--json` and parses what it prints. */
+  /** Runs the `rms` command with `--json` and parses its output. */
   rms<T>(...args: string[]): Promise<T>;
 }
 
-/** What the suites run against; filled before the first test. */
+/** The service that the suites run against; set before the first test. */
 export interface Target {
   readonly shape: Shape;
   readonly contract: Contract;
 }
 
-/** A workspace of its own for one suite, so that suites do not see each other's resources. */
+/** A separate workspace for one suite, so that suites do not see each other's resources. */
 export interface Account {
   readonly workspaceId: string;
-  /** A new key. */
+  /** Creates a key. */
   newKey(environment: Environment, scope: Scope, ...options: string[]): Promise<NewKey>;
-  /** A client with a key of that scope; the same one each time. */
+  /** Returns a client with a key of that scope; repeated calls return the same client. */
   client(environment: Environment, scope: Scope): Promise<ApiClient>;
-  /** A client with any key. */
+  /** Creates a client with the given key. */
   clientWith(environment: Environment, key: string): ApiClient;
-  /** The `rms` command on this workspace. */
+  /** Runs the `rms` command on this workspace. */
   rms<T>(...args: string[]): Promise<T>;
 }
 

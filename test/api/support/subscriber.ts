@@ -6,20 +6,20 @@ import type { Account } from './shape.ts';
 /** One request that a webhook received. */
 export interface Received {
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes that were signed. */
+  /** The signed bytes. */
   readonly raw: Buffer;
   readonly envelope: Envelope;
 }
 
-/** A webhook whose URL is a path of its own at a receiver of the test. */
+/** A webhook whose URL is a unique path at a receiver of the test. */
 export interface Subscriber {
   readonly webhook: Webhook;
   readonly secret: string;
   readonly path: string;
   received(): Received[];
-  /** Waits until so many requests have arrived, and gives them all. */
+  /** Waits until `count` requests have arrived, and returns all requests received so far. */
   waitFor(count: number): Promise<Received[]>;
-  /** Waits until the events of a resource are as many, and gives their types in the order of arrival. */
+  /** Waits until `count` events of a resource have arrived, and returns them in order of arrival. */
   waitForEventsOf(resourceId: string, count: number): Promise<Received[]>;
 }
 
@@ -27,8 +27,8 @@ let paths = 0;
 
 export async function subscribe(client: ApiClient, receiver: Receiver, events: string[] = ['*']): Promise<Subscriber> {
   const path = `/hooks/${++paths}`;
-  const answer = await client.post<One<Webhook>>('/v1/webhooks', { url: receiver.url + path, events });
-  const webhook = expectStatus(answer, 201).body.data;
+  const response = await client.post<One<Webhook>>('/v1/webhooks', { url: receiver.url + path, events });
+  const webhook = expectStatus(response, 201).body.data;
   const received = () =>
     receiver.requests
       .filter((request) => request.path === path)
@@ -54,12 +54,12 @@ export async function subscribe(client: ApiClient, receiver: Receiver, events: s
   };
 }
 
-/** The delivery log of one webhook, newest first. */
+/** Returns the delivery log of a webhook, newest first. */
 export async function deliveriesOf(account: Account, webhookId: string): Promise<Delivery[]> {
   return (await account.rms<DeliveryList>('deliveries', 'list', '--webhook', webhookId)).data;
 }
 
-/** Waits until the only delivery of a webhook has a status, and gives it. */
+/** Waits until a delivery of the webhook has this status and at least this many attempts, and returns it. */
 export async function waitForDelivery(
   account: Account,
   webhookId: string,
@@ -74,12 +74,12 @@ export async function waitForDelivery(
       );
       return found !== undefined;
     },
-    { what: `a delivery of ${webhookId} that is ${status} after ${attempts} attempts`, timeoutMs: 30_000 },
+    { what: `a delivery of ${webhookId} with status ${status} after ${attempts} attempts` },
   );
   return found as Delivery;
 }
 
-/** Sets delays of a tenth of a second, so that a test sees all retries. */
+/** Sets retry delays of 0.1 to 0.2 s, so that a test sees all retries. */
 export async function retryFast(account: Account, webhookId: string, maxRetries: number): Promise<void> {
   const delays = ['--initial-delay', '0.1', '--max-delay', '0.2'];
   await account.rms('webhooks', 'retry-policy', webhookId, '--max-retries', String(maxRetries), ...delays);

@@ -1,5 +1,5 @@
-// What the benchmarks compare with: the plainest service one would write, one Express 5 process on pg, without keys,
-// limits, idempotency, events, request ids or counters.
+// Baseline of the benchmarks: the simplest comparable service, one Express 5 process with pg, without keys, limits,
+// idempotency, events, request ids or counters.
 import express from 'express';
 import pg from 'pg';
 
@@ -41,7 +41,7 @@ app.get('/v1/resources/:id', async (request, response) => {
 
 app.get('/refused/:status', (request, response) => {
   const status = Number(request.params.status);
-  response.status(status).json({ error: { code: 'refused', message: 'You may not.', status } });
+  response.status(status).json({ error: { code: 'refused', message: 'Forbidden.', status } });
 });
 
 const server = app.listen(Number(process.env.PORT), '127.0.0.1', () => process.send?.('ready'));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { freePort } from '@rms/testkit';
 
-/** Starts the baseline on a database of its own. */
+/** Starts the baseline on this database. */
 export async function startBaseline(databaseUrl) {
   const port = await freePort();
   const child = fork(join(import.meta.dirname, 'server.mjs'), {

@@ -1,19 +1,21 @@
-// Runs in a pod, from a ConfigMap, on the image of the service: plain Node. Webhooks call it on port 9000,
-// and traces are sent to it on port 4318:
-//   /sinks/NAME     is counted here, and its signature verified: for thousands of deliveries
-//   /PORT/PATH      waits for its answer from a receiver on that port of the machine of the tests
-// The tests talk to it on port 9001, which only the pod itself and a port forward reach:
-//   PUT /sinks/NAME {secret}            GET /sinks/NAME
-//   GET /next   a request that waits, or 204 after some seconds       POST /answers/ID {status, headers, body}
+// Runs in a pod, from a ConfigMap, on the image of the service; uses only Node. Webhooks call it on port 9000, and
+// traces are sent to it on port 4318:
+// - /sinks/NAME: counts the request and verifies its signature; handles thousands of deliveries.
+// - /PORT/PATH: holds the request until a receiver on that port of the test machine has responded.
+//
+// The tests call it on port 9001, which only the pod itself and a port forward can reach:
+// - PUT /sinks/NAME {secret}: creates a sink. GET /sinks/NAME: returns its counts.
+// - GET /next: returns a held request, or 204 after some seconds.
+// - POST /answers/ID {status, headers, body}: responds to a held request.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
 const longPollMs = 10_000;
 const sinks = new Map();
-/** Requests that nobody has taken, and takers that have found none. */
+/** Held requests that no `GET /next` has fetched, and `GET /next` calls that wait for a request. */
 const waiting = [];
 const takers = [];
-/** Responses that are owed, by the id of the request. */
+/** Pending responses, by request id. */
 const owed = new Map();
 let lastId = 0;
 
@@ -45,7 +47,7 @@ async function receive(request, response) {
 }
 for (const port of [9000, 4318]) createServer(receive).listen(port);
 
-/** The status to answer with: 200 once it is counted. */
+/** Counts the request. Returns the status to respond with: 200 if it was counted. */
 function count(name, headers, body) {
   const sink = sinks.get(name);
   if (!sink) return 404;
@@ -93,11 +95,11 @@ createServer(async (request, response) => {
 function take(response, json) {
   const request = waiting.shift();
   if (request) return void json(200, request);
-  const leave = (answer) => {
+  const leave = (reply) => {
     clearTimeout(patience);
-    const place = takers.indexOf(taker);
-    if (place >= 0) takers.splice(place, 1);
-    answer();
+    const index = takers.indexOf(taker);
+    if (index >= 0) takers.splice(index, 1);
+    reply();
   };
   const taker = (found) => leave(() => (response.destroyed ? hand(found) : json(200, found)));
   const patience = setTimeout(() => leave(() => json(204)), longPollMs);
@@ -105,5 +107,5 @@ function take(response, json) {
   takers.push(taker);
 }
 
-// Number 1 of a container gets no signal that it does not ask for.
+// Process 1 of a container receives only signals that it has a handler for.
 process.on('SIGTERM', () => process.exit(0));

@@ -1,5 +1,5 @@
-// Runs in a pod that sees all processes of its node: kill -9 of the first process of a container, found by the name of
-// its pod. Plain Node; prints the process id. usage: node kill.mjs POD
+// Runs in a pod that sees all processes of its node. Sends SIGKILL to process 1 of a pod's container, found by the name
+// of the pod. Uses only Node; prints the process id. Usage: node kill.mjs POD
 import { readdirSync, readFileSync } from 'node:fs';
 
 const [pod] = process.argv.slice(2);
@@ -8,7 +8,7 @@ function read(pid, file) {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
-    return ''; // it has just ended
+    return ''; // the process has just ended
   }
 }
 
@@ -17,7 +17,7 @@ const victims = readdirSync('/proc')
   .filter((pid) => read(pid, 'environ').split('\0').includes(`HOSTNAME=${pod}`))
   .filter((pid) => /^NSpid:.*\s1$/m.test(read(pid, 'status')));
 if (victims.length !== 1) {
-  console.error(`${victims.length} processes are number 1 of a container of ${pod}`);
+  console.error(`expected one container of ${pod}, found ${victims.length}`);
   process.exit(1);
 }
 process.kill(Number(victims[0]), 'SIGKILL');

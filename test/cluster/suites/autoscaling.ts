@@ -13,11 +13,11 @@ const maxReplicas = 3;
 
 export function autoscalingSuite(stage: () => Stage): void {
   describe('Autoscaling', () => {
-    test('the gateway grows under load, fails no request while it does, and no event is lost', async () => {
+    test('the gateway scales up under load, no request fails meanwhile, and no event is lost', async () => {
       const { release } = stage();
       const load = await prepareLoad(stage(), 'autoscaling');
       const traffic = load.start({ keptConnections: 4, newConnections: 1, retries: false });
-      // So little that any load is more.
+      // A target so low that any load exceeds it.
       const autoscaling = { enabled: true, minReplicas: 2, maxReplicas, targetCPU: 20 };
       await release.upgrade({ gateway: { autoscaling } });
       await waitUntil(async () => (await release.waitForPods('gateway')).length === maxReplicas, {
@@ -26,9 +26,9 @@ export function autoscalingSuite(stage: () => Stage): void {
         everyMs: 1_000,
       }).catch(async (error: Error) => {
         const { status } = await release.kubernetes.get<Autoscaler>('hpa', `${release.name}-gateway`);
-        throw new Error(`${error.message}; the autoscaler says ${JSON.stringify(status)}`);
+        throw new Error(`${error.message}; the autoscaler reports ${JSON.stringify(status)}`);
       });
-      await traffic.waitForAnswered(traffic.answered() + 500);
+      await traffic.waitForResponses(traffic.responded() + 500);
       await traffic.stop();
       expect(traffic.failures).toEqual([]);
       const { status } = await release.kubernetes.get<Autoscaler>('hpa', `${release.name}-gateway`);

@@ -17,11 +17,11 @@ interface SecurePod {
 
 export function installationSuite(stage: () => Stage): void {
   describe('helm install', () => {
-    test('has made a release whose own test passes', async () => {
+    test('creates a release whose helm test passes', async () => {
       expect(await stage().release.test()).toMatch(/Succeeded/);
     }, 150_000);
 
-    test('runs every pod as a user that is not root, on a read-only file system, without a token', async () => {
+    test('runs every pod as a non-root user, on a read-only file system, without a token', async () => {
       for (const component of components) {
         const pods = (await stage().release.waitForPods(component)) as unknown as SecurePod[];
         for (const { spec } of pods) {

@@ -3,7 +3,7 @@ import { isPodReady, type Pod } from '../support/kubernetes.ts';
 import type { Stage } from '../support/stage.ts';
 import { prepareLoad, type WatchedLoad } from '../support/watched-load.ts';
 
-/** Answered requests before the first kill, and after each. */
+/** Number of successful requests before the first kill and after each kill. */
 const requestsBetween = 150;
 
 export function killsSuite(stage: () => Stage): void {
@@ -15,10 +15,10 @@ export function killsSuite(stage: () => Stage): void {
     afterAll(() => load?.close());
 
     for (const component of ['gateway', 'auth', 'resources', 'webhooks'] as const) {
-      test(`of each pod of ${component}: every create that was answered is there, and its event is delivered`, async () => {
+      test(`of each pod of ${component}: every acknowledged create is kept, and its event is delivered`, async () => {
         const { release, tools } = stage();
         const traffic = load.start({ keptConnections: 3, newConnections: 1, retries: true });
-        await traffic.waitForAnswered(requestsBetween);
+        await traffic.waitForResponses(requestsBetween);
         for (const { metadata } of await release.pods(component)) {
           const now = async () => (await release.pods(component)).find((pod) => pod.metadata.uid === metadata.uid);
           const restarts = restartsOf(await now());
@@ -28,9 +28,9 @@ export function killsSuite(stage: () => Stage): void {
               const pod = await now();
               return restartsOf(pod) > restarts && pod !== undefined && isPodReady(pod);
             },
-            { what: `${metadata.name} to be back`, timeoutMs: 90_000, everyMs: 250 },
+            { what: `${metadata.name} to be ready again`, timeoutMs: 90_000, everyMs: 250 },
           );
-          await traffic.waitForAnswered(traffic.answered() + requestsBetween);
+          await traffic.waitForResponses(traffic.responded() + requestsBetween);
         }
         await traffic.stop();
         expect(traffic.failures).toEqual([]);

@@ -21,7 +21,7 @@ const collector = 'the collector';
 const services = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'] as const;
 const metrics = services.map((service) => `${service} metrics`).sort();
 
-/** What each may connect to: the arrows of ARCHITECTURE.md and no other. */
+/** Allowed connections per component: exactly the arrows of ARCHITECTURE.md. */
 const arrows = {
   gateway: ['Redis', 'alerts grpc', 'auth grpc', 'resources grpc', collector, 'webhooks grpc'],
   auth: ['PostgreSQL', 'Redis', collector],
@@ -32,20 +32,20 @@ const arrows = {
   cli: ['alerts grpc', 'auth grpc', 'webhooks grpc'],
 };
 
-/** Pods that the tests add, as the chart's Jobs are labelled, and strangers. */
+/** Pods that the tests add: three with labels of pods of the chart, a metrics scraper, and an unrelated pod. */
 const visitors = {
   migrate: { labels: { 'app.kubernetes.io/component': 'migrate' }, reach: ['PostgreSQL'] },
   test: {
     labels: { 'app.kubernetes.io/component': 'test' },
     reach: ['auth grpc', 'gateway live', 'gateway sandbox', 'webhooks grpc'],
   },
-  // Of these only what is ours counts: the Job of certificates finds the API server wherever it is, and on the others
-  // no policy of ours is laid.
+  // For the following pods, only connections to our own services count: the certificate Job may reach the API server at
+  // any address, and no policy of the release applies to the other two.
   tls: { labels: { 'app.kubernetes.io/component': 'tls' }, reach: [] },
   scraper: { labels: scraperLabels, reach: metrics },
-  stranger: { labels: {}, reach: [] },
+  outsider: { labels: {}, reach: [] },
 };
-const onlyOurs = ['tls', 'scraper', 'stranger'];
+const onlyOurs = ['tls', 'scraper', 'outsider'];
 
 export function networkPoliciesSuite(stage: () => Stage): void {
   describe('Network policies', () => {
@@ -71,8 +71,8 @@ export function networkPoliciesSuite(stage: () => Stage): void {
       for (const [name, target] of storeTargets(stores)) targets.set(name, target);
       targets.set('a receiver', `${tools.gateAddress}:9000`);
       targets.set(collector, `${tools.gateAddress}:4318`);
-      const stranger = pods.find(({ metadata }) => metadata.name === 'visitor-stranger');
-      targets.set('a private address', `${stranger?.status.podIP}:9000`);
+      const outsider = pods.find(({ metadata }) => metadata.name === 'visitor-outsider');
+      targets.set('a private address', `${outsider?.status.podIP}:9000`);
       targets.set('the API server', 'kubernetes.default.svc:443');
     }, 120_000);
     afterAll(async () => {
@@ -80,18 +80,18 @@ export function networkPoliciesSuite(stage: () => Stage): void {
     }, 60_000);
 
     for (const [component, reach] of Object.entries(arrows)) {
-      test(`${component} reaches ${inWords(reach)}, and nothing else`, async () => {
+      test(`${component} can reach ${inWords(reach)}, and nothing else`, async () => {
         const { release } = stage();
         const [pod] = await release.waitForPods(component as keyof typeof arrows);
         expect(await reachedFrom(release.kubernetes, pod?.metadata.name ?? '', without(component))).toEqual(reach);
       });
     }
     for (const [name, { reach }] of Object.entries(visitors)) {
-      const what = onlyOurs.includes(name) ? 'nothing else of ours' : 'nothing else';
-      test(`a pod that is a ${name} reaches ${inWords(reach)}, and ${what}`, async () => {
+      const what = onlyOurs.includes(name) ? 'nothing else of the release' : 'nothing else';
+      test(`the ${name} pod can reach ${inWords(reach)}, and ${what}`, async () => {
         const { kubernetes } = stage().release;
         const expected = [...reach].sort();
-        // A pod is held to its policies from shortly after its start.
+        // Policies take effect shortly after a pod has started.
         const reached = await waitUntil(
           async () => {
             const all = await reachedFrom(kubernetes, `visitor-${name}`, without(name));
@@ -103,18 +103,18 @@ export function networkPoliciesSuite(stage: () => Stage): void {
         expect(reached).toEqual(expected);
       });
     }
-    test('the Job of certificates reaches the API server', async () => {
+    test('the certificate Job can reach the API server', async () => {
       const target = new Map([...targets].filter(([name]) => name === 'the API server'));
       const reached = await reachedFrom(stage().release.kubernetes, 'visitor-tls', target);
       expect(reached).toEqual(['the API server']);
     });
 
-    test('a pod of another namespace reaches nothing of ours', async () => {
+    test('a pod of another namespace can reach no service of the release', async () => {
       const reached = await reachedFrom(stage().tools.kubernetes, 'gate', targets);
       expect(reached.filter(isOurs)).toEqual([]);
     });
 
-    test('every policy of the release is one of these', async () => {
+    test('these tests cover every policy of the release', async () => {
       const { kubernetes, name } = stage().release;
       const policies = await kubernetes.list<PolicyObject>('networkpolicies', `app.kubernetes.io/instance=${name}`);
       const selected = policies.map(
@@ -125,7 +125,7 @@ export function networkPoliciesSuite(stage: () => Stage): void {
       for (const service of services) expect(selected).toContain(service);
     });
 
-    /** All targets but the pod's own. */
+    /** All targets except the pod's own. */
     const without = (name: string) => new Map([...targets].filter(([target]) => !target.startsWith(`${name} `)));
     const isOurs = (target: string) => services.some((service) => target.startsWith(`${service} `));
   });
@@ -140,7 +140,7 @@ function storeTargets({ databaseUrl, redisUrl, kafkaBrokers }: Stores): [string,
   ];
 }
 
-/** A pod in the namespace of the release that listens on port 9000. */
+/** Returns a pod in the namespace of the release that listens on port 9000. */
 function visitor({ release }: Stage, name: string, image: string): object {
   const { labels } = visitors[name as keyof typeof visitors];
   const isJob = 'app.kubernetes.io/component' in labels;

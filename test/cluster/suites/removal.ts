@@ -3,37 +3,37 @@ import { type KubernetesObject, kubernetesIn } from '../support/kubernetes.ts';
 import type { Stage } from '../support/stage.ts';
 import { secretName } from '../support/values.ts';
 
-/** What Kubernetes itself keeps in a namespace, and what tells of the past only. */
+/** Objects that Kubernetes keeps in every namespace, and kinds of objects that it creates and deletes itself. */
 const ofKubernetes = ['configmap/kube-root-ca.crt', 'serviceaccount/default'];
 const ephemeral = /^(events|events\.events\.k8s\.io|podmetrics\.metrics\.k8s\.io|leases\.coordination\.k8s\.io)$/;
 
 export function removalSuite(stage: () => Stage): void {
   describe('helm uninstall', () => {
-    test('leaves nothing behind, in the namespace or outside of it', async () => {
+    test('removes every object, in the namespace and outside it', async () => {
       const { release, clusterObjects } = stage();
       await release.uninstall();
-      const left = async () =>
+      const remaining = async () =>
         (await objectsIn(release.kubernetes.namespace)).filter((name) => !ofKubernetes.includes(name));
-      // Pods go on for as long as their requests do. What stays after that is told by its name.
-      await waitUntil(async () => (await left()).length === 1, {
+      // Pods keep running until their requests are done. The assertion below names any object that remains.
+      await waitUntil(async () => (await remaining()).length === 1, {
         what: 'the pods to end',
         timeoutMs: 60_000,
         everyMs: 500,
       }).catch(() => {});
-      expect(await left()).toEqual([`secret/${secretName}`]);
+      expect(await remaining()).toEqual([`secret/${secretName}`]);
       const before = new Set(clusterObjects);
       expect((await objectsOfCluster()).filter((name) => !before.has(name))).toEqual([]);
     }, 360_000);
   });
 }
 
-/** "kind/name" of every object in a namespace, of whatever kind. */
+/** Returns "kind/name" of every object of any kind in a namespace. */
 async function objectsIn(namespace: string): Promise<string[]> {
   const { kubectl } = kubernetesIn(namespace);
   return list(kubectl, await kinds(kubectl, '--namespaced=true'));
 }
 
-/** "kind/name" of every object that is in no namespace. */
+/** Returns "kind/name" of every cluster-scoped object. */
 export async function objectsOfCluster(): Promise<string[]> {
   const { kubectl } = kubernetesIn('default');
   return list(kubectl, await kinds(kubectl, '--namespaced=false'));

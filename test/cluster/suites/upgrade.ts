@@ -3,7 +3,7 @@ import type { Stage } from '../support/stage.ts';
 import { prepareLoad } from '../support/watched-load.ts';
 
 const requests = 10_000;
-/** Helm's patience with an upgrade that cannot succeed. */
+/** Timeout of an upgrade that cannot succeed. */
 const failingUpgradeMs = 45_000;
 
 export function upgradeSuite(stage: () => Stage): void {
@@ -13,29 +13,29 @@ export function upgradeSuite(stage: () => Stage): void {
       const load = await prepareLoad(stage(), 'upgrade');
       const before = await uidsOf(stage());
       const traffic = load.start({ keptConnections: 4, newConnections: 2, retries: false });
-      await traffic.waitForAnswered(requests / 20);
+      await traffic.waitForResponses(requests / 20);
       const annotated = { podAnnotations: { 'test/upgraded': 'yes' } };
       const pods = Object.fromEntries(components.map((component) => [component, annotated]));
       await release.upgrade({ ...pods, logLevel: 'info', observability: { sampler: 'always_off' } });
-      await traffic.waitForAnswered(requests);
+      await traffic.waitForResponses(requests);
       await traffic.stop();
 
       expect(traffic.failures).toEqual([]);
-      expect(traffic.answered()).toBeGreaterThanOrEqual(requests);
+      expect(traffic.responded()).toBeGreaterThanOrEqual(requests);
       const after = await uidsOf(stage());
       expect(after.filter((uid) => before.includes(uid))).toEqual([]);
       await load.expectNothingLost(traffic.created);
       await load.close();
     }, 480_000);
 
-    test('an upgrade that fails rolls back by itself, and no request fails meanwhile', async () => {
+    test('a failing upgrade rolls back automatically, and no request fails meanwhile', async () => {
       const { release } = stage();
       const load = await prepareLoad(stage(), 'rollback');
       const last = (await release.history()).at(-1);
       const traffic = load.start({ keptConnections: 4, newConnections: 2, retries: false });
       const wrong = { extraEnv: [{ name: 'RATE_LIMIT_REQUESTS', value: 'plenty' }] };
       await expect(release.upgrade({ gateway: wrong, resources: wrong }, failingUpgradeMs)).rejects.toThrow();
-      await traffic.waitForAnswered(traffic.answered() + requests / 20);
+      await traffic.waitForResponses(traffic.responded() + requests / 20);
       await traffic.stop();
 
       expect(traffic.failures).toEqual([]);

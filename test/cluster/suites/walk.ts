@@ -6,7 +6,7 @@ import { subscribe } from '../../api/support/subscriber.ts';
 import type { Component } from '../support/release.ts';
 import type { Stage } from '../support/stage.ts';
 
-/** The parts of what `rms trace --json` prints that are looked at. */
+/** The fields of `rms trace --json` that the tests use. */
 interface Trace {
   readonly trace_ids: readonly string[];
   readonly requests: readonly {
@@ -22,7 +22,7 @@ interface Trace {
   readonly timeline: readonly { readonly at: string; readonly what: string }[];
 }
 
-/** Those that a request passes through. */
+/** The services that handle a request. */
 const services = ['gateway', 'auth', 'resources', 'webhooks'] as const;
 
 export function walkSuite(stage: () => Stage): void {
@@ -38,7 +38,7 @@ export function walkSuite(stage: () => Stage): void {
       const client = await account.client('live', 'admin');
       const receiver = await startReceiver({ path: '' });
       const subscriber = await subscribe(client, receiver);
-      // A key that nobody has used yet: auth is asked about it.
+      // A new key, so that the gateway must look it up in auth.
       ({ key } = await account.newKey('live', 'write'));
       const options = { key, headers: { 'x-request-id': requestId } };
       const created = await client.post<One<Resource>>('/v1/resources', { name: 'Followed' }, options);
@@ -51,12 +51,12 @@ export function walkSuite(stage: () => Stage): void {
           const isWhole = found.requests.length > 0 && found.deliveries.some(({ status }) => status === 'delivered');
           return isWhole && found;
         },
-        { what: 'rms trace to know all of it', timeoutMs: 30_000, everyMs: 500 },
+        { what: 'rms trace to show the complete request', timeoutMs: 30_000, everyMs: 500 },
       );
       await receiver.close();
     }, 90_000);
 
-    test('rms trace tells the answer, the key, the place on Kafka, the delivery and its attempts, in their order', () => {
+    test('rms trace shows the response, the key, the offset in Kafka, the delivery and its attempts, in order', () => {
       expect(trace.requests).toMatchObject([{ status: 201, route: '/v1/resources' }]);
       expect(key).toContain(trace.requests[0]?.key.hint.split(/[^0-9A-Za-z_]/)[0]);
       expect(JSON.stringify(trace)).not.toContain(key);
@@ -66,12 +66,12 @@ export function walkSuite(stage: () => Stage): void {
       expect(times).toEqual([...times].sort((a, b) => a - b));
     });
 
-    test('the delivery carries it, and the trace', () => {
+    test('the delivery contains it and the trace id', () => {
       expect(delivered['x-request-id']).toBe(requestId);
       expect(delivered.traceparent).toContain(trace.trace_ids[0] ?? 'no trace id');
     });
 
-    test('the logs of all services that it passes have it', async () => {
+    test('the logs of all services involved contain it', async () => {
       const { release } = stage();
       const linesOf = async (component: Component) => {
         const pods = await release.pods(component);
@@ -87,7 +87,7 @@ export function walkSuite(stage: () => Stage): void {
       }
     });
 
-    test('the spans of all these services that a collector has got belong to its trace', async () => {
+    test('the spans that these services export belong to its trace', async () => {
       const { collector } = stage();
       const [traceId] = trace.trace_ids;
       const spans = await collector.waitFor('spans of all services', (all) => {

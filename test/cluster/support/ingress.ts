@@ -3,7 +3,7 @@ import type { Ingress } from './stage.ts';
 
 export const hosts = { live: 'api.rms.test', test: 'sandbox.rms.test' };
 
-/** The API behind an ingress controller that listens at `url`. */
+/** Returns the API behind an ingress controller that listens at `url`. */
 export function ingressAt(url: string): Ingress {
   const { hostname, port } = new URL(url);
   const connect = buildConnector({});

@@ -1,6 +1,6 @@
 import { run } from './run.ts';
 
-/** The part of an object that the tests look at. */
+/** The fields of an object that the tests use. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -32,14 +32,14 @@ export interface Pod extends KubernetesObject {
   };
 }
 
-/** kubectl in one namespace of the cluster of KUBECONFIG. */
+/** kubectl in one namespace of KUBECONFIG's cluster. */
 export interface Kubernetes {
   readonly namespace: string;
   kubectl(args: readonly string[], input?: string): Promise<string>;
   get<T>(...args: string[]): Promise<T>;
-  /** All of a kind, by labels if given ("a=b,c"). */
+  /** Lists all objects of a kind, optionally filtered by labels ("a=b,c"). */
   list<T extends KubernetesObject>(kind: string, selector?: string): Promise<T[]>;
-  /** Creates or changes objects. */
+  /** Creates or updates objects. */
   apply(...objects: object[]): Promise<void>;
   /** Runs a program in a pod ("pod/x", "deploy/x"). */
   exec(target: string, command: readonly string[], container?: string): Promise<string>;
@@ -64,7 +64,7 @@ export function kubernetesIn(namespace: string): Kubernetes {
   };
 }
 
-/** Whether all of a pod is ready to serve. */
+/** Whether a pod is ready and not terminating. */
 export function isPodReady({ metadata, status }: Pod): boolean {
   if (metadata.deletionTimestamp !== undefined) return false;
   return status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;

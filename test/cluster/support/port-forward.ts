@@ -3,22 +3,22 @@ import { once } from 'node:events';
 import { waitUntil } from '@rms/testkit';
 
 export interface PortForward {
-  /** On loopback of this machine. */
+  /** URL on this machine's loopback interface. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** Makes a port of a pod, even one that listens on the pod's loopback only, reachable from here. */
+/** Forwards a local port to a port of a pod, even if it listens only on the pod's loopback interface. */
 export async function forwardPort(namespace: string, target: string, port: number): Promise<PortForward> {
   const child = spawn('kubectl', ['--namespace', namespace, 'port-forward', target, `:${port}`], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (said += data));
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (text += data));
   const local = await waitUntil(
     () => {
-      if (child.exitCode !== null) throw new Error(said);
-      return /Forwarding from 127\.0\.0\.1:(\d+)/.exec(said)?.[1];
+      if (child.exitCode !== null) throw new Error(text);
+      return /Forwarding from 127\.0\.0\.1:(\d+)/.exec(text)?.[1];
     },
     { what: `a port forward to ${target}` },
   );

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { waitUntil } from '@rms/testkit';
+import { resultOf, waitUntil } from '@rms/testkit';
 import { isPodReady, type Kubernetes, kubernetesIn, type Pod } from './kubernetes.ts';
 import { CommandError, run } from './run.ts';
 
-/** The parts of the service that the chart installs. */
+/** Components that the chart installs. */
 export const components = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard', 'cli'] as const;
 
 export type Component = (typeof components)[number];
@@ -14,21 +14,21 @@ export interface Revision {
   readonly description: string;
 }
 
-/** An installation of the chart in a namespace of its own. */
+/** An installation of the chart in a separate namespace. */
 export interface Release {
   readonly kubernetes: Kubernetes;
   readonly name: string;
   install(values: object): Promise<void>;
-  /** Over the values that are there; fails and rolls back by itself if it is not ready in time. */
+  /** Upgrades, keeping earlier values. Fails and rolls back if the release is not ready in time. */
   upgrade(values: object, timeoutMs?: number): Promise<void>;
   test(): Promise<string>;
   history(): Promise<Revision[]>;
   uninstall(): Promise<void>;
-  /** Those of a component that are not ending. */
+  /** Pods of a component that are not terminating. */
   pods(component: Component): Promise<Pod[]>;
-  /** Waits until all pods of a component are ready, and none is ending. */
+  /** Waits until all pods of a component are ready and none is terminating. */
   waitForPods(component: Component, count?: number): Promise<Pod[]>;
-  /** The `rms` command where operators have it. */
+  /** Runs the `rms` command in the cli pod. */
   rms<T>(...args: string[]): Promise<T>;
 }
 
@@ -38,12 +38,12 @@ const readyTimeoutMs = 240_000;
 export async function releaseIn(namespace: string, name = 'rms'): Promise<Release> {
   const kubernetes = kubernetesIn(namespace);
   const version = await run('helm', ['version', '--short']);
-  // The name of the option before Helm 4.
+  // Helm 3 has a different name for the option.
   const rollback = /^v?3\./.test(version.trim()) ? '--atomic' : '--rollback-on-failure';
   const helm = (args: string[], values?: object, timeoutMs = readyTimeoutMs) => {
     const given = values === undefined ? [] : ['--values', '-'];
     const input = values === undefined ? {} : { input: JSON.stringify(values) };
-    // Helm gives up by itself, and may have to undo things then.
+    // Helm stops by itself after its timeout, and then may need time to roll back.
     return run('helm', ['--namespace', namespace, ...args, ...given], { timeoutMs: timeoutMs * 2 + 60_000, ...input });
   };
   const inSeconds = (timeoutMs: number) => `${Math.ceil(timeoutMs / 1_000)}s`;
@@ -73,10 +73,10 @@ export async function releaseIn(namespace: string, name = 'rms'): Promise<Releas
     async rms<T>(...args: string[]): Promise<T> {
       try {
         const output = await kubernetes.exec(`deploy/${name}-cli`, ['rms', ...args, '--json']);
-        return (output.trim() === '' ? undefined : JSON.parse(output)) as T;
+        return resultOf(output) as T;
       } catch (error) {
-        const said = error instanceof CommandError ? error.stderr : String(error);
-        const reason = said.replace(/command terminated with exit code \d+/, '').trim();
+        const text = error instanceof CommandError ? error.stderr : String(error);
+        const reason = text.replace(/command terminated with exit code \d+/, '').trim();
         throw new Error(`rms ${args.join(' ')}: ${reason}`, { cause: error });
       }
     },

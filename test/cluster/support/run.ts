@@ -2,14 +2,14 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 export interface RunOptions {
-  /** Goes to its standard input. */
+  /** Written to the program's standard input. */
   readonly input?: string;
   readonly timeoutMs?: number;
 }
 
 const maxOutputBytes = 64 * 1024 * 1024;
 
-/** Runs a program and gives its standard output; fails with what it has said on standard error. */
+/** Runs a program and returns its standard output; throws a {@link CommandError} with its output if it fails. */
 export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { input, timeoutMs = 120_000 } = options;
   const done = promisify(execFile)(command, args, { timeout: timeoutMs, maxBuffer: maxOutputBytes });
@@ -22,9 +22,9 @@ export async function run(command: string, args: readonly string[], options: Run
       stdout = '',
       killed,
     } = error as Error & { stderr?: string; stdout?: string; killed?: boolean };
-    const reason = killed ? `has not ended after ${timeoutMs} ms` : (error as Error).message.split('\n')[0];
-    const said = `${stdout.trim()}\n${stderr.trim()}`.trim();
-    throw new CommandError(`${command} ${args.slice(0, 6).join(' ')}: ${reason}\n${said}`, stderr, { cause: error });
+    const reason = killed ? `timed out after ${timeoutMs} ms` : (error as Error).message.split('\n')[0];
+    const text = `${stdout.trim()}\n${stderr.trim()}`.trim();
+    throw new CommandError(`${command} ${args.slice(0, 6).join(' ')}: ${reason}\n${text}`, stderr, { cause: error });
   }
 }
 

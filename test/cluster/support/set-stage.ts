@@ -11,7 +11,7 @@ import { openStores } from './stores.ts';
 import { startTools } from './tools.ts';
 import { givenSecret, releaseValues } from './values.ts';
 
-/** A release that is installed and ready, with what the suites need around it. */
+/** An installed and ready release, with the resources that the suites need. */
 export interface StagedRelease {
   readonly stage: Omit<Stage, 'newAccount'>;
   readonly shape: Shape & { readonly dispatcher: Dispatcher };
@@ -22,10 +22,10 @@ interface IngressObject extends KubernetesObject {
   readonly status: { readonly loadBalancer?: { readonly ingress?: readonly { ip?: string; hostname?: string }[] } };
 }
 
-/** Installs the chart as an operator would, into a namespace of its own of the cluster of KUBECONFIG. */
+/** Installs the chart as an operator would, into a new namespace of KUBECONFIG's cluster. */
 export async function setStage(env = process.env): Promise<StagedRelease> {
   const { IMAGE: image } = env;
-  if (!image) throw new Error('IMAGE is not set; run these tests by `npm run test:cluster`');
+  if (!image) throw new Error('IMAGE is not set; run these tests with `npm run test:cluster`');
   const namespace = `rms-test-${randomBytes(3).toString('hex')}`;
   const release = await releaseIn(namespace);
   const undo: (() => Promise<unknown>)[] = [];
@@ -46,7 +46,8 @@ export async function setStage(env = process.env): Promise<StagedRelease> {
     await kubernetes.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     undo.push(() => kubernetes.kubectl(['delete', 'namespace', namespace, '--wait=false']));
     const encryptionKey = randomBytes(32).toString('base64');
-    await kubernetes.apply(givenSecret(stores, encryptionKey));
+    const sessionKey = randomBytes(32).toString('base64');
+    await kubernetes.apply(givenSecret(stores, { encryptionKey, sessionKey }));
     const clusterObjects = await objectsOfCluster();
     const ingressSources = (env.TEST_INGRESS_SOURCES ?? '').split(',').filter(Boolean);
     const { gateAddress, tracesUrl } = tools;
@@ -66,7 +67,7 @@ export async function setStage(env = process.env): Promise<StagedRelease> {
         stores,
         collector,
         clusterObjects,
-        secrets: [encryptionKey, stores.databaseUrl, stores.redisUrl],
+        secrets: [encryptionKey, sessionKey, stores.databaseUrl, stores.redisUrl],
       },
       shape: {
         liveUrl: `http://${hosts.live}`,
@@ -83,7 +84,7 @@ export async function setStage(env = process.env): Promise<StagedRelease> {
   }
 }
 
-/** What the namespace looks like when an installation has failed. */
+/** Prints the state of the namespace after a failed installation. */
 async function describeFailure({ kubernetes }: Release): Promise<void> {
   for (const args of [
     ['get', 'pods,jobs', '--output', 'wide'],
@@ -94,7 +95,7 @@ async function describeFailure({ kubernetes }: Release): Promise<void> {
   }
 }
 
-/** Where the controller says that it listens. */
+/** Returns the address in the Ingress status. */
 async function addressOf({ kubernetes }: Release): Promise<string> {
   return waitUntil(
     async () => {
@@ -103,6 +104,6 @@ async function addressOf({ kubernetes }: Release): Promise<string> {
       const host = address?.ip ?? address?.hostname;
       return host && `http://${host}`;
     },
-    { what: 'an address in the status of the Ingress; else set TEST_INGRESS_URL', timeoutMs: 60_000 },
+    { what: 'an address in the status of the Ingress (or set TEST_INGRESS_URL)', timeoutMs: 60_000 },
   );
 }

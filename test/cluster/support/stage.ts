@@ -5,28 +5,28 @@ import type { Release } from './release.ts';
 import type { Stores } from './stores.ts';
 import type { Tools } from './tools.ts';
 
-/** What the suites work on, in their order: one release, installed once. */
+/** The environment of the suites: one release, installed once. */
 export interface Stage {
   readonly release: Release;
   readonly tools: Tools;
   readonly ingress: Ingress;
   readonly stores: Stores;
-  /** Gets the spans of the release, until an upgrade switches tracing off. */
+  /** Receives the spans of the release, until an upgrade disables tracing. */
   readonly collector: OtlpCollector;
-  /** That of the release; it has node. */
+  /** Image of the release; it contains Node. */
   readonly image: string;
-  /** What must be nowhere but in Secrets. */
+  /** Values that must appear only in Secrets. */
   readonly secrets: readonly string[];
-  /** "kind/name" of what was in the cluster, outside of namespaces, before the installation. */
+  /** "kind/name" of every cluster-scoped object before the installation. */
   readonly clusterObjects: readonly string[];
   newAccount(): Promise<Account>;
 }
 
-/** The API as the world sees it. */
+/** The API as seen from outside the cluster. */
 export interface Ingress {
-  /** Where its controller listens. */
+  /** URL of the ingress controller. */
   readonly url: string;
   readonly hosts: { readonly live: string; readonly test: string };
-  /** Takes every request to the controller, whatever host its URL names. */
+  /** Sends every request to the controller, regardless of the host in its URL. */
   readonly dispatcher: Dispatcher;
 }

@@ -1,6 +1,6 @@
 import { type Kafka, type PostgresServer, type RedisServer, startKafka, startPostgres, startRedis } from '@rms/testkit';
 
-/** Where pods reach the stores. */
+/** Addresses of the stores, as pods reach them. */
 export interface Stores {
   readonly databaseUrl: string;
   readonly redisUrl: string;
@@ -9,8 +9,8 @@ export interface Stores {
 }
 
 /**
- * Those that are given (TEST_DATABASE_URL, TEST_REDIS_URL, TEST_KAFKA_BROKERS: as pods reach them), or ones that are
- * started here, on the address by which pods reach this machine (TEST_HOST_ADDRESS).
+ * Returns the given stores (TEST_DATABASE_URL, TEST_REDIS_URL, TEST_KAFKA_BROKERS: as pods reach them), or starts
+ * stores on the address of this machine that pods can reach (TEST_HOST_ADDRESS).
  */
 export async function openStores(env: NodeJS.ProcessEnv): Promise<Stores> {
   const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_KAFKA_BROKERS, TEST_HOST_ADDRESS: host } = env;
@@ -24,8 +24,8 @@ export async function openStores(env: NodeJS.ProcessEnv): Promise<Stores> {
   }
   if (!host) {
     throw new Error(
-      'say where pods find the stores: TEST_DATABASE_URL, TEST_REDIS_URL and TEST_KAFKA_BROKERS, or ' +
-        'TEST_HOST_ADDRESS, an address of this machine that pods reach, for stores that are started here',
+      'No stores for the pods. Set TEST_DATABASE_URL, TEST_REDIS_URL and TEST_KAFKA_BROKERS, or set ' +
+        'TEST_HOST_ADDRESS to an address of this machine that pods can reach, to start stores here.',
     );
   }
   return startStores(host);

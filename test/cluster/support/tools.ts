@@ -6,27 +6,27 @@ import { isPodReady, type Kubernetes, kubernetesIn, type Pod } from './kubernete
 import { forwardPort } from './port-forward.ts';
 import { openTunnel } from './tunnel.ts';
 
-/** What a sink in the cluster has got. */
+/** Deliveries that a sink in the cluster has received. */
 export interface SinkState {
-  /** How often the event of each resource has arrived, by its id. */
+  /** Number of arrivals per resource id. */
   readonly arrivals: ReadonlyMap<string, number>;
   readonly wrongSignatures: number;
 }
 
-/** Pods of the tests, in a namespace of their own, beside the release under test. */
+/** Pods of the tests, in a separate namespace next to the release under test. */
 export interface Tools {
   readonly kubernetes: Kubernetes;
-  /** Of the gate, which webhooks call. */
+  /** Address of the gate, which webhooks call. */
   readonly gateAddress: string;
-  /** What receivers of the tests are below; goes into TEST_RECEIVERS_URL. */
+  /** Base URL of the tests' receivers; the value of TEST_RECEIVERS_URL. */
   readonly receiversUrl: string;
-  /** Where pods send traces for a collector of the tests. */
+  /** Returns the URL to which pods send traces for a collector of the tests. */
   tracesUrl(collector: OtlpCollector): string;
-  /** Makes a sink that counts what is signed with this secret. */
+  /** Creates a sink that counts deliveries signed with this secret. */
   openSink(name: string, secret: string): Promise<void>;
   sinkUrl(name: string): string;
   readSink(name: string): Promise<SinkState>;
-  /** kill -9 of the first process of a pod's container. */
+  /** Sends SIGKILL to process 1 of a pod's container. */
   kill(pod: string): Promise<void>;
   remove(): Promise<void>;
 }
@@ -36,7 +36,7 @@ const port = 9000;
 const tracesPort = 4318;
 const controlPort = 9001;
 
-/** Starts the gate, and a pod that sees the processes of its node; `image` has node in it. */
+/** Starts the gate, and a pod that sees the processes of its node; `image` must contain Node. */
 export async function startTools(namespace: string, image: string): Promise<Tools> {
   const kubernetes = kubernetesIn(namespace);
   await kubernetes.apply({
@@ -75,13 +75,13 @@ export async function startTools(namespace: string, image: string): Promise<Tool
     sinkUrl: (name) => `http://${gateAddress}:${port}/sinks/${name}`,
     async openSink(name, secret) {
       const body = JSON.stringify({ secret });
-      const answer = await request(`${control.url}/sinks/${name}`, { method: 'PUT', body });
-      if (answer.statusCode !== 204) throw new Error(`the gate answered ${answer.statusCode}`);
+      const response = await request(`${control.url}/sinks/${name}`, { method: 'PUT', body });
+      if (response.statusCode !== 204) throw new Error(`the gate returned ${response.statusCode}`);
     },
     async readSink(name) {
-      const answer = await request(`${control.url}/sinks/${name}`);
-      if (answer.statusCode !== 200) throw new Error(`the gate answered ${answer.statusCode}`);
-      const state = (await answer.body.json()) as { arrivals: [string, number][]; wrongSignatures: number };
+      const response = await request(`${control.url}/sinks/${name}`);
+      if (response.statusCode !== 200) throw new Error(`the gate returned ${response.statusCode}`);
+      const state = (await response.body.json()) as { arrivals: [string, number][]; wrongSignatures: number };
       return { arrivals: new Map(state.arrivals), wrongSignatures: state.wrongSignatures };
     },
     kill: async (name) => void (await kubernetes.exec('pod/killer', ['node', '/programs/kill.mjs', name])),
@@ -93,7 +93,7 @@ export async function startTools(namespace: string, image: string): Promise<Tool
   };
 }
 
-/** A pod that runs node on one of the programs; as root, so that it may end processes of other users. */
+/** Returns a pod that runs one of the programs as root, so that it can kill processes of other users. */
 function pod(image: string, name: string, args: string[], spec: object = {}) {
   return {
     apiVersion: 'v1',

@@ -4,23 +4,23 @@ import { waitUntil } from '@rms/testkit';
 import { Client } from 'undici';
 import type { Environment } from '../../api/support/api-types.ts';
 
-/** Where an environment's API is, and a key that may write and has no limit. */
-export interface Entrance {
+/** The host of an environment's API, and a key with write access and no rate limit. */
+export interface TrafficTarget {
   readonly environment: Environment;
   readonly host: string;
   readonly key: string;
 }
 
 export interface TrafficOptions {
-  /** Where the ingress listens. */
+  /** URL of the ingress controller. */
   readonly ingressUrl: string;
-  readonly entrances: readonly Entrance[];
-  /** Clients that keep their connection, and clients that open a new one for each request. */
+  readonly targets: readonly TrafficTarget[];
+  /** Number of clients that keep their connection, and of clients that open a new one per request. */
   readonly keptConnections: number;
   readonly newConnections: number;
   /**
-   * Whether a create that is not answered, or with 5xx, is sent again with its Idempotency-Key, as a careful client does,
-   * until it is answered 201. Such answers count as disturbances, not as failures.
+   * Whether a create without a response, or with a 5xx response, is repeated with its Idempotency-Key until it gets
+   * 201, as careful clients do. Such responses count as disturbances, not as failures.
    */
   readonly retries: boolean;
 }
@@ -31,66 +31,69 @@ export interface Created {
 }
 
 export interface Traffic {
-  /** Requests that were answered as they should, so far. */
-  answered(): number;
-  /** What else came back, in words: "POST 503 service_unavailable", "GET other side closed". */
+  /** Number of requests with the expected response so far. */
+  responded(): number;
+  /** Unexpected outcomes: "POST 503 service_unavailable", "GET other side closed". */
   readonly failures: string[];
   readonly disturbances: string[];
-  /** Every create that was answered 201. */
+  /** Every create that returned 201. */
   readonly created: Created[];
-  /** Waits until so many have been answered, or something has failed, which ends it. */
-  waitForAnswered(count: number): Promise<void>;
-  /** Ends it once the requests under way are answered. */
+  /** Waits until `count` requests have succeeded. A failure stops the traffic and ends the wait. */
+  waitForResponses(count: number): Promise<void>;
+  /** Stops after the responses to the requests in flight. */
   stop(): Promise<void>;
 }
 
-interface Answer {
+interface TrafficResponse {
   readonly status: number;
   readonly text: string;
 }
 
-const answerTimeoutMs = 20_000;
-const answersTimeoutMs = 240_000;
+const responseTimeoutMs = 20_000;
+const responsesTimeoutMs = 240_000;
 const retryMs = 100;
 const keptGets = 200;
 
-const underWay = new Set<Traffic>();
+const activeTraffic = new Set<Traffic>();
 
-/** Clients that create resources and read them again, one request after the other each. */
+/** Starts clients that create resources and read them, each sending one request at a time. */
 export function startTraffic(options: TrafficOptions): Traffic {
-  const { ingressUrl, entrances, retries } = options;
+  const { ingressUrl, targets, retries } = options;
   const failures: string[] = [];
   const disturbances: string[] = [];
   const created: Created[] = [];
-  let answered = 0;
+  let responded = 0;
   let stopping = false;
 
-  const worker = async (entrance: Entrance, keepsConnection: boolean) => {
-    let client = new Client(ingressUrl, { headersTimeout: answerTimeoutMs, pipelining: 1 });
+  const worker = async (target: TrafficTarget, keepsConnection: boolean) => {
+    let client = new Client(ingressUrl, { headersTimeout: responseTimeoutMs, pipelining: 1 });
     const send = async (method: 'GET' | 'POST', path: string, body: string | null, more: Record<string, string>) => {
-      const headers = { host: entrance.host, authorization: `Bearer ${entrance.key}`, ...more };
-      const answer = await client.request({ method, path, headers, body }).then(
-        async (response): Promise<Answer> => ({ status: response.statusCode, text: await response.body.text() }),
-        (error: Error): Answer => ({ status: 0, text: error.message }),
+      const headers = { host: target.host, authorization: `Bearer ${target.key}`, ...more };
+      const response = await client.request({ method, path, headers, body }).then(
+        async (response): Promise<TrafficResponse> => ({
+          status: response.statusCode,
+          text: await response.body.text(),
+        }),
+        (error: Error): TrafficResponse => ({ status: 0, text: error.message }),
       );
-      if (!keepsConnection || answer.status === 0) {
+      if (!keepsConnection || response.status === 0) {
         await client.destroy();
-        client = new Client(ingressUrl, { headersTimeout: answerTimeoutMs, pipelining: 1 });
+        client = new Client(ingressUrl, { headersTimeout: responseTimeoutMs, pipelining: 1 });
       }
-      return answer;
+      return response;
     };
     const create = async (): Promise<string | undefined> => {
       const more = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
       for (;;) {
-        const answer = await send('POST', '/v1/resources', '{"name":"Under load"}', more);
-        if (answer.status === 201) {
-          const { id } = (JSON.parse(answer.text) as { data: { id: string } }).data;
-          created.push({ environment: entrance.environment, id });
-          answered += 1;
+        const response = await send('POST', '/v1/resources', '{"name":"Under load"}', more);
+        if (response.status === 201) {
+          const { id } = (JSON.parse(response.text) as { data: { id: string } }).data;
+          created.push({ environment: target.environment, id });
+          responded += 1;
           return id;
         }
-        const isPassing = answer.status === 0 || answer.status >= 500;
-        (retries && isPassing ? disturbances : failures).push(inWords('POST', answer));
+        const isPassing = response.status === 0 || response.status >= 500;
+        (retries && isPassing ? disturbances : failures).push(inWords('POST', response));
         if (!retries || !isPassing || stopping) return undefined;
         await delay(retryMs);
       }
@@ -102,44 +105,44 @@ export function startTraffic(options: TrafficOptions): Traffic {
       if (mine.length > keptGets) mine.shift();
       const read = mine[Math.floor(Math.random() * mine.length)];
       if (read === undefined || stopping) continue;
-      const answer = await send('GET', `/v1/resources/${read}`, null, {});
-      if (answer.status === 200) answered += 1;
-      else (retries && answer.status !== 404 ? disturbances : failures).push(inWords('GET', answer));
+      const response = await send('GET', `/v1/resources/${read}`, null, {});
+      if (response.status === 200) responded += 1;
+      else (retries && response.status !== 404 ? disturbances : failures).push(inWords('GET', response));
     }
     await client.close();
   };
-  const perEntrance = (count: number, keepsConnection: boolean) =>
-    entrances.flatMap((entrance) => Array.from({ length: count }, () => worker(entrance, keepsConnection)));
-  const running = [...perEntrance(options.keptConnections, true), ...perEntrance(options.newConnections, false)];
+  const perTarget = (count: number, keepsConnection: boolean) =>
+    targets.flatMap((target) => Array.from({ length: count }, () => worker(target, keepsConnection)));
+  const running = [...perTarget(options.keptConnections, true), ...perTarget(options.newConnections, false)];
   const traffic: Traffic = {
-    answered: () => answered,
+    responded: () => responded,
     failures,
     disturbances,
     created,
-    async waitForAnswered(count) {
+    async waitForResponses(count) {
       const seen = () => {
         const [failure] = failures;
         if (failure !== undefined) stopping = true;
-        return failure ?? answered >= count;
+        return failure ?? responded >= count;
       };
-      await waitUntil(seen, { what: `${count} answers`, timeoutMs: answersTimeoutMs, everyMs: 50 });
+      await waitUntil(seen, { what: `${count} responses`, timeoutMs: responsesTimeoutMs, everyMs: 50 });
     },
     async stop() {
       stopping = true;
       await Promise.all(running);
-      underWay.delete(traffic);
+      activeTraffic.delete(traffic);
     },
   };
-  underWay.add(traffic);
+  activeTraffic.add(traffic);
   return traffic;
 }
 
-/** Ends what a test that has failed has left running. */
+/** Stops traffic that a failed test has left running. */
 export async function stopTraffic(): Promise<void> {
-  await Promise.all([...underWay].map((traffic) => traffic.stop()));
+  await Promise.all([...activeTraffic].map((traffic) => traffic.stop()));
 }
 
-function inWords(method: string, { status, text }: Answer): string {
+function inWords(method: string, { status, text }: TrafficResponse): string {
   if (status === 0) return `${method} ${text}`;
   const code = /"code":"(\w+)"/.exec(text)?.[1] ?? text.slice(0, 80);
   return `${method} ${status} ${code}`;

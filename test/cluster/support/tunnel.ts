@@ -14,25 +14,25 @@ interface Waiting {
   readonly body: string;
 }
 
-/** Questions that wait at the gate at once. */
-const askers = 8;
+/** Concurrent long polls at the gate. */
+const clients = 8;
 const ofConnection = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect'];
 
 /**
- * Fetches the requests that wait at the gate in the cluster (pods/gate.mjs) and answers them by the receivers on
- * loopback. A receiver that never answers leaves its caller waiting.
+ * Fetches held requests from the gate in the cluster (pods/gate.mjs), forwards them to receivers on loopback, and
+ * returns the responses. If a receiver never responds, its caller keeps waiting.
  */
 export function openTunnel(controlUrl: string): Tunnel {
   const gate = new Pool(controlUrl, { connections: 64, headersTimeout: 0 });
   const receivers = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   const stopped = new AbortController();
   const { signal } = stopped;
-  // Every request under way listens to it.
+  // Every request in flight adds a listener to the signal.
   setMaxListeners(0, signal);
 
   const pass = async ({ id, port, method, path, headers, body }: Waiting) => {
     const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.includes(name)));
-    const answer = await request(`http://127.0.0.1:${port}${path}`, {
+    const response = await request(`http://127.0.0.1:${port}${path}`, {
       method,
       headers: kept,
       body: Buffer.from(body, 'base64'),
@@ -44,10 +44,10 @@ export function openTunnel(controlUrl: string): Tunnel {
         headers: without(response.headers, ofConnection),
         body: Buffer.from(await response.body.arrayBuffer()).toString('base64'),
       }),
-      // Nobody listens there any more, or the receiver has broken off.
+      // The receiver is closed, or has reset the connection.
       () => ({ status: 502, headers: {}, body: '' }),
     );
-    const done = await gate.request({ method: 'POST', path: `/answers/${id}`, body: JSON.stringify(answer), signal });
+    const done = await gate.request({ method: 'POST', path: `/answers/${id}`, body: JSON.stringify(response), signal });
     await done.body.dump();
   };
 
@@ -58,13 +58,13 @@ export function openTunnel(controlUrl: string): Tunnel {
       else void pass((await body.json()) as Waiting).catch(() => {});
     }
   };
-  const asking = Promise.all(Array.from({ length: askers }, ask)).catch((error: unknown) => {
-    if (!signal.aborted) process.stderr.write(`the tunnel to the gate has ended: ${String(error)}\n`);
+  const running = Promise.all(Array.from({ length: clients }, ask)).catch((error: unknown) => {
+    if (!signal.aborted) process.stderr.write(`the tunnel to the gate failed: ${String(error)}\n`);
   });
   return {
     async close() {
       stopped.abort();
-      await asking;
+      await running;
       await Promise.all([gate.destroy(), receivers.destroy()]);
     },
   };

@@ -5,25 +5,35 @@ export interface ValueOptions {
   readonly image: string;
   readonly stores: Stores;
   readonly hosts: { readonly live: string; readonly test: string };
-  /** CIDRs that the ingress' requests come from. */
+  /** Source CIDRs of the ingress controller's requests. */
   readonly ingressSources: readonly string[];
   readonly gateAddress: string;
-  /** Where traces are sent. */
+  /** URL of the trace collector. */
   readonly collectorUrl: string;
 }
 
-/** The Secret that an operator makes before the installation. */
+/** Name of the Secret that an operator creates before the installation. */
 export const secretName = 'rms-given';
 
-export function givenSecret({ databaseUrl, redisUrl }: Stores, encryptionKey: string): object {
-  const stringData = { 'database-url': databaseUrl, 'redis-url': redisUrl, 'encryption-key': encryptionKey };
+export function givenSecret(
+  { databaseUrl, redisUrl }: Stores,
+  keys: { readonly encryptionKey: string; readonly sessionKey: string },
+): object {
+  const stringData = {
+    'database-url': databaseUrl,
+    'redis-url': redisUrl,
+    'encryption-key': keys.encryptionKey,
+    'session-key': keys.sessionKey,
+  };
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name: secretName }, stringData };
 }
 
 /** Labels of a pod that may read metrics. */
 export const scraperLabels = { role: 'scraper' };
 
-/** Values as an operator would write them, but for sizes: everything fits on a node with two cores, and beside others. */
+/**
+ * Returns values like an operator's, except for smaller resource requests: everything fits on a shared two-core node.
+ */
 export function releaseValues(options: ValueOptions): object {
   const { image, stores, hosts, ingressSources, gateAddress, collectorUrl } = options;
   const tag = image.lastIndexOf(':');
@@ -41,6 +51,8 @@ export function releaseValues(options: ValueOptions): object {
     kafka: { brokers: stores.kafkaBrokers, ports: brokers.map(({ port }) => Number(port)) },
     ingress: { hosts: { live: hosts.live, sandbox: hosts.test } },
     logLevel: 'debug',
+    // Suites send more requests per minute than the default limits allow.
+    settings: { RATE_LIMIT_REQUESTS: 0, WORKSPACE_RATE_LIMIT_REQUESTS: 0 },
     observability: { otlp: { endpoint: collectorUrl }, sampler: 'always_on' },
     networkPolicy: {
       otlpPeers: [toPeer(`${gateAddress}/32`)],
@@ -59,7 +71,7 @@ export function releaseValues(options: ValueOptions): object {
     },
     alerts: resources('20m', '384Mi'),
     dashboard: resources('20m', '384Mi'),
-    // Suites run several commands at once.
+    // Suites run several commands concurrently.
     cli: resources('10m', '1Gi'),
   };
 }
@@ -68,7 +80,7 @@ function toPeer(cidr: string) {
   return { ipBlock: { cidr } };
 }
 
-/** Only what is named by its address: policies know no names. */
+/** Policies cannot match host names, so only IP addresses become peers. */
 function peersOf(urls: readonly URL[]) {
   return urls.every(({ hostname }) => /^[\d.]+$/.test(hostname)) ? urls.map((url) => toPeer(`${url.hostname}/32`)) : [];
 }

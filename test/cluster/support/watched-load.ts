@@ -5,12 +5,12 @@ import type { Environment, One, Page, Resource, Webhook } from '../../api/suppor
 import type { Stage } from './stage.ts';
 import { type Created, startTraffic, type Traffic, type TrafficOptions } from './traffic.ts';
 
-/** Traffic on both environments of a workspace of its own, whose events go to sinks in the cluster. */
+/** Traffic in both environments of a new workspace, whose events go to sinks in the cluster. */
 export interface WatchedLoad {
   start(options: Pick<TrafficOptions, 'keptConnections' | 'newConnections' | 'retries'>): Traffic;
-  /** Waits until each of these resources is listed and its event has arrived, rightly signed. */
+  /** Waits until each of these resources is listed and its event has arrived with a valid signature. */
   expectNothingLost(created: readonly Created[]): Promise<void>;
-  /** Ends the webhooks. */
+  /** Deletes the webhooks. */
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export async function prepareLoad({ ingress, newAccount, tools }: Stage, name: s
   const account = await newAccount();
   const sides = await Promise.all(
     environments.map(async (environment) => {
-      const { key } = await account.newKey(environment, 'admin', '--rate-limit', '0');
+      const { key } = await account.newKey(environment, 'admin');
       const client = account.clientWith(environment, key);
       const sink = `${name}-${environment}`;
       const body = { url: tools.sinkUrl(sink), events: ['resource.created'] };
@@ -31,7 +31,7 @@ export async function prepareLoad({ ingress, newAccount, tools }: Stage, name: s
     }),
   );
   return {
-    start: (options) => startTraffic({ ...options, ingressUrl: ingress.url, entrances: sides }),
+    start: (options) => startTraffic({ ...options, ingressUrl: ingress.url, targets: sides }),
     async expectNothingLost(created) {
       for (const { environment, client, sink } of sides) {
         const ids = idsOf(created, environment);
@@ -41,7 +41,7 @@ export async function prepareLoad({ ingress, newAccount, tools }: Stage, name: s
           const { arrivals } = await tools.readSink(sink);
           return ids.filter((id) => !arrivals.has(id));
         };
-        // What is missing is told by its ids, not by a time that is up.
+        // On a timeout, the assertion below reports the missing ids.
         await waitUntil(async () => (await missing()).length === 0, {
           what: 'all events',
           timeoutMs: arrivalTimeoutMs,

@@ -1,30 +1,30 @@
-/** Somebody who signs in. */
-export interface Person {
+/** Login of a user. */
+export interface TestUser {
   readonly email: string;
   readonly password: string;
 }
 
 export interface Sent {
   readonly body?: unknown;
-  /** An empty one is not sent. */
+  /** Headers with an empty value are not sent. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Answer {
+export interface BrowserResponse {
   readonly status: number;
   readonly text: string;
   readonly headers: Headers;
 }
 
-/** One that sends what a browser does; in it somebody may be signed in. */
+/** An HTTP client that sends the headers of a browser, with an optional session. */
 export interface HttpBrowser {
   /** "name=value" of its session. */
   readonly cookie: string;
   readonly csrfToken: string;
-  send(method: string, path: string, sent?: Sent): Promise<Answer>;
+  send(method: string, path: string, sent?: Sent): Promise<BrowserResponse>;
 }
 
-/** A browser on that dashboard, with that session if there is one. */
+/** Creates a browser for this dashboard, with a session if one is given. */
 export function browserAt(url: string, { cookie = '', csrfToken = '' } = {}): HttpBrowser {
   return {
     cookie,
@@ -36,48 +36,48 @@ export function browserAt(url: string, { cookie = '', csrfToken = '' } = {}): Ht
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...headers,
       };
-      const answer = await fetch(url + path, {
+      const response = await fetch(url + path, {
         method,
         redirect: 'manual',
         headers: Object.entries(all).filter(([, value]) => value !== ''),
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
-      return { status: answer.status, text: await textOf(answer), headers: answer.headers };
+      return { status: response.status, text: await textOf(response), headers: response.headers };
     },
   };
 }
 
-/** The body; of one that has no end, what comes with its head. */
-async function textOf(answer: Response): Promise<string> {
-  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer.text();
-  const reader = answer.body?.getReader();
+/** Returns the body, or the first chunk of an event stream, which has no end. */
+async function textOf(response: Response): Promise<string> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text();
+  const reader = response.body?.getReader();
   const { value } = (await reader?.read()) ?? {};
   await reader?.cancel();
   return Buffer.from(value ?? []).toString();
 }
 
-/** Signs in by password; fails if that is refused. */
-export async function signInAt(url: string, { email, password }: Person, cookie = ''): Promise<HttpBrowser> {
-  const answer = await browserAt(url, { cookie }).send('POST', '/api/sign-in', { body: { email, password } });
-  if (answer.status !== 200) throw new Error(`signing in: ${answer.status} ${answer.text}`);
-  return continueWith(url, answer);
+/** Signs in with a password; throws if sign-in is rejected. */
+export async function signInAt(url: string, { email, password }: TestUser, cookie = ''): Promise<HttpBrowser> {
+  const response = await browserAt(url, { cookie }).send('POST', '/api/sign-in', { body: { email, password } });
+  if (response.status !== 200) throw new Error(`sign-in returned ${response.status} ${response.text}`);
+  return continueWith(url, response);
 }
 
-/** The browser that has got this answer, which begins a session. */
-export async function continueWith(url: string, answer: Answer): Promise<HttpBrowser> {
-  const cookie = sessionOf(answer);
+/** Returns a browser with the session that this response starts. */
+export async function continueWith(url: string, response: BrowserResponse): Promise<HttpBrowser> {
+  const cookie = sessionOf(response);
   const account = await browserAt(url, { cookie }).send('GET', '/api/account');
   const { csrf_token: csrfToken = '' } = JSON.parse(account.text) as { csrf_token?: string };
   return browserAt(url, { cookie, csrfToken });
 }
 
-/** "name=value" of the session that an answer begins; empty: none. */
-export function sessionOf({ headers }: Answer): string {
+/** Returns "name=value" of the session that a response starts, or an empty string. */
+export function sessionOf({ headers }: BrowserResponse): string {
   const set = headers.getSetCookie().find((cookie) => cookie.includes('rms_session='));
   return set?.split(';')[0] ?? '';
 }
 
-/** The code of an answer that is an error. */
-export function codeOf({ status, text }: Answer): string | undefined {
+/** Returns the error code of a response; undefined if it is not an error. */
+export function codeOf({ status, text }: BrowserResponse): string | undefined {
   return status < 400 ? undefined : (JSON.parse(text) as { error: { code: string } }).error.code;
 }

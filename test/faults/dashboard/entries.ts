@@ -1,67 +1,70 @@
 import { randomInt } from 'node:crypto';
 import type { Named } from './named.ts';
 
-/** One call of an endpoint that names something. */
+/** One call of an endpoint, with names of the owner's objects. */
 export interface Call {
-  /** In place of {id} in the path. */
+  /** Replaces {id} in the path. */
   readonly id?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
 }
 
-/** How an endpoint is called with what belongs to somebody else. */
+/** Calls of an endpoint that name objects of another user. */
 export interface Entry {
   /**
-   * "tenant": a workspace and an environment; "workspace": both environments; "person": who is signed in; "nobody": no
-   * session is asked for.
+   * Scope of the endpoint. "tenant": a workspace and an environment. "workspace": a workspace, both environments.
+   * "user": the signed-in user. "none": no session is required.
    */
-  readonly keyedBy: 'tenant' | 'workspace' | 'person' | 'nobody';
+  readonly keyedBy: 'tenant' | 'workspace' | 'user' | 'none';
   readonly calls: readonly ((named: Named) => Call)[];
 }
 
 const tenant = (...calls: Entry['calls']): Entry => ({ keyedBy: 'tenant', calls });
 const workspace = (...calls: Entry['calls']): Entry => ({ keyedBy: 'workspace', calls });
-const person = (...calls: Entry['calls']): Entry => ({ keyedBy: 'person', calls });
-const nobody = (...calls: Entry['calls']): Entry => ({ keyedBy: 'nobody', calls });
+const ofUser = (...calls: Entry['calls']): Entry => ({ keyedBy: 'user', calls });
+const noUser = (...calls: Entry['calls']): Entry => ({ keyedBy: 'none', calls });
 
 const nothing = () => ({});
-/** One address gets few mails. */
+/** A new address per invitation, because emails per address are limited. */
 const newGuest = () => `guest-${randomInt(2 ** 40).toString(36)}@example.com`;
 const password = 'a password of twelve and more';
 const newKey = { name: 'k', scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
 const replayed = { since: '2026-01-01T00:00:00Z', statuses: ['delivered', 'failed'], per_second: 1_000 };
 
-/** Where nobody listens: what is made here is not there to be delivered to. */
+/** An unused port: events created here must not be delivered anywhere. */
 const url = 'http://127.0.0.1:65535/stranger';
 
 /** Every endpoint of the dashboard. */
 export const entries: Readonly<Record<string, Entry>> = {
-  'POST /api/sign-in': nobody(({ email }) => ({ body: { email, password: 'wrong password' } })),
-  'GET /api/sign-in/options': nobody(nothing),
-  'POST /api/sign-in/second-factor': nobody(() => ({ body: { code: '000000' } })),
-  'POST /api/password-reset/request': nobody(({ email }) => ({ body: { email } })),
-  'POST /api/password-reset': nobody(({ user, invitation }) => ({ body: { token: user + invitation, password } })),
-  'POST /api/invitation/find': nobody(({ invitation }) => ({ body: { token: invitation } })),
-  'POST /api/invitation/accept': nobody(({ invitation }) => ({ body: { token: invitation, name: 'S', password } })),
-  'POST /api/email-change': nobody(({ user }) => ({ body: { token: user } })),
-  'POST /api/unsubscribe/find': nobody(({ email }) => ({ body: { token: email } })),
-  'POST /api/unsubscribe': nobody(({ email }) => ({ body: { token: email } })),
+  'POST /api/sign-in': noUser(({ email }) => ({ body: { email, password: 'wrong password' } })),
+  'GET /api/sign-in/options': noUser(nothing),
+  'POST /api/sign-in/second-factor': noUser(() => ({ body: { code: '000000' } })),
+  'POST /api/password-reset/request': noUser(({ email }) => ({ body: { email } })),
+  'POST /api/password-reset': noUser(({ user, invitation }) => ({ body: { token: user + invitation, password } })),
+  'POST /api/invitation/find': noUser(({ invitation }) => ({ body: { token: invitation } })),
+  'POST /api/invitation/accept': noUser(({ invitation }) => ({ body: { token: invitation, name: 'S', password } })),
+  'POST /api/email-change': noUser(({ user }) => ({ body: { token: user } })),
+  'POST /api/unsubscribe/find': noUser(({ email }) => ({ body: { token: email } })),
+  'POST /api/unsubscribe': noUser(({ email }) => ({ body: { token: email } })),
+  'POST /api/unsubscribe/undo': noUser(({ email }) => ({ body: { token: email } })),
+  'POST /api/alert-recipient/find': noUser(({ email }) => ({ body: { token: email } })),
+  'POST /api/alert-recipient': noUser(({ email }) => ({ body: { token: email } })),
 
-  'GET /api/account': person(nothing),
-  'PATCH /api/account': person(() => ({ body: { name: 'Stranger' } })),
-  'POST /api/account/sign-out': person(nothing),
-  'GET /api/account/sessions': person(nothing),
-  'POST /api/account/sessions/end-others': person(nothing),
-  'DELETE /api/account/sessions/{id}': person(({ session }) => ({ id: session })),
-  'POST /api/account/password': person(() => ({ body: { current_password: 'wrong password', password } })),
-  'GET /api/account/second-factor': person(nothing),
-  'POST /api/account/second-factor/begin': person(() => ({ body: { password: 'wrong password' } })),
-  'POST /api/account/second-factor/confirm': person(() => ({ body: { code: '000000' } })),
-  'POST /api/account/second-factor/recovery-codes': person(() => ({ body: { code: '000000' } })),
-  'POST /api/account/second-factor/remove': person(() => ({ body: { code: '000000' } })),
-  'POST /api/account/email': person(({ email }) => ({ body: { email, password: 'wrong password', code: '' } })),
-  'POST /api/account/delete': person(() => ({ body: { password: 'wrong password', code: '' } })),
-  'POST /api/account/invitation': person(({ invitation }) => ({ body: { token: invitation } })),
+  'GET /api/account': ofUser(nothing),
+  'PATCH /api/account': ofUser(() => ({ body: { name: 'Stranger' } })),
+  'POST /api/account/sign-out': ofUser(nothing),
+  'GET /api/account/sessions': ofUser(nothing),
+  'POST /api/account/sessions/end-others': ofUser(nothing),
+  'DELETE /api/account/sessions/{id}': ofUser(({ session }) => ({ id: session })),
+  'POST /api/account/password': ofUser(() => ({ body: { current_password: 'wrong password', password } })),
+  'GET /api/account/second-factor': ofUser(nothing),
+  'POST /api/account/second-factor/begin': ofUser(() => ({ body: { password: 'wrong password' } })),
+  'POST /api/account/second-factor/confirm': ofUser(() => ({ body: { code: '000000' } })),
+  'POST /api/account/second-factor/recovery-codes': ofUser(() => ({ body: { code: '000000' } })),
+  'POST /api/account/second-factor/remove': ofUser(() => ({ body: { code: '000000' } })),
+  'POST /api/account/email': ofUser(({ email }) => ({ body: { email, password: 'wrong password', code: '' } })),
+  'POST /api/account/delete': ofUser(() => ({ body: { password: 'wrong password', code: '' } })),
+  'POST /api/account/invitation': ofUser(({ invitation }) => ({ body: { token: invitation } })),
 
   'GET /keys': tenant(nothing),
   'POST /keys': tenant(() => ({ body: newKey })),
@@ -126,9 +129,10 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /limits': tenant(nothing),
   'GET /requests': tenant(({ request: id }) => ({ query: { id } })),
   'GET /usage': tenant(nothing, ({ webhook }) => ({ query: { span: 'day', webhook } })),
+  'GET /unfinished-deliveries': tenant(nothing),
   'GET /alerts/rules': tenant(nothing),
   'PATCH /alerts/rules/{id}': tenant(() => ({ id: 'quota', body: { enabled: true } })),
-  // Its mail goes to the owners of the workspace, who are those of both environments.
+  // Its email goes to the owners of the workspace, who are the same for both environments.
   'POST /alerts/rules/{id}/test': workspace(() => ({ id: 'quota' })),
   'GET /alerts/incidents': tenant(nothing),
 };

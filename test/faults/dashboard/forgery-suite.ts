@@ -5,7 +5,10 @@ import { isChange, known, sendCall, type World } from './world.ts';
 
 const evil = 'https://evil.example.com';
 
-/** Requests that another site makes a browser send, and pages that another site wants to show or to plant. */
+/**
+ * Tests attacks from another site: requests that it makes a browser send, responses that it tries to read or frame, and
+ * sessions that it plants.
+ */
 export function forgerySuite(given: () => World): void {
   let world: World;
   beforeAll(() => {
@@ -15,10 +18,10 @@ export function forgerySuite(given: () => World): void {
   const changes = known.filter(([, endpoint]) => isChange(endpoint));
 
   test.each(changes)(
-    '%s: not from another site, in whatever form it comes',
+    '%s: rejects requests from another site in every form',
     async (_, endpoint, { keyedBy, calls }) => {
-      const victim = await world.signIn(await world.person(Role.OWNER));
-      const other = await world.signIn(world.stranger);
+      const victim = await world.signIn(await world.member(Role.OWNER));
+      const other = await world.signIn(world.otherOwner);
       const before = await world.stateOfOwner();
       const { workspaceId } = world;
       const forms: Record<string, string>[] = [
@@ -36,21 +39,21 @@ export function forgerySuite(given: () => World): void {
         { Origin: evil, 'Content-Type': 'application/x-www-form-urlencoded' },
         { Origin: evil, 'Content-Type': 'text/plain' },
         { Origin: 'null', 'Content-Type': 'multipart/form-data; boundary=x' },
-        ...(keyedBy === 'nobody' ? [] : [{ 'X-CSRF-Token': '' }, { 'X-CSRF-Token': other.csrfToken }]),
+        ...(keyedBy === 'none' ? [] : [{ 'X-CSRF-Token': '' }, { 'X-CSRF-Token': other.csrfToken }]),
       ];
       for (const call of calls) {
         for (const headers of forms) {
-          const answer = await sendCall(victim, endpoint, call(world.named), { workspaceId, headers });
-          expect([headers, answer.status, codeOf(answer)]).toEqual([headers, 403, 'cross_site_request']);
-          // Nor does it sign anybody in, or out.
-          expect(answer.headers.getSetCookie()).toEqual([]);
+          const response = await sendCall(victim, endpoint, call(world.named), { workspaceId, headers });
+          expect([headers, response.status, codeOf(response)]).toEqual([headers, 403, 'cross_site_request']);
+          // The response neither starts nor ends a session.
+          expect(response.headers.getSetCookie()).toEqual([]);
         }
-        // Where a page of ours could be made to send a form, it is no JSON.
+        // A form that an attacker injects into a page of the dashboard cannot send JSON, so its request is rejected.
         if (!call(world.named).body) continue;
         for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x']) {
           const headers = { 'Content-Type': type };
-          const answer = await sendCall(victim, endpoint, call(world.named), { workspaceId, headers });
-          expect([type, answer.status]).toEqual([type, 415]);
+          const response = await sendCall(victim, endpoint, call(world.named), { workspaceId, headers });
+          expect([type, response.status]).toEqual([type, 415]);
         }
       }
       expect(await world.stateOfOwner()).toEqual(before);
@@ -58,9 +61,9 @@ export function forgerySuite(given: () => World): void {
     },
   );
 
-  test('no answer lets another site read it, frame it, or guess what it is', async () => {
-    const browser = await world.signIn(world.stranger);
-    const place = `/api/workspaces/${world.stranger.workspaceId}/live`;
+  test('no response can be read, framed or sniffed by another site', async () => {
+    const browser = await world.signIn(world.otherOwner);
+    const tenantPath = `/api/workspaces/${world.otherOwner.workspaceId}/live`;
     const asset = /src="(\/assets\/[^"]+)"/.exec((await browser.send('GET', '/')).text)?.[1] ?? '';
     expect(asset).not.toBe('');
     for (const path of [
@@ -71,7 +74,7 @@ export function forgerySuite(given: () => World): void {
       asset,
       '/api/account',
       '/api/none',
-      `${place}/keys`,
+      `${tenantPath}/keys`,
     ]) {
       for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT']) {
         const { status, headers } = await browser.send(method, path, { headers: { Origin: evil } });
@@ -90,58 +93,58 @@ export function forgerySuite(given: () => World): void {
     }
   });
 
-  test('a planted session is never signed in, by whichever step', async () => {
+  test('no sign-in step authenticates a planted session', async () => {
     const planted = `rms_session=${'A'.repeat(43)}`;
-    const person = await world.person(Role.VIEWER);
-    const first = await signInAt(world.url, person, planted);
+    const member = await world.member(Role.VIEWER);
+    const first = await signInAt(world.url, member, planted);
     expect(first.cookie).not.toBe(planted);
     expect((await browserAt(world.url, { cookie: planted }).send('GET', '/api/account')).status).toBe(401);
-    // The session of an attacker, planted as well: whoever signs in over it leaves it behind, ended.
-    const attacker = await world.signIn(world.stranger);
-    const second = await signInAt(world.url, person, attacker.cookie);
+    // An attacker's own session is planted as well. When a user signs in with it, it ends and is not reused.
+    const attacker = await world.signIn(world.otherOwner);
+    const second = await signInAt(world.url, member, attacker.cookie);
     expect((await attacker.send('GET', '/api/account')).status).toBe(401);
-    expect((await second.send('GET', '/api/account')).text).toContain(person.email);
-    // Each proof of who one is begins another session, and ends the one before.
-    const body = { current_password: person.password, password: 'quite another one of twelve' };
+    expect((await second.send('GET', '/api/account')).text).toContain(member.email);
+    // Each proof of identity starts a new session and ends the previous one.
+    const body = { current_password: member.password, password: 'quite another one of twelve' };
     const changed = await second.send('POST', '/api/account/password', { body });
     expect(sessionOf(changed)).not.toBe(second.cookie);
     expect((await second.send('GET', '/api/account')).status).toBe(401);
     expect((await first.send('GET', '/api/account')).status).toBe(401);
   });
 
-  test('a cookie that a neighbour has tossed in beside ours signs nobody in as somebody else', async () => {
-    const victim = await world.signIn(await world.person(Role.VIEWER));
-    const attacker = await world.signIn(world.stranger);
+  test('two session cookies in one request are rejected', async () => {
+    const victim = await world.signIn(await world.member(Role.VIEWER));
+    const attacker = await world.signIn(world.otherOwner);
     for (const cookie of [`${attacker.cookie}; ${victim.cookie}`, `${victim.cookie}; ${attacker.cookie}`]) {
-      const answer = await browserAt(world.url, { cookie }).send('GET', '/api/account');
-      expect(answer.status).toBe(401);
+      const response = await browserAt(world.url, { cookie }).send('GET', '/api/account');
+      expect(response.status).toBe(401);
     }
   });
 
-  test('sessions end where they have to: signing out, a reset by an operator', async () => {
-    const person = await world.person(Role.VIEWER);
-    const [one, two] = [await world.signIn(person), await world.signIn(person)];
+  test('sessions end at sign-out and when an operator resets the user', async () => {
+    const member = await world.member(Role.VIEWER);
+    const [one, two] = [await world.signIn(member), await world.signIn(member)];
     expect((await one.send('POST', '/api/account/sign-out')).status).toBe(204);
     expect((await one.send('GET', '/api/account')).status).toBe(401);
     expect((await two.send('GET', '/api/account')).status).toBe(200);
-    await world.rpc.users.resetUser({ id: person.id });
+    await world.rpc.users.resetUser({ id: member.id });
     expect((await two.send('GET', '/api/account')).status).toBe(401);
   });
 
-  test('the name that a request calls us by is believed nowhere it counts', async () => {
-    const victim = await world.signIn(world.stranger);
+  test('the host name of a request never appears in a response', async () => {
+    const victim = await world.signIn(world.otherOwner);
     const { hostname, port } = new URL(world.url);
     const ask = (method: string, path: string, headers: Record<string, string>) =>
       new Promise<{ status: number; text: string }>((resolve, reject) => {
         const sent = request(
           { hostname, port, method, path, headers: { Cookie: victim.cookie, ...headers } },
-          (answer) => {
+          (response) => {
             let text = '';
-            answer.setEncoding('utf8').on('data', (part: string) => {
+            response.setEncoding('utf8').on('data', (part: string) => {
               text += part;
             });
-            answer.on('end', () =>
-              resolve({ status: answer.statusCode ?? 0, text: JSON.stringify(answer.headers) + text }),
+            response.on('end', () =>
+              resolve({ status: response.statusCode ?? 0, text: JSON.stringify(response.headers) + text }),
             );
           },
         );

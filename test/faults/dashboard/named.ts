@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Owned } from '../rpc/owned.ts';
 import { idempotencyKey } from '../rpc/owned.ts';
 
-/** What a page could name of somebody else's: ids, cursors, keys against repeats. */
+/** Names of another user's objects that a request can contain: ids, cursors, idempotency keys. */
 export interface Named {
   readonly key: string;
   readonly webhook: string;
@@ -22,7 +22,7 @@ export interface Named {
   readonly auditCursor: string;
 }
 
-/** What the owner has. */
+/** Names of the owner's objects. */
 export function namesOf(owned: Owned, session: string): Named {
   return {
     key: owned.keyId,
@@ -44,23 +44,23 @@ export function namesOf(owned: Owned, session: string): Named {
   };
 }
 
-/** Names of the same form, behind which there is nothing. */
+/** Names of the same form that match no object. */
 export function namesOfNothing(named: Named): Named {
-  const entries = Object.entries(named).map(([name, value]) => [name, name === 'email' ? nobody() : changed(value)]);
+  const entries = Object.entries(named).map(([name, value]) => [name, name === 'email' ? noUser() : changed(value)]);
   return Object.fromEntries(entries) as unknown as Named;
 }
 
-const nobody = () => `nobody-${randomInt(2 ** 40).toString(36)}@example.com`;
+const noUser = () => `nobody-${randomInt(2 ** 40).toString(36)}@example.com`;
 
-/** Other digits and letters at the end, each in place of one that may stand there. */
+/** Replaces the last letters and digits with random ones that are valid in ids. */
 function changed(value: string): string {
   const kept = Math.max(0, value.length - 12);
   const end = value.slice(kept).replace(/[0-9a-z]/gi, (one) => (/\d/.test(one) ? `${randomInt(10)}` : other(one)));
-  const made = value.slice(0, kept) + end;
-  return made === value ? changed(value) : made;
+  const created = value.slice(0, kept) + end;
+  return created === value ? changed(value) : created;
 }
 
 function other(letter: string): string {
-  const made = 'abcdefghjkmnpqrstvwxyz'[randomInt(22)] ?? 'a';
-  return letter === letter.toUpperCase() ? made.toUpperCase() : made;
+  const created = 'abcdefghjkmnpqrstvwxyz'[randomInt(22)] ?? 'a';
+  return letter === letter.toUpperCase() ? created.toUpperCase() : created;
 }

@@ -11,7 +11,7 @@ const messages: Readonly<Record<RoleName, Role>> = {
   owner: Role.OWNER,
 };
 
-/** What each role may do is what packages/roles says, on the server and with the real services behind it. */
+/** Tests that the dashboard server enforces the permissions of packages/roles, with the real services behind it. */
 export function rolesSuite(given: () => World): void {
   let world: World;
   let nothing: Named;
@@ -19,46 +19,46 @@ export function rolesSuite(given: () => World): void {
   beforeAll(async () => {
     world = given();
     nothing = namesOfNothing(world.named);
-    for (const role of roles) browsers.set(role, await world.signIn(await world.person(messages[role])));
+    for (const role of roles) browsers.set(role, await world.signIn(await world.member(messages[role])));
   });
   const as = (role: RoleName) => browsers.get(role) as HttpBrowser;
 
   const tenants = known.filter(([, endpoint]) => isTenant(endpoint));
 
-  test.each(tenants)('%s: each role does what it may, and nothing else', async (name, endpoint, { calls }) => {
+  test.each(tenants)('%s: each role is limited to its permissions', async (name, endpoint, { calls }) => {
     const { workspaceId } = world;
-    // Anybody may leave; auth refuses to remove others.
+    // Any member may leave; auth refuses to remove others.
     const permission = name === 'DELETE /members/{id}' ? 'members.write' : endpoint.access;
     const allowed = roles.filter((role) => may(role, permission as never));
     const before = await world.stateOfOwner();
     for (const role of roles.filter((role) => !allowed.includes(role))) {
       for (const call of calls) {
-        const answer = await sendCall(as(role), endpoint, call(world.named), { workspaceId });
-        expect([role, answer.status, codeOf(answer)]).toEqual([role, 403, 'insufficient_role']);
-        expect(world.marks.filter((mark) => answer.text.includes(mark))).toEqual([]);
+        const response = await sendCall(as(role), endpoint, call(world.named), { workspaceId });
+        expect([role, response.status, codeOf(response)]).toEqual([role, 403, 'insufficient_role']);
+        expect(world.markers.filter((marker) => response.text.includes(marker))).toEqual([]);
       }
     }
     expect(await world.stateOfOwner()).toEqual(before);
     for (const role of allowed) {
       for (const call of calls) {
-        // In the sandbox, and of what is not there: nothing is lost.
-        const answer = await sendCall(as(role), endpoint, call(nothing), { workspaceId, environment: 'sandbox' });
-        expect([role, codeOf(answer)]).not.toEqual([role, 'insufficient_role']);
-        expect([200, 204, 400, 404]).toContain(answer.status);
+        // In the sandbox, with ids that match no object, so that no data is lost.
+        const response = await sendCall(as(role), endpoint, call(nothing), { workspaceId, environment: 'sandbox' });
+        expect([role, codeOf(response)]).not.toEqual([role, 'insufficient_role']);
+        expect([200, 204, 400, 404]).toContain(response.status);
       }
     }
   });
 
-  test('nobody gives, or takes away, more than they have', async () => {
+  test('members can only grant or revoke roles up to their own', async () => {
     const path = `/api/workspaces/${world.workspaceId}/live`;
     for (const actor of roles) {
       for (const from of roles) {
-        const member = await world.person(messages[from]);
+        const member = await world.member(messages[from]);
         for (const to of roles) {
           const body = { role: to };
-          const answer = await as(actor).send('PATCH', `${path}/members/${member.id}`, { body });
+          const response = await as(actor).send('PATCH', `${path}/members/${member.id}`, { body });
           const allowed = mayChangeRole(actor, from, to);
-          expect([actor, from, to, answer.status]).toEqual([actor, from, to, allowed ? 200 : 403]);
+          expect([actor, from, to, response.status]).toEqual([actor, from, to, allowed ? 200 : 403]);
           if (allowed && from !== to) {
             await world.rpc.members.updateMember({
               workspaceId: world.workspaceId,
@@ -78,9 +78,9 @@ export function rolesSuite(given: () => World): void {
     }
   });
 
-  test('a role that is taken away is gone at the next click; so is a membership', async () => {
+  test('a revoked role or membership applies from the next request', async () => {
     const path = `/api/workspaces/${world.workspaceId}/sandbox/keys`;
-    const member = await world.person(Role.DEVELOPER);
+    const member = await world.member(Role.DEVELOPER);
     const browser = await world.signIn(member);
     const of = { workspaceId: world.workspaceId, userId: member.id };
     expect((await browser.send('GET', path)).status).toBe(200);
@@ -91,8 +91,8 @@ export function rolesSuite(given: () => World): void {
     expect((await browser.send('GET', '/api/account')).status).toBe(200);
   });
 
-  test('anybody may leave, and takes only themselves away', async () => {
-    const member = await world.person(Role.VIEWER);
+  test('every member can leave, without affecting other members', async () => {
+    const member = await world.member(Role.VIEWER);
     const browser = await world.signIn(member);
     const { workspaceId } = world;
     const path = `/api/workspaces/${workspaceId}/live/members`;

@@ -7,11 +7,14 @@ import { untilAtRest } from '../rpc/at-rest.ts';
 import { makeOwned } from '../rpc/owned.ts';
 import { rowsOf } from '../rpc/rows.ts';
 import { connectAll, type Rpc } from '../rpc/rpc.ts';
-import { browserAt, type HttpBrowser, type Person, signInAt } from './browser.ts';
+import { browserAt, type HttpBrowser, signInAt, type TestUser } from './browser.ts';
 import { type Call, type Entry, entries } from './entries.ts';
 import { type Named, namesOf } from './named.ts';
 
-/** An owner who has one of everything in the live environment, and people of all sorts on the real dashboard. */
+/**
+ * The distributed shape with a dashboard, an owner with an object of every kind in the live environment, and other
+ * users.
+ */
 export interface World {
   readonly network: Network;
   readonly rpc: Rpc;
@@ -20,18 +23,18 @@ export interface World {
   /** The owner's workspace. */
   readonly workspaceId: string;
   readonly named: Named;
-  /** None of these is in any answer to anybody else. */
-  readonly marks: readonly string[];
-  /** Owns a workspace of their own, and nothing in the owner's. */
-  readonly stranger: Person & { readonly workspaceId: string };
-  /** Somebody new in the owner's workspace. */
-  person(role: Role): Promise<Person & { readonly id: string }>;
-  /** Somebody new in the stranger's. */
-  outsider(): Promise<Person>;
-  signIn(person: Person): Promise<HttpBrowser>;
-  /** Nobody's. */
+  /** Strings that must not appear in any response to other users. */
+  readonly markers: readonly string[];
+  /** Owns a separate workspace and has no access to the owner's. */
+  readonly otherOwner: TestUser & { readonly workspaceId: string };
+  /** Creates a user in the owner's workspace. */
+  member(role: Role): Promise<TestUser & { readonly id: string }>;
+  /** Creates a user in the other owner's workspace. */
+  outsider(): Promise<TestUser>;
+  signIn(member: TestUser): Promise<HttpBrowser>;
+  /** A browser without a session. */
   readonly anonymous: HttpBrowser;
-  /** What the owner has in the live environment: every row, how often the owner's endpoints were called, a session. */
+  /** The owner's state in the live environment: every row, the number of calls to the owner's endpoints, a session. */
   stateOfOwner(): Promise<object>;
   stop(): Promise<void>;
 }
@@ -42,7 +45,7 @@ export async function openWorld(): Promise<World> {
   const env = {
     WEBHOOK_ALLOW_HTTP: 'true',
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-    // Tests come from whatever address they name, and do not use up one another's attempts.
+    // Trusts X-Forwarded-For, so that each test can use its own addresses and leaves other tests their attempts.
     TRUSTED_PROXIES: '127.0.0.0/8',
   };
   const network = await startNetwork({ env, dashboard: true });
@@ -51,19 +54,19 @@ export async function openWorld(): Promise<World> {
   const db = new pg.Client({ connectionString: network.env.DATABASE_URL });
   await db.connect();
   const newWorkspace = async (name: string) => (await rpc.workspaces.createWorkspace({ name })).workspace?.id ?? '';
-  let people = 0;
-  const newPerson = async (workspaceId: string, role: Role) => {
-    people += 1;
-    const email = `person-${people}@example.com`;
+  let userCount = 0;
+  const newUser = async (workspaceId: string, role: Role) => {
+    userCount += 1;
+    const email = `person-${userCount}@example.com`;
     const { user, password } = await rpc.users.createUser({ email, workspaceId, role });
     return { id: user?.id ?? '', email, password };
   };
-  const signIn = (one: Person) => signInAt(url, one);
-  const strangers = await newWorkspace('Other');
+  const signIn = (one: TestUser) => signInAt(url, one);
+  const otherWorkspaceId = await newWorkspace('Other');
   const workspaceId = await newWorkspace('Owner');
-  const stranger = { ...(await newPerson(strangers, Role.OWNER)), workspaceId: strangers };
+  const otherOwner = { ...(await newUser(otherWorkspaceId, Role.OWNER)), workspaceId: otherWorkspaceId };
   const owned = await makeOwned(rpc, workspaceId, receiver);
-  const member = await newPerson(workspaceId, Role.OWNER);
+  const member = await newUser(workspaceId, Role.OWNER);
   const members = await signIn(member);
   const session = await sessionIdOf(members);
   await untilAtRest(db);
@@ -74,16 +77,19 @@ export async function openWorld(): Promise<World> {
     url,
     workspaceId,
     named: namesOf(owned, session),
-    marks: [...owned.marks, session, owned.url],
-    stranger,
-    person: (role) => newPerson(workspaceId, role),
-    outsider: () => newPerson(strangers, Role.VIEWER),
+    markers: [...owned.markers, session, owned.url],
+    otherOwner,
+    member: (role) => newUser(workspaceId, role),
+    outsider: () => newUser(otherWorkspaceId, Role.VIEWER),
     signIn,
     anonymous: browserAt(url),
     async stateOfOwner() {
-      const calls = receiver.requests.filter(({ json }) => owned.marks.includes(json.id)).length;
+      const calls = receiver.requests.filter(({ json }) => owned.markers.includes(json.id)).length;
       const { status: session } = await members.send('GET', '/api/account');
-      return { rows: await rowsOf(db, workspaceId, 'live'), calls, session };
+      const rows = Object.entries(await rowsOf(db, workspaceId, 'live'));
+      // Excludes the request log, in which rejected requests of members appear a moment later.
+      const changed = rows.filter(([table]) => !table.startsWith('auth.requests'));
+      return { rows: Object.fromEntries(changed), calls, session };
     },
     async stop() {
       rpc.close();
@@ -99,20 +105,19 @@ async function sessionIdOf(browser: HttpBrowser): Promise<string> {
   return (JSON.parse(text) as { data: { id: string }[] }).data[0]?.id ?? '';
 }
 
-/** "PATCH /keys/{id}" */
 export const nameOf = ({ method, path }: Endpoint) => `${method.toUpperCase()} ${path}`;
 
 export const isTenant = ({ access }: Endpoint) => access !== 'open' && access !== 'account';
 
 export const isChange = ({ method }: Endpoint) => method !== 'get';
 
-/** Every endpoint with its entry; one that has none is missing here, and fails the first test. */
+/** Every endpoint that has an entry. A missing entry fails the first test of isolation-suite.ts. */
 export const known = endpoints.flatMap((endpoint): [string, Endpoint, Entry][] => {
   const entry = entries[nameOf(endpoint)];
   return entry ? [[nameOf(endpoint), endpoint, entry]] : [];
 });
 
-/** Sends a call of an endpoint, in that place where it has one. */
+/** Sends a call to an endpoint, in the given workspace and environment if the path has them. */
 export function sendCall(
   browser: HttpBrowser,
   endpoint: Endpoint,

@@ -17,7 +17,7 @@ export const alertsEntries: Entries<typeof AlertsService> = {
     unspecified: 'refused',
     attempts: ({ alerts }, as) => [[() => alerts.updateRule({ ...as, kind, threshold: 0.5 }), {}]],
   },
-  // The owners to whom the mail goes are those of both environments.
+  // Its email goes to the owners, who are the same for both environments.
   testRule: {
     keyedBy: 'workspace',
     attempts: ({ alerts }, as) => [[() => alerts.testRule({ ...as, kind }), { addresses: [] }]],
@@ -29,13 +29,33 @@ export const alertsEntries: Entries<typeof AlertsService> = {
   },
   describeUnsubscribe: {
     keyedBy: 'installation',
-    why: 'the token of a link names what it is about, and cannot be made up',
+    why: 'the token in the link identifies its target and cannot be forged',
     attempts: ({ alerts }) => [[() => alerts.describeUnsubscribe({ token: 'made-up' }), 'invalid_request']],
   },
   unsubscribe: {
     keyedBy: 'installation',
-    why: 'the token of a link names what it is about, and cannot be made up',
+    why: 'the token in the link identifies its target and cannot be forged',
     attempts: ({ alerts }) => [[() => alerts.unsubscribe({ token: 'made-up' }), 'invalid_request']],
+  },
+  resubscribe: {
+    keyedBy: 'installation',
+    why: 'the token in the link identifies its target and cannot be forged',
+    attempts: ({ alerts }) => [[() => alerts.resubscribe({ token: 'made-up' }), 'invalid_request']],
+  },
+  describeRecipient: {
+    keyedBy: 'installation',
+    why: 'the token in the link identifies its target and cannot be forged',
+    attempts: ({ alerts }) => [[() => alerts.describeRecipient({ token: 'made-up' }), 'invalid_request']],
+  },
+  confirmRecipient: {
+    keyedBy: 'installation',
+    why: 'the token in the link identifies its target and cannot be forged',
+    attempts: ({ alerts }) => [[() => alerts.confirmRecipient({ token: 'made-up' }), 'invalid_request']],
+  },
+  getEmailStatus: {
+    keyedBy: 'installation',
+    why: 'all workspaces share one SMTP server',
+    attempts: ({ alerts }) => [[() => alerts.getEmailStatus({}), {}]],
   },
 };
 

@@ -1,7 +1,7 @@
 import { waitUntil } from '@rms/testkit';
 import type { Client } from 'pg';
 
-/** Waits until what makeOwned has made moves no more: events are published, deliveries counted, their alert told of. */
+/** Waits until the results of makeOwned no longer change: events published, deliveries counted, the alert sent. */
 export async function untilAtRest(db: Client): Promise<void> {
   await waitUntil(async () => (await db.query('select from outbox.events')).rowCount === 0, {
     what: 'an empty outbox',
@@ -16,6 +16,6 @@ export async function untilAtRest(db: Client): Promise<void> {
       const [{ attempts, incidents, notifications }] = rows;
       return attempts === '6' && incidents === '1' && notifications === '0';
     },
-    { what: 'the alert of the owner', timeoutMs: 60_000 },
+    { what: 'the alert of the owner' },
   );
 }

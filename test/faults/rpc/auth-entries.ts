@@ -6,7 +6,7 @@ import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type Entries, notFoundItem } from './entry.ts';
-import { ownersName } from './owned.ts';
+import { idempotencyKey, ownersName } from './owned.ts';
 
 export const keysEntries: Entries<typeof KeysService> = {
   createKey: {
@@ -14,45 +14,60 @@ export const keysEntries: Entries<typeof KeysService> = {
     unspecified: 'refused',
     attempts: ({ keys }, as) => [
       [() => keys.createKey({ ...as, scope: Scope.READ, name: ownersName }), { key: { ...as, uses: [] } }],
+      [
+        () => keys.createKey({ ...as, scope: Scope.ADMIN, name: ownersName, idempotencyKey }),
+        { key: { ...as, uses: [] }, replayed: false },
+      ],
     ],
   },
   listKeys: {
     keyedBy: 'tenant',
     unspecified: 'both',
-    attempts: ({ keys }, as) => [[() => keys.listKeys(as), {}]],
-  },
-  revokeKey: {
-    keyedBy: 'workspace',
-    attempts: ({ keys }, { workspaceId }, { keyId }) => [
-      [() => keys.revokeKey({ workspaceId, id: keyId }), 'not_found'],
+    attempts: ({ keys }, as, { pageTokens }) => [
+      [() => keys.listKeys(as), {}],
+      [() => keys.listKeys({ ...as, namePart: ownersName }), {}],
+      [() => keys.listKeys({ ...as, pageSize: 1, pageToken: pageTokens.keys }), 'invalid_request'],
     ],
   },
+  getKey: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ keys }, as, { keyId }) => [[() => keys.getKey({ ...as, id: keyId }), 'not_found']],
+  },
+  revokeKey: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ keys }, as, { keyId }) => [[() => keys.revokeKey({ ...as, id: keyId }), 'not_found']],
+  },
   batchRevokeKeys: {
-    keyedBy: 'workspace',
-    attempts: ({ keys }, { workspaceId }, { keyId }) => [
-      [() => keys.batchRevokeKeys({ requests: [{ workspaceId, id: keyId }] }), { results: [notFoundItem] }],
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ keys }, as, { keyId }) => [
+      [() => keys.batchRevokeKeys({ requests: [{ ...as, id: keyId }] }), { results: [notFoundItem] }],
     ],
   },
   updateKey: {
-    keyedBy: 'workspace',
-    attempts: ({ keys }, { workspaceId }, { keyId }) => [
-      [() => keys.updateKey({ workspaceId, id: keyId, name: 'Taken' }), 'not_found'],
-      [() => keys.updateKey({ workspaceId, id: keyId, allowedIps: { cidrs: ['192.0.2.0/24'] } }), 'not_found'],
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ keys }, as, { keyId }) => [
+      [() => keys.updateKey({ ...as, id: keyId, name: 'Taken' }), 'not_found'],
+      [() => keys.updateKey({ ...as, id: keyId, allowedIps: { cidrs: ['192.0.2.0/24'] } }), 'not_found'],
     ],
   },
   rollKey: {
-    keyedBy: 'workspace',
-    attempts: ({ keys }, { workspaceId }, { keyId }) => [[() => keys.rollKey({ workspaceId, id: keyId }), 'not_found']],
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ keys }, as, { keyId }) => [[() => keys.rollKey({ ...as, id: keyId }), 'not_found']],
   },
   batchFindKeys: {
     keyedBy: 'installation',
-    why: 'an operator has found values of keys and asks whose they are',
+    why: 'an operator looks up the owners of leaked key values',
     reveals: true,
     attempts: ({ keys }, { keyHash }) => [[() => keys.batchFindKeys({ keyHashes: [keyHash] }), {}]],
   },
   batchVerifyKeys: {
     keyedBy: 'installation',
-    why: 'the gateway asks whose a key is; the hash is the proof',
+    why: 'the gateway verifies a key; the hash is the proof',
     attempts: ({ keys }, { keyHash, keyId }) => [
       [
         () => keys.batchVerifyKeys({ requests: [{ keyHash, environment: Environment.SANDBOX }] }),
@@ -87,14 +102,22 @@ export const keyUsesEntries: Entries<typeof KeyUsesService> = {
 export const requestsEntries: Entries<typeof RequestsService> = {
   batchReportRequests: {
     keyedBy: 'installation',
-    why: 'gateways tell what requests of all workspaces came to',
+    why: 'gateways report the requests of all workspaces',
   },
   listRequests: {
     keyedBy: 'tenant',
     unspecified: 'both',
-    emptyWorkspace: 'requests without a valid key, which are of no workspace',
+    emptyWorkspace: 'requests without a valid key, which belong to no workspace',
     attempts: ({ requests }, as, { requestId }) => [
       [() => requests.listRequests({ ...as, requestId }), { requests: [] }],
+    ],
+  },
+  searchRequests: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ requests }, as, { pageTokens }) => [
+      [() => requests.searchRequests({ ...as, pageSize: 100 }), { requests: [] }],
+      [() => requests.searchRequests({ ...as, pageSize: 1, pageToken: pageTokens.audit }), 'invalid_request'],
     ],
   },
 };
@@ -102,17 +125,23 @@ export const requestsEntries: Entries<typeof RequestsService> = {
 export const workspacesEntries: Entries<typeof WorkspacesService> = {
   createWorkspace: {
     keyedBy: 'installation',
-    why: 'an operator makes workspaces',
+    why: 'an operator creates workspaces',
     attempts: ({ workspaces }) => [[() => workspaces.createWorkspace({ name: ownersName }), {}]],
   },
   listWorkspaces: {
     keyedBy: 'installation',
-    why: 'an operator sees all workspaces; names and plans, nothing of what is in them',
+    why: 'an operator lists all workspaces: names and plans, not their data',
     attempts: ({ workspaces }) => [[() => workspaces.listWorkspaces({}), {}]],
+  },
+  getWorkspace: {
+    keyedBy: 'workspace',
+    attempts: ({ workspaces }, { workspaceId }) => [
+      [() => workspaces.getWorkspace({ workspaceId }), { workspace: { id: workspaceId } }],
+    ],
   },
   bootstrapWorkspace: {
     keyedBy: 'installation',
-    why: 'npm start makes the first workspace; once there is one, it gives no keys',
+    why: 'npm start creates the first workspace; if one exists, it returns no keys',
     attempts: ({ workspaces }) => [
       [() => workspaces.bootstrapWorkspace({ name: ownersName }), { created: false, keys: [], keyValues: [] }],
     ],
@@ -129,26 +158,26 @@ export const workspacesEntries: Entries<typeof WorkspacesService> = {
 export const plansEntries: Entries<typeof PlansService> = {
   setPlan: {
     keyedBy: 'installation',
-    why: 'plans are of the installation; workspaces are put on them one by one',
+    why: 'plans belong to the installation; they are assigned per workspace',
     attempts: ({ plans }) => [[() => plans.setPlan({ plan: { name: 'small', monthlyQuota: 1n } }), {}]],
   },
   listPlans: {
     keyedBy: 'installation',
-    why: 'plans are of the installation',
+    why: 'plans belong to the installation',
     attempts: ({ plans }) => [[() => plans.listPlans({}), {}]],
   },
 };
 
 export const auditEntries: Entries<typeof AuditService> = {
   listAuditEntries: {
-    keyedBy: 'workspace',
-    emptyWorkspace: 'entries of the installation itself, which are of no workspace',
-    attempts: ({ audit }, { workspaceId }, { keyId, webhookId, pageTokens }) => [
-      [() => audit.listAuditEntries({ workspaceId, pageSize: 1_000 }), {}],
-      [() => audit.listAuditEntries({ workspaceId, pageSize: 1_000, targetId: keyId }), { entries: [] }],
-      [() => audit.listAuditEntries({ workspaceId, pageSize: 1_000, targetId: webhookId }), { entries: [] }],
-      [() => audit.listAuditEntries({ workspaceId, pageSize: 1_000, pageToken: pageTokens.audit }), {}],
-      [() => audit.listAuditEntries({ workspaceId, pageSize: 1, pageToken: pageTokens.webhooks }), 'invalid_request'],
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    emptyWorkspace: 'entries of the installation itself, which belong to no workspace',
+    attempts: ({ audit }, as, { keyId, webhookId, pageTokens }) => [
+      [() => audit.listAuditEntries({ ...as, pageSize: 1_000, targetId: keyId }), { entries: [] }],
+      [() => audit.listAuditEntries({ ...as, pageSize: 1_000, targetId: webhookId }), { entries: [] }],
+      [() => audit.listAuditEntries({ ...as, pageSize: 1_000, pageToken: pageTokens.audit }), 'invalid_request'],
+      [() => audit.listAuditEntries({ ...as, pageSize: 1, pageToken: pageTokens.webhooks }), 'invalid_request'],
     ],
   },
 };

@@ -2,38 +2,38 @@ import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Owned } from './owned.ts';
 import type { Rpc } from './rpc.ts';
 
-/** Whose data a call is about, as the caller says. */
+/** Workspace and environment that a caller sends. */
 export interface Caller {
   readonly workspaceId: string;
   readonly environment: Environment;
 }
 
-/** One call with the ids of the owner, and what anybody else gets: the code of a refusal, or a part of the answer. */
+/** One call with ids of the owner, and the outcome for other callers: an error code, or a part of the response. */
 export type Attempt = readonly [call: () => Promise<unknown>, outcome: string | object];
 
-/** What a method does for a caller who names things of somebody else. */
+/** Calls of a method by callers that name objects of the owner. */
 export type Entry =
   | {
-      /** "tenant": a workspace and an environment; "workspace": a workspace, over both environments. */
+      /** "tenant": a workspace and an environment. "workspace": a workspace, both environments. */
       readonly keyedBy: 'tenant' | 'workspace';
-      /** What the proto says of an unspecified environment; set where it is keyed by one. */
+      /** Documented meaning of an unspecified environment; set if the method is keyed by one. */
       readonly unspecified?: 'both' | 'refused';
-      /** What the proto says of an empty workspace, where that is not a mistake. */
+      /** Documented meaning of an empty workspace, if it is allowed. */
       readonly emptyWorkspace?: string;
       readonly attempts: (rpc: Rpc, as: Caller, owned: Owned) => readonly Attempt[];
     }
   | {
-      /** It names no workspace: for operators and our own services, who may see all of the installation. */
+      /** Not keyed by workspace: for operators and our own services, which may access the whole installation. */
       readonly keyedBy: 'installation';
       readonly why: string;
-      /** Its answer is about whoever's things are named. */
+      /** The response may contain data of any workspace. */
       readonly reveals?: true;
-      /** Calls that must leave the owner's data as they are. */
+      /** Calls that must not change the owner's data. */
       readonly attempts?: (rpc: Rpc, owned: Owned) => readonly Attempt[];
     };
 
-/** One entry for each method; the compiler misses none either. */
+/** One entry per method; the compiler reports missing ones. */
 export type Entries<S extends { method: object }> = Readonly<Record<keyof S['method'], Entry>>;
 
-/** An item of a batch that was not found. */
+/** A batch item that was not found. */
 export const notFoundItem = { result: { case: 'error', value: { code: 5 } } };

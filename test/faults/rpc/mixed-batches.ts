@@ -3,19 +3,19 @@ import type { Caller } from './entry.ts';
 import { contextOf, ownersName } from './owned.ts';
 import type { Rpc } from './rpc.ts';
 
-/** Every pair of a caller and somebody's thing, as "caller > owner", in an order that puts strangers first. */
+/** Returns every pair of a caller and an object, as "caller > owner", with pairs of strangers first. */
 function pairsOf<T>(callers: readonly Caller[], things: readonly T[]) {
   const pairs = callers.flatMap((caller, i) => things.map((thing, j) => ({ caller, thing, i, j })));
   return pairs.sort((a, b) => Number(a.i === a.j) - Number(b.i === b.j));
 }
 
-/** For each method, which pairs an item was granted to, when one call carries all of them. */
+/** Per method, sends all pairs in one batch and returns the pairs whose item succeeded. */
 export async function mixedBatches(rpc: Rpc, callers: readonly Caller[]): Promise<Record<string, string[]>> {
   const { resources, keys } = rpc;
-  const made = await resources.batchCreateResources({
+  const created = await resources.batchCreateResources({
     requests: callers.map((caller) => ({ context: contextOf(caller), name: ownersName, idempotencyKey: 'mixed' })),
   });
-  const ids = made.results.map(({ result }) => (result.case === 'resource' ? result.value.id : ''));
+  const ids = created.results.map(({ result }) => (result.case === 'resource' ? result.value.id : ''));
   const pairs = pairsOf(callers, ids);
   const requests = pairs.map(({ caller, thing: id }) => ({ context: contextOf(caller), id }));
   const granted = (results: { error?: unknown; result?: { case?: string | undefined } }[]) =>
@@ -41,7 +41,7 @@ export async function mixedBatches(rpc: Rpc, callers: readonly Caller[]): Promis
   });
   return {
     created: [...new Set(ids)].filter((id) => id !== ''),
-    replayed: made.results.filter(({ replayed }) => replayed).map(({ result }) => `${result.case}`),
+    replayed: created.results.filter(({ replayed }) => replayed).map(({ result }) => `${result.case}`),
     found: granted(found.results),
     updated: granted(updated.results),
     names: named.results.map(({ result }) => (result.case === 'resource' ? result.value.name : '')),

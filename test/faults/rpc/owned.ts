@@ -6,23 +6,24 @@ import { type Receiver, waitUntil } from '@rms/testkit';
 import type { Caller } from './entry.ts';
 import type { Rpc } from './rpc.ts';
 
-/** What the owner has, and what a stranger may have got hold of: ids, page tokens, idempotency keys. */
+/** The owner's objects that a stranger may know of: ids, page tokens, idempotency keys. */
 export type Owned = Awaited<ReturnType<typeof makeOwned>>;
 
 export const idempotencyKey = 'order of the owner';
 export const ownersName = 'Private';
 
-/** As the gateway says for whom it asks. */
+/** Returns the request context that the gateway sends for a caller. */
 export function contextOf({ workspaceId, environment }: Caller) {
   return { principal: { workspaceId, environment, keyId: '', scope: Scope.ADMIN }, requestId: `req_${workspaceId}` };
 }
 
-/** One of everything, in the live environment of a workspace, with a second page in each list. */
+/** Creates objects of every kind in the live environment of a workspace, with a second page in each list. */
 export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receiver) {
   const owner = { workspaceId, environment: Environment.LIVE };
   const context = contextOf(owner);
 
-  const key = await rpc.keys.createKey({ ...owner, scope: Scope.ADMIN, name: ownersName });
+  const key = await rpc.keys.createKey({ ...owner, scope: Scope.ADMIN, name: ownersName, idempotencyKey });
+  await rpc.keys.createKey({ ...owner, scope: Scope.READ, name: 'Second' });
   const keyHash = createHash('sha256').update(key.keyValue).digest();
   const keyId = key.key?.id ?? '';
   await rpc.keyUses.batchReportKeyUses({
@@ -37,11 +38,11 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
 
   const url = `${receiver.url}/owner`;
   const hook = { ...owner, url, events: ['*'] };
-  const made = [
+  const webhooks = [
     await rpc.webhooks.createWebhook({ ...hook, idempotencyKey }),
     await rpc.webhooks.createWebhook({ ...hook, url: `${receiver.url}/fails` }),
   ];
-  const [webhookId = '', failingId = ''] = made.map(({ webhook }) => webhook?.id ?? '');
+  const [webhookId = '', failingId = ''] = webhooks.map(({ webhook }) => webhook?.id ?? '');
   await rpc.webhooks.updateWebhook({ ...owner, id: failingId, retryPolicy: { maxRetries: 0 } });
 
   const request = { context, name: ownersName, idempotencyKey };
@@ -54,7 +55,7 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
   await waitUntil(
     async () =>
       (await listed(DeliveryStatus.DELIVERED)).length === 3 && (await listed(DeliveryStatus.FAILED)).length === 3,
-    { what: 'the deliveries of the owner', timeoutMs: 30_000 },
+    { what: 'the deliveries of the owner' },
   );
   const [delivered] = await listed(DeliveryStatus.DELIVERED);
   const deliveries = [...(await listed(DeliveryStatus.DELIVERED)), ...(await listed(DeliveryStatus.FAILED))];
@@ -71,6 +72,7 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     resources: (await rpc.resources.listResources({ context, pageSize: 1 })).nextPageToken,
     webhooks: (await rpc.webhooks.listWebhooks({ ...owner, pageSize: 1 })).nextPageToken,
     deliveries: (await rpc.deliveries.listDeliveries({ ...owner, pageSize: 1 })).nextPageToken,
+    keys: (await rpc.keys.listKeys({ ...owner, pageSize: 1 })).nextPageToken,
     audit: (await rpc.audit.listAuditEntries({ workspaceId, pageSize: 1 })).nextPageToken,
   };
   return {
@@ -90,19 +92,19 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     requestId: context.requestId,
     pageTokens,
     newestPosition,
-    /** None of these is in any answer to anybody else. */
-    marks: [
+    /** Strings that must not appear in any response to other callers. */
+    markers: [
       ...resourceIds,
       ...[keyId, key.keyValue, key.key?.hint ?? '', webhookId, failingId],
       ...[userId, userEmail, invitationId, invitedEmail],
-      ...made.map(({ secret }) => secret),
+      ...webhooks.map(({ secret }) => secret),
       ...deliveries.flatMap(({ id, eventId }) => [id, eventId]),
     ],
   };
 }
 
-/** What a caller sees of its own. */
-export async function answersTo(rpc: Rpc, caller: Caller) {
+/** Returns all data that a caller can read in its workspace and environment. */
+export async function responsesTo(rpc: Rpc, caller: Caller) {
   const { workspaceId } = caller;
   return {
     keys: await rpc.keys.listKeys(caller),

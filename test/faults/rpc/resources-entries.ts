@@ -3,24 +3,24 @@ import type { ResourcesService } from '@rms/proto/rms/resources/v1/resources_ser
 import { type Entries, notFoundItem } from './entry.ts';
 import { contextOf, idempotencyKey, ownersName } from './owned.ts';
 
-const gone = { results: [notFoundItem] };
+const missing = { results: [notFoundItem] };
 
 export const resourcesEntries: Entries<typeof ResourcesService> = {
   batchCreateResources: {
     keyedBy: 'tenant',
     unspecified: 'refused',
-    // The owner's request with the owner's idempotency key.
+    // Repeats the owner's request with the owner's idempotency key.
     attempts: ({ resources }, as) => {
       const request = { context: contextOf(as), name: ownersName, idempotencyKey };
-      const made = { results: [{ result: { case: 'resource' }, replayed: false }] };
-      return [[() => resources.batchCreateResources({ requests: [request] }), made]];
+      const created = { results: [{ result: { case: 'resource' }, replayed: false }] };
+      return [[() => resources.batchCreateResources({ requests: [request] }), created]];
     },
   },
   batchGetResources: {
     keyedBy: 'tenant',
     unspecified: 'refused',
     attempts: ({ resources }, as, { resourceId: id }) => [
-      [() => resources.batchGetResources({ requests: [{ context: contextOf(as), id }] }), gone],
+      [() => resources.batchGetResources({ requests: [{ context: contextOf(as), id }] }), missing],
     ],
   },
   batchUpdateResources: {
@@ -29,9 +29,12 @@ export const resourcesEntries: Entries<typeof ResourcesService> = {
     attempts: ({ resources }, as, { resourceId: id }) => {
       const request = { context: contextOf(as), id };
       return [
-        [() => resources.batchUpdateResources({ requests: [{ ...request, name: 'Taken' }] }), gone],
-        [() => resources.batchUpdateResources({ requests: [{ ...request, status: ResourceStatus.ARCHIVED }] }), gone],
-        [() => resources.batchUpdateResources({ requests: [request] }), gone],
+        [() => resources.batchUpdateResources({ requests: [{ ...request, name: 'Taken' }] }), missing],
+        [
+          () => resources.batchUpdateResources({ requests: [{ ...request, status: ResourceStatus.ARCHIVED }] }),
+          missing,
+        ],
+        [() => resources.batchUpdateResources({ requests: [request] }), missing],
       ];
     },
   },
@@ -54,7 +57,7 @@ export const resourcesEntries: Entries<typeof ResourcesService> = {
         [() => resources.listResources({ context, pageSize: 100 }), {}],
         [() => resources.listResources({ context, pageSize: 100, status: ResourceStatus.ARCHIVED }), { totalSize: 0n }],
         [() => resources.listResources({ context, pageSize: 1, pageToken: pageTokens.resources }), 'invalid_request'],
-        // Metadata name another caller than the request: the request counts.
+        // The gRPC metadata name another caller than the request; the request takes precedence.
         [() => resources.listResources({ context, pageSize: 100 }, { context: contextOf(owner) }), {}],
       ];
     },

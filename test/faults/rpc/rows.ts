@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
 
 /**
- * When alerts looks at a workspace again, what waits to be told, fetched or sent, and what attempts came to some seconds
- * ago: services move these by themselves.
+ * Tables that services change without a request: next checks of alerts, queued notifications and emails, recent attempt
+ * counts, the schedule of webhooks, and the running instances.
  */
 const movedByServices = new Set([
   'alerts.watches',
@@ -10,9 +10,11 @@ const movedByServices = new Set([
   'alerts.mails',
   'auth.mail_requests',
   'webhooks.attempt_counts',
+  'webhooks.endpoints',
+  'webhooks.instances',
 ]);
 
-/** Every row that is of a workspace and environment, in whatever table, as text. */
+/** Returns every row of every table that belongs to a workspace and environment, as text. */
 export async function rowsOf(db: Client, workspaceId: string, environment: string): Promise<Record<string, string[]>> {
   return rowsWhere(db, async (table, columns) => {
     if (columns.includes('environment'))
@@ -22,7 +24,7 @@ export async function rowsOf(db: Client, workspaceId: string, environment: strin
   });
 }
 
-/** Every row of every table, as text. */
+/** Returns every row of every table, as text. */
 export function allRows(db: Client): Promise<Record<string, string[]>> {
   return rowsWhere(db, async () => ['true', []]);
 }

@@ -2,10 +2,10 @@ import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService as AlertsSecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { MailRequestsService } from '@rms/proto/rms/auth/v1/mail_requests_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
@@ -25,7 +25,7 @@ import type { Network } from '@rms/testkit';
 
 export type Rpc = ReturnType<typeof connectAll>;
 
-/** Clients of all gRPC services of a running shape, as one of its services has them. */
+/** Creates clients of all gRPC services of a running network, with the addresses that its services use. */
 export function connectAll({ env }: Network) {
   const timeoutMs = 20_000;
   const auth = { target: env.AUTH_ADDRESS ?? '', timeoutMs };
@@ -39,7 +39,7 @@ export function connectAll({ env }: Network) {
     audit: createClient(AuditService, auth),
     authSecrets: createClient(AuthSecretsService, auth),
     invitations: createClient(InvitationsService, auth),
-    mailRequests: createClient(MailRequestsService, auth),
+    emailRequests: createClient(EmailRequestsService, auth),
     members: createClient(MembersService, auth),
     passwords: createClient(PasswordsService, auth),
     secondFactors: createClient(SecondFactorsService, auth),

@@ -3,10 +3,10 @@ import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService as AlertsSecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { MailRequestsService } from '@rms/proto/rms/auth/v1/mail_requests_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
@@ -31,20 +31,20 @@ import {
   workspacesEntries,
 } from './auth-entries.ts';
 import type { Entry } from './entry.ts';
+import { resourcesEntries } from './resources-entries.ts';
 import {
   authSecretsEntries,
+  emailRequestsEntries,
   invitationsEntries,
-  mailRequestsEntries,
   membersEntries,
   passwordsEntries,
   secondFactorsEntries,
   signInEntries,
   usersEntries,
-} from './people-entries.ts';
-import { resourcesEntries } from './resources-entries.ts';
+} from './user-entries.ts';
 import { deliveriesEntries, eventsEntries, secretsEntries, webhooksEntries } from './webhooks-entries.ts';
 
-/** Every service, with what each of its methods does for a stranger. */
+/** Every service, with the calls of each of its methods by strangers. */
 export const tables: [DescService, Readonly<Record<string, Entry>>][] = [
   [AlertsService, alertsEntries],
   [AlertsSecretsService, alertsSecretsEntries],
@@ -61,7 +61,7 @@ export const tables: [DescService, Readonly<Record<string, Entry>>][] = [
   [SignInService, signInEntries],
   [PasswordsService, passwordsEntries],
   [SecondFactorsService, secondFactorsEntries],
-  [MailRequestsService, mailRequestsEntries],
+  [EmailRequestsService, emailRequestsEntries],
   [AuthSecretsService, authSecretsEntries],
   [ResourcesService, resourcesEntries],
   [DeliveriesService, deliveriesEntries],

@@ -11,7 +11,7 @@ export const webhooksEntries: Entries<typeof WebhooksService> = {
   createWebhook: {
     keyedBy: 'tenant',
     unspecified: 'refused',
-    // The owner's request with the owner's idempotency key; the second time it is the caller's own key.
+    // Repeats the owner's request with the owner's idempotency key. The second call repeats the caller's own key.
     attempts: ({ webhooks }, as, { url }) => {
       const request = { ...as, url, events: ['*'], idempotencyKey };
       return [
@@ -50,12 +50,18 @@ export const webhooksEntries: Entries<typeof WebhooksService> = {
   rotateSecret: {
     keyedBy: 'tenant',
     unspecified: 'both',
-    attempts: ({ webhooks }, as, { webhookId: id }) => [[() => webhooks.rotateSecret({ ...as, id }), 'not_found']],
+    attempts: ({ webhooks }, as, { webhookId: id }) => [
+      [() => webhooks.rotateSecret({ ...as, id }), 'not_found'],
+      [() => webhooks.rotateSecret({ ...as, id, idempotencyKey }), 'not_found'],
+    ],
   },
   testWebhook: {
     keyedBy: 'tenant',
     unspecified: 'both',
-    attempts: ({ webhooks }, as, { webhookId: id }) => [[() => webhooks.testWebhook({ ...as, id }), 'not_found']],
+    attempts: ({ webhooks }, as, { webhookId: id }) => [
+      [() => webhooks.testWebhook({ ...as, id }), 'not_found'],
+      [() => webhooks.testWebhook({ ...as, id, idempotencyKey }), 'not_found'],
+    ],
   },
   batchGetWebhookHealth: {
     keyedBy: 'tenant',
@@ -93,6 +99,14 @@ export const deliveriesEntries: Entries<typeof DeliveriesService> = {
       [() => deliveries.redeliverDelivery({ ...as, id }), 'not_found'],
     ],
   },
+  cancelDelivery: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { deliveryId: id }) => [
+      [() => deliveries.cancelDelivery({ ...as, id }), 'not_found'],
+      [() => deliveries.cancelDelivery({ ...as, id, idempotencyKey: 'cancel' }), 'not_found'],
+    ],
+  },
   replayDeliveries: {
     keyedBy: 'tenant',
     unspecified: 'both',
@@ -109,10 +123,23 @@ export const deliveriesEntries: Entries<typeof DeliveriesService> = {
     unspecified: 'both',
     attempts: ({ deliveries }, as, { replayId: id }) => [[() => deliveries.getReplay({ ...as, id }), 'not_found']],
   },
+  listReplays: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as, { pageTokens }) => [
+      [() => deliveries.listReplays({ ...as, pageSize: 100 }), { replays: [] }],
+      [() => deliveries.listReplays({ ...as, pageSize: 1, pageToken: pageTokens.deliveries }), 'invalid_request'],
+    ],
+  },
   cancelReplay: {
     keyedBy: 'tenant',
     unspecified: 'both',
     attempts: ({ deliveries }, as, { replayId: id }) => [[() => deliveries.cancelReplay({ ...as, id }), 'not_found']],
+  },
+  countUnfinishedDeliveries: {
+    keyedBy: 'tenant',
+    unspecified: 'both',
+    attempts: ({ deliveries }, as) => [[() => deliveries.countUnfinishedDeliveries(as), {}]],
   },
   tailDeliveries: {
     keyedBy: 'tenant',
@@ -125,6 +152,11 @@ export const deliveriesEntries: Entries<typeof DeliveriesService> = {
 };
 
 export const eventsEntries: Entries<typeof EventsService> = {
+  getEvent: {
+    keyedBy: 'tenant',
+    unspecified: 'refused',
+    attempts: ({ events }, as, { eventId: id }) => [[() => events.getEvent({ ...as, id }), 'not_found']],
+  },
   listEvents: {
     keyedBy: 'tenant',
     unspecified: 'refused',
@@ -157,21 +189,21 @@ export const eventsEntries: Entries<typeof EventsService> = {
   },
 };
 
-/** All answers of a stream that ends with its deadline. */
-async function allOf(stream: AsyncIterable<unknown>): Promise<{ answers: unknown[] }> {
-  const answers: unknown[] = [];
+/** Collects all responses of a stream that ends with its deadline. */
+async function allOf(stream: AsyncIterable<unknown>): Promise<{ responses: unknown[] }> {
+  const responses: unknown[] = [];
   try {
-    for await (const answer of stream) answers.push(answer);
+    for await (const response of stream) responses.push(response);
   } catch (error) {
     if ((error as { code?: string }).code !== 'timeout') throw error;
   }
-  return { answers };
+  return { responses };
 }
 
 export const secretsEntries: Entries<typeof SecretsService> = {
   reencryptSecrets: {
     keyedBy: 'installation',
-    why: 'an operator has changed ENCRYPTION_KEY, which seals the secrets of all workspaces',
+    why: 'an operator has changed ENCRYPTION_KEY, which encrypts the secrets of all workspaces',
     attempts: ({ secrets }, { pageTokens }) => [
       [() => secrets.reencryptSecrets({}), { resealed: 0, unreadable: 0, unreadableWebhooks: [] }],
       [() => secrets.reencryptSecrets({ pageToken: pageTokens.webhooks }), 'invalid_request'],

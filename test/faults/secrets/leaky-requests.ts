@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** What requests that carry a secret in the wrong place are made of. */
+/** Inputs of requests that contain a secret in a wrong place. */
 export interface Leaky {
   readonly url: string;
-  /** A key that works. */
+  /** A valid key. */
   readonly key: string;
-  /** Another secret that somebody pastes somewhere. */
+  /** Another secret, which the requests contain in wrong places. */
   readonly secret: string;
 }
 
-/** Requests of people who put a secret where none belongs; answers with the answers, all of which are errors. */
+/** Sends requests with a secret where none belongs. All of them must fail; returns the error responses. */
 export async function sendLeaky({ url, key, secret }: Leaky): Promise<string[]> {
   const bearer = { authorization: `Bearer ${key}` };
   const json = { ...bearer, 'content-type': 'application/json' };
@@ -62,22 +62,22 @@ export async function sendLeaky({ url, key, secret }: Leaky): Promise<string[]> 
 }
 
 async function ask(url: string, init: RequestInit): Promise<string> {
-  const answer = await fetch(url, init);
-  const text = await answer.text();
-  if (answer.ok) throw new Error(`${init.method ?? 'GET'} was to be refused, and got ${answer.status}`);
-  return `${answer.status} ${JSON.stringify([...answer.headers])} ${text}`;
+  const response = await fetch(url, init);
+  const text = await response.text();
+  if (response.ok) throw new Error(`${init.method ?? 'GET'} must be rejected, but returned ${response.status}`);
+  return `${response.status} ${JSON.stringify([...response.headers])} ${text}`;
 }
 
-/** Sends bytes that are no proper request, and reads until the other side closes. */
+/** Sends bytes that are no valid request, and reads until the other side closes the connection. */
 async function raw(url: string, text: string): Promise<string> {
-  let answer = '';
+  let response = '';
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.setEncoding('latin1');
   socket.on('data', (chunk) => {
-    answer += chunk;
+    response += chunk;
   });
   socket.on('error', () => {});
   socket.end(text);
   await once(socket, 'close');
-  return answer;
+  return response;
 }

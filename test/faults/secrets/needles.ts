@@ -1,14 +1,14 @@
-/** Something that must turn up nowhere, in all the ways in which it could be written. */
+/** A secret that must not appear anywhere, in all its encodings. */
 export interface Needle {
   readonly name: string;
   readonly texts: readonly string[];
-  /** Compared without case. */
+  /** Compared case-insensitively. */
   readonly hex: readonly string[];
 }
 
 /**
- * A needle for a secret. `core` is the part of it that is nobody's to know: a hint that shows both ends is none, and any
- * text that holds the secret holds the core.
+ * Creates a needle for a secret. `core` is the part that must stay secret: hints may show the ends, and every text that
+ * contains the secret contains the core.
  */
 export function needleOf(name: string, core: string, bytes: Uint8Array = Buffer.from(core)): Needle {
   const plain = Buffer.from(core);
@@ -20,18 +20,18 @@ export function needleOf(name: string, core: string, bytes: Uint8Array = Buffer.
   };
 }
 
-/** How bytes look inside of base64 of something longer: by where they begin in a group of three. */
+/** Returns the base64 of the bytes inside of longer data, at the three possible alignments. */
 function base64In(bytes: Uint8Array): string[] {
   return [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
       .replace(/=+$/, '');
-    // The first and the last characters depend on what stands next to them.
+    // The first and last characters depend on the adjacent bytes.
     return text.slice(before === 0 ? 0 : 4, -2);
   });
 }
 
-/** The names of those that are in a text. */
+/** Returns the names of the needles that a text contains. */
 export function foundIn(text: string, needles: readonly Needle[]): string[] {
   const lower = text.toLowerCase();
   return needles

@@ -4,10 +4,10 @@ import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb'
 import { createClient } from '@rms/rpc';
 import type { Network } from '@rms/testkit';
 
-/** Secrets where ids are expected, and bytes of a key in place of its hash. */
+/** Sends secrets where ids are expected, and a key instead of its hash. */
 export async function sendToServices({ env }: Network, secret: string): Promise<void> {
-  const webhooks = createClient(WebhooksService, { target: env.WEBHOOKS_ADDRESS ?? '', timeoutMs: 10_000 });
-  const keys = createClient(KeysService, { target: env.AUTH_ADDRESS ?? '', timeoutMs: 10_000 });
+  const webhooks = createClient(WebhooksService, { target: env.WEBHOOKS_ADDRESS ?? '', timeoutMs: 60_000 });
+  const keys = createClient(KeysService, { target: env.AUTH_ADDRESS ?? '', timeoutMs: 60_000 });
   const tenant = { workspaceId: secret, environment: Environment.LIVE };
   await Promise.allSettled([
     webhooks.getWebhook({ ...tenant, id: secret }),

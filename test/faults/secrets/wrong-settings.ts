@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { Network } from '@rms/testkit';
-import type { Place } from './places.ts';
+import type { Location } from './locations.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
-/** What services say of settings that are wrong, each of them a secret that is nearly right. */
-export function sayWrongSettings({ env }: Network, password: string): Promise<Place[]> {
+/** Starts services with a wrong setting, an almost correct secret, and returns their output. */
+export function printWrongSettings({ env }: Network, password: string): Promise<Location[]> {
   const key = env.ENCRYPTION_KEY ?? '';
+  const sessionKey = env.SESSION_KEY ?? '';
   const wrong: [service: string, settings: Record<string, string>][] = [
     ['webhooks', { DATABASE_URL: `postgres//guarded:${encodeURIComponent(password)}@127.0.0.1:1/x` }],
     ['auth', { DATABASE_URL: `postgres://guarded:${encodeURIComponent(password)}@[::1/x` }],
@@ -16,23 +17,24 @@ export function sayWrongSettings({ env }: Network, password: string): Promise<Pl
     ['webhooks', { ENCRYPTION_KEY: Buffer.from(key, 'base64').toString('hex') }],
     ['webhooks', { ENCRYPTION_KEY_PREVIOUS: key.slice(0, -2) }],
     ['gateway', { REDIS_URL: password }],
+    ['dashboard', { SESSION_KEY: `${sessionKey}${sessionKey}` }],
     ['gateway', { REDIS_URL: `redis://:${encodeURIComponent(password)}@[::1` }],
   ];
   return Promise.all(
-    wrong.map(async ([name, settings]): Promise<Place> => {
-      // Away from the brokers, so that none of them takes the events of the services that run.
+    wrong.map(async ([name, settings]): Promise<Location> => {
+      // Uses a closed port for Kafka, so that the process takes no events of the running services.
       const own = { KAFKA_BROKERS: '127.0.0.1:1', GRPC_PORT: '0', PATH: process.env.PATH };
-      const main = join(root, 'services', name, 'dist', 'main.js');
+      const main = join(root, 'services', name, 'src', 'main.ts');
       const output = await outputOf(main, { ...env, ...own, ...settings });
-      return [`what ${name} says of a wrong ${Object.keys(settings)}`, output];
+      return [`output of ${name} with a wrong ${Object.keys(settings)}`, output];
     }),
   );
 }
 
-/** What a program prints until it ends, or is ended. */
+/** Returns the output of a program until it exits or is killed after 20 s. */
 function outputOf(main: string, env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main], { env, timeout: 8_000, killSignal: 'SIGKILL' }, (_, stdout, stderr) =>
+    execFile(process.execPath, [main], { env, timeout: 20_000, killSignal: 'SIGKILL' }, (_, stdout, stderr) =>
       resolve(stdout + stderr),
     );
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
 
-/** The first record of the topic of events with the X-Request-ID of a request. */
+/** Returns the first record of the event topic with this X-Request-ID. */
 export async function recordWith(
   env: Readonly<Record<string, string>>,
   requestId: string,

@@ -3,7 +3,7 @@ import type { DeliveryList } from '../../api/support/api-types.ts';
 import { createFor, type TracedShape, traceOf } from './traced-request.ts';
 
 interface LoggedShape extends TracedShape {
-  /** What each process has logged. */
+  /** Returns the log of each process. */
   logs(): string[];
 }
 
@@ -11,12 +11,12 @@ interface AuditList {
   readonly data: readonly { readonly action: string; readonly request_id: string }[];
 }
 
-/** Invariant 7: one id, wherever a request leaves a mark. */
+/** Invariant 7: the same id appears in every record of a request. */
 export function requestIdSuite(target: () => LoggedShape): void {
   describe('an X-Request-ID', () => {
     const requestId = `follow-${Date.now()}`;
 
-    test('is in the answer, the log, the spans, the delivery and its log', async () => {
+    test('is in the response, the log, the spans, the delivery and the delivery log', async () => {
       const { client, receiver, shape } = target();
       await createFor(target(), requestId);
       const { root, trace } = await traceOf(target(), requestId, 'POST');
@@ -35,7 +35,7 @@ export function requestIdSuite(target: () => LoggedShape): void {
             .filter((line) => line.includes(requestId));
           return found.length > 0 ? found : undefined;
         },
-        { what: 'a line of the log' },
+        { what: 'a log line' },
       );
       expect(lines.map((line) => JSON.parse(line))).toContainEqual(
         expect.objectContaining({ msg: 'request', request_id: requestId, trace_id: root.traceId, status: 201 }),
@@ -46,15 +46,15 @@ export function requestIdSuite(target: () => LoggedShape): void {
       expect(refused).toMatchObject({ status: 400, headers: { 'x-request-id': `${requestId}-refused` } });
     });
 
-    test('goes through gRPC into the audit log', async () => {
+    test('reaches the audit log through gRPC', async () => {
       const { client, receiver, shape } = target();
       const id = `${requestId}-audit`;
-      const made = await client.post(
+      const created = await client.post(
         '/v1/webhooks',
         { url: receiver.url, events: ['resource.deleted'] },
         { headers: { 'x-request-id': id } },
       );
-      expect(made.headers['x-request-id']).toBe(id);
+      expect(created.headers['x-request-id']).toBe(id);
       const audit = await shape.rms<AuditList>('audit', '--action', 'webhook.');
       expect(audit.data).toContainEqual(expect.objectContaining({ request_id: id }));
     });

@@ -23,7 +23,7 @@ interface Traced {
   readonly timeline: readonly { at: string; what: string }[];
 }
 
-/** What holds of traces on whatever shape. */
+/** Tests of traces that hold for every shape. */
 export function traceSuite(target: () => TracedShape): void {
   const delivered = (requestId: string): Promise<ReceivedRequest> =>
     target().receiver.waitFor(({ headers }) => headers['x-request-id'] === requestId, `the delivery of ${requestId}`);
@@ -36,7 +36,7 @@ export function traceSuite(target: () => TracedShape): void {
       const resource = await createFor(target(), requestId);
       const { root, trace } = await traceOf(target(), requestId, 'POST');
       const attempt = trace.find(({ name }) => name === 'POST');
-      if (!attempt) throw new Error('there is no attempt');
+      if (!attempt) throw new Error('no span of an attempt');
       const call = 'rms.resources.v1.ResourcesService/BatchCreateResources';
       const path = pathTo(attempt, trace).map((name) => name.replace(/ [\w-]+\.resource-events/, ' resource-events'));
       expect(path).toEqual([
@@ -67,7 +67,7 @@ export function traceSuite(target: () => TracedShape): void {
       });
     });
 
-    test('names itself in every span that is of one request, with workspace, environment, event and webhook', async () => {
+    test('is identified in each of its spans, with workspace, environment, event and webhook', async () => {
       const { root, trace } = await traceOf(target(), requestId, 'POST');
       const { webhook, key } = target();
       const { json } = await delivered(requestId);
@@ -104,7 +104,7 @@ export function traceSuite(target: () => TracedShape): void {
       });
     });
 
-    test('is told by its trace in the delivery and its log, and found by rms trace', async () => {
+    test('has the same trace in the delivery and the delivery log, and is found by rms trace', async () => {
       const { root, trace } = await traceOf(target(), requestId, 'POST');
       const { headers, json } = await delivered(requestId);
       const attempt = trace.find(({ name }) => name === 'POST');
@@ -117,7 +117,7 @@ export function traceSuite(target: () => TracedShape): void {
           const sent = attempts[0]?.request_headers.find(({ name }) => name === 'traceparent');
           return traceId === root.traceId && sent?.value === headers.traceparent;
         },
-        { what: 'the delivery log to tell the trace' },
+        { what: 'the trace in the delivery log' },
       );
       const traced = await traceWhen(
         requestId,
@@ -150,15 +150,21 @@ export function traceSuite(target: () => TracedShape): void {
         ],
         deliveries: [{ id: delivery?.id, attempts: [{ status_code: 200 }] }],
       });
-      const told = traced.timeline.map(({ what }) => what).join('\n');
-      for (const part of ['POST /v1/resources', 'committed', 'answered 201', 'read at partition', 'attempt 1 of']) {
-        expect(told).toContain(part);
+      const shown = traced.timeline.map(({ what }) => what).join('\n');
+      for (const part of [
+        'POST /v1/resources',
+        'committed',
+        'responded 201',
+        'consumed from partition',
+        'attempt 1 of',
+      ]) {
+        expect(shown).toContain(part);
       }
       expect(JSON.stringify(traced)).not.toContain(key.key);
     });
   });
 
-  test("a client's trace is linked to, and not continued", async () => {
+  test('the trace of a client is linked, not continued', async () => {
     const requestId = `trace-${Date.now()}-client`;
     await createFor(target(), requestId, { traceparent: `00-${clientTrace}-${clientSpan}-01` });
     const { root } = await traceOf(target(), requestId, 'POST');
@@ -167,7 +173,7 @@ export function traceSuite(target: () => TracedShape): void {
     expect((await delivered(requestId)).headers.traceparent).not.toContain(clientTrace);
   });
 
-  test('requests of one moment keep a trace each, and what they share is linked', async () => {
+  test('concurrent requests have separate traces, and shared spans are linked', async () => {
     const ids = Array.from({ length: 40 }, (_, i) => `trace-${Date.now()}-many-${i}`);
     await Promise.all(ids.map((id) => createFor(target(), id)));
     const traces = new Set<string>();
@@ -188,7 +194,7 @@ export function traceSuite(target: () => TracedShape): void {
     expect(shared).toBeGreaterThan(0);
   });
 
-  test('a request without events is found by rms trace: a read, a refusal, and one without a key', async () => {
+  test('rms trace finds requests without events: a read, a rejected request, and one without a key', async () => {
     const { client, shape } = target();
     const at = (what: string) => `trace-${Date.now()}-${what}`;
     const [read, refused, unknown] = [at('read'), at('refused'), at('unknown')];
@@ -207,7 +213,7 @@ export function traceSuite(target: () => TracedShape): void {
     }
   });
 
-  test('nothing secret is in a span', async () => {
+  test('spans contain no secrets', async () => {
     const { collector, key, webhook } = target();
     const text = JSON.stringify(await collector.spans());
     for (const secret of [

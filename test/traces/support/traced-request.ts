@@ -3,21 +3,21 @@ import { type ApiClient, createApiClient, expectStatus } from '../../api/support
 import type { NewKey, One, Resource, Webhook } from '../../api/support/api-types.ts';
 import type { Shape } from '../../api/support/shape.ts';
 
-/** Receivers of the tests listen on loopback. */
+/** Settings for receivers on loopback. */
 export const openSettings = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', LOG_LEVEL: 'info' };
 
-/** A shape that is traced, with a webhook at a receiver. */
+/** A traced shape, with a webhook at a receiver. */
 export interface TracedShape {
   readonly shape: Shape;
   readonly collector: OtlpCollector;
   readonly receiver: Receiver;
-  /** Of the live environment, with an admin key. */
+  /** Client of the live environment, with an admin key. */
   readonly client: ApiClient;
   readonly key: NewKey;
   readonly webhook: Webhook;
 }
 
-/** A secret may be in the path and query of an endpoint. */
+/** Endpoint path and query that contain a secret. */
 export const secretPath = '/hooks/s3cr3t-path?token=s3cr3t-query';
 
 export async function subscribeTraced(parts: {
@@ -38,11 +38,11 @@ export async function subscribeTraced(parts: {
   );
   const client = createApiClient(shape.liveUrl, key.key);
   const url = new URL(secretPath, receiver.url).href;
-  const made = await client.post<One<Webhook>>('/v1/webhooks', { url, events: ['*'] });
-  return { ...parts, client, key, webhook: expectStatus(made, 201).body.data };
+  const created = await client.post<One<Webhook>>('/v1/webhooks', { url, events: ['*'] });
+  return { ...parts, client, key, webhook: expectStatus(created, 201).body.data };
 }
 
-/** Creates a resource for a request with that id, and further headers. */
+/** Creates a resource in a request with this id and these additional headers. */
 export async function createFor(
   { client }: TracedShape,
   requestId: string,
@@ -52,7 +52,10 @@ export async function createFor(
   return expectStatus(await client.post<One<Resource>>('/v1/resources', { name: requestId }, sent), 201).body.data;
 }
 
-/** The spans of the trace of a request, once one with that name has come. */
+/**
+ * Returns the spans of a request's trace, once it contains a span with this name, and the parent of each span: every
+ * service exports its own spans, in any order.
+ */
 export async function traceOf(
   { collector }: TracedShape,
   requestId: string,
@@ -61,13 +64,18 @@ export async function traceOf(
   const rootOf = (spans: readonly ReceivedSpan[]) =>
     spans.find(({ kind, attributes }) => kind === 'SERVER' && attributes['rms.request_id'] === requestId);
   const of = (spans: readonly ReceivedSpan[]) => spans.filter(({ traceId }) => traceId === rootOf(spans)?.traceId);
-  const spans = await collector.waitFor(`${lastName} in the trace of ${requestId}`, (all) =>
-    of(all).some(({ name }) => name === lastName),
+  const isWhole = (trace: readonly ReceivedSpan[]) => {
+    const ids = new Set(['', ...trace.map(({ spanId }) => spanId)]);
+    return trace.every(({ parentSpanId }) => ids.has(parentSpanId));
+  };
+  const spans = await collector.waitFor(
+    `${lastName} and all its ancestors in the trace of ${requestId}`,
+    (all) => of(all).some(({ name }) => name === lastName) && isWhole(of(all)),
   );
   return { root: rootOf(spans) as ReceivedSpan, trace: of(spans) };
 }
 
-/** The names of a span and of those above it, the uppermost first. */
+/** Returns the names of a span and its ancestors, the root first. */
 export function pathTo(span: ReceivedSpan, trace: readonly ReceivedSpan[]): string[] {
   const parent = trace.find(({ spanId }) => spanId === span.parentSpanId);
   return [...(parent ? pathTo(parent, trace) : []), `${span.kind} ${span.name}`];

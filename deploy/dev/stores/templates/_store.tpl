@@ -1,4 +1,4 @@
-{{/* A store: one pod and its Service; dict root, name, port, user, folder (of its data), container (YAML). */}}
+{{/* A store: one pod and its Service; dict root, name, port, user, folder (its data directory), container (YAML). */}}
 {{- define "stores.store" }}
 ---
 apiVersion: v1
@@ -13,14 +13,14 @@ kind: Deployment
 metadata: { name: rms-{{ .name }}, namespace: {{ .root.Release.Namespace }}, labels: { app: rms-{{ .name }} } }
 spec:
   replicas: 1
-  # Never two on one address.
+  # Never run two pods at the same address.
   strategy: { type: Recreate }
   selector: { matchLabels: { app: rms-{{ .name }} } }
   template:
     metadata: { labels: { app: rms-{{ .name }} } }
     spec:
       automountServiceAccountToken: false
-      # A Service called rms-kafka would set KAFKA_PORT and the like.
+      # Kubernetes would set KAFKA_PORT and similar variables for a Service named rms-kafka.
       enableServiceLinks: false
       securityContext:
         runAsNonRoot: true

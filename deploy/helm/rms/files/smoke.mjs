@@ -1,5 +1,6 @@
-// What `helm test` runs, in the sandbox: makes a key, with it a resource, reads it, sees its event come out of Kafka, and
-// removes both. Says what it has seen; ends with 1 at what is otherwise.
+// Runs in `helm test`, against the sandbox: creates a key, creates a resource with it, reads the resource, waits for
+// its event in the feed (after it has passed through Kafka), deletes the resource and revokes the key. Logs each step;
+// exits with 1 on any unexpected result.
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 
@@ -19,7 +20,7 @@ try {
   console.log(`created ${id}`);
   try {
     const { data } = await call('GET', `/v1/resources/${id}`, 200);
-    if (data.name !== name) throw new Error(`read "${data.name}" in place of "${name}"`);
+    if (data.name !== name) throw new Error(`GET returned the name "${data.name}" instead of "${name}"`);
     console.log(`read ${id}`);
     const event = await eventOf(id, before);
     console.log(`event ${event.id} (${event.type}) is in the feed`);
@@ -32,10 +33,12 @@ try {
   console.log(`revoked ${key.id}`);
 }
 
+/** Returns the document of a single result, or a list as { data }. */
 function rms(...args) {
-  return JSON.parse(
+  const document = JSON.parse(
     execFileSync('rms', [...args, '--json'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }),
   );
+  return Array.isArray(document.data) ? document : document.data;
 }
 
 async function call(method, path, expected, body) {
@@ -48,7 +51,7 @@ async function call(method, path, expected, body) {
   const text = await response.text();
   if (response.status === expected) return text === '' ? undefined : JSON.parse(text);
   const requestId = response.headers.get('x-request-id');
-  throw new Error(`${method} ${path} answered ${response.status} (X-Request-ID ${requestId}): ${text}`);
+  throw new Error(`${method} ${path} returned ${response.status} (X-Request-ID ${requestId}): ${text}`);
 }
 
 async function eventOf(resourceId, after) {
@@ -57,7 +60,7 @@ async function eventOf(resourceId, after) {
     const { data } = await call('GET', `/v1/events?after=${sequence}&per_page=100`, 200);
     const found = data.find((event) => event.data?.object?.id === resourceId);
     if (found) return found;
-    if (Date.now() > giveUpAtMs) throw new Error(`no event of ${resourceId} within ${eventWithinMs / 1_000} s`);
+    if (Date.now() > giveUpAtMs) throw new Error(`no event for ${resourceId} within ${eventWithinMs / 1_000} s`);
     if (data.length > 0) sequence = data.at(-1).sequence;
     else await new Promise((resolve) => setTimeout(resolve, 250));
   }

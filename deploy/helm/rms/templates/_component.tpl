@@ -1,4 +1,4 @@
-{{/* All objects of a component, if it is enabled; dict root, name. */}}
+{{/* All objects of an enabled component; dict root, name. */}}
 {{- define "rms.component" -}}
 {{- $component := index .root.Values .name -}}
 {{- if $component.enabled -}}
@@ -49,7 +49,7 @@ spec:
   {{- if has .name (list "gateway" "dashboard") }}
   type: {{ $service.type }}
   {{- else }}
-  # Headless: clients find every pod, and share their calls among them.
+  # Headless: clients resolve every pod and balance their calls over them.
   clusterIP: None
   {{- end }}
   selector: {{- include "rms.selectorLabels" . | nindent 4 }}
@@ -126,7 +126,7 @@ kind: PodDisruptionBudget
 metadata: {{- include "rms.metadata" $ | nindent 2 }}
 spec:
   maxUnavailable: {{ .maxUnavailable }}
-  # A pod that is not ready serves nobody: it does not hold up the drain of its node.
+  # A pod that is not ready serves no requests, so it does not block the drain of its node.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels: {{- include "rms.selectorLabels" $ | nindent 6 }}

@@ -58,7 +58,7 @@ spec:
           whenUnsatisfiable: ScheduleAnyway
           labelSelector:
             matchLabels: {{- include "rms.selectorLabels" $ | nindent 14 }}
-          # Pods of this revision alone: else those that are going away count during an update.
+          # Count only pods of this revision: otherwise terminating pods of the previous one count during an update.
           matchLabelKeys: [pod-template-hash]
         {{- end }}
         {{- end }}
@@ -96,7 +96,7 @@ spec:
 
 {{- define "rms.command" -}}
 {{- if eq .name "cli" -}}
-# Waits for `kubectl exec`.
+# Idles, so that `kubectl exec` can run commands in the pod.
 command: [node, -e, "process.on('SIGTERM', () => process.exit()); setInterval(() => {}, 2 ** 30)"]
 {{- else -}}
 command: [{{ .name }}]
@@ -143,8 +143,9 @@ ports:
 {{- end -}}
 
 {{/*
-Started: all that the service needs has been there once, so that an update with settings that don't work goes no further.
-Ready: it takes calls; what all pods share (a database, Kafka) does not count, for without it no other pod would do better.
+startupProbe: succeeds once every dependency has been available, so that an update with wrong settings stops.
+readinessProbe: succeeds while the pod accepts calls. An outage of a dependency that all pods share (database, Kafka)
+does not count, because no other pod could serve the calls either.
 */}}
 {{- define "rms.probes" -}}
 {{- if ne .name "cli" -}}

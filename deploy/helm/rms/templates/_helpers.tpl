@@ -1,4 +1,4 @@
-{{/* First part of all names. */}}
+{{/* Prefix of all object names. */}}
 {{- define "rms.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- if .Values.fullnameOverride -}}
@@ -10,7 +10,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The labels by which pods are found; dict root, name: the component. */}}
+{{/* Labels that select the pods of a component; dict root, name (the component). */}}
 {{- define "rms.selectorLabels" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -30,7 +30,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
-{{/* Name, labels and annotations of an object; dict root, name, suffix (of the object's name), labels, annotations. */}}
+{{/* Name, labels and annotations of an object; dict root, name, suffix (of the name), labels, annotations. */}}
 {{- define "rms.metadata" -}}
 name: {{ printf "%s-%s" (include "rms.fullname" .root) (default .name .suffix) }}
 namespace: {{ .root.Release.Namespace }}
@@ -59,7 +59,7 @@ imagePullSecrets: {{- range . }}
 {{- if $account.create }}{{ default (printf "%s-%s" (include "rms.fullname" .root) .name) $account.name }}{{ else }}{{ default "default" $account.name }}{{ end -}}
 {{- end -}}
 
-{{/* The components that run, as a list. */}}
+{{/* The enabled components, as a list. */}}
 {{- define "rms.components" -}}
 {{- $found := list -}}
 {{- range $name := list "gateway" "auth" "resources" "webhooks" "alerts" "dashboard" "cli" -}}
@@ -68,7 +68,7 @@ imagePullSecrets: {{- range . }}
 {{- toJson $found -}}
 {{- end -}}
 
-{{/* The name by which a component's certificate is known to the others. */}}
+{{/* The name in a component's certificate, by which other components identify it. */}}
 {{- define "rms.callerName" -}}
 {{- if eq . "cli" }}rms{{ else }}{{ . }}{{ end -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* The part of a pod that all Jobs have in common; dict root, name, container (YAML of the rest of the container). */}}
+{{/* Pod template shared by all Jobs; dict root, name, container (YAML of the rest of the container). */}}
 {{- define "rms.jobPod" -}}
 metadata:
   labels: {{- include "rms.labels" . | nindent 4 }}
@@ -22,7 +22,7 @@ spec:
       {{- .container | nindent 6 }}
 {{- end -}}
 
-{{/* Where they may run. */}}
+{{/* Node selector and tolerations of Jobs. */}}
 {{- define "rms.jobPlacement" -}}
 {{- with .Values.jobs.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}

@@ -1,4 +1,4 @@
-{{/* The lag of the webhooks' group on the topic of events; dict root, name. */}}
+{{/* Trigger on the lag of the webhooks consumer group on the event topic; dict root, name. */}}
 {{- define "rms.kafkaTrigger" -}}
 {{- with .root.Values.kafka -}}
 - type: kafka
@@ -7,7 +7,7 @@
     consumerGroup: {{ .prefix }}-webhooks
     topic: {{ .prefix }}.resource-events.v1
     lagThreshold: {{ $.root.Values.webhooks.keda.lagThreshold | quote }}
-    # A pod more than there are partitions fans out nothing, but sends.
+    # Pods beyond the number of partitions fan out no events, but they do send deliveries.
     allowIdleConsumers: "true"
     {{- if ne .sasl.mechanism "none" }}
     sasl: {{ get (dict "plain" "plaintext" "scram-sha-256" "scram_sha256" "scram-sha-512" "scram_sha512") .sasl.mechanism }}
@@ -48,7 +48,7 @@ spec:
     {{- end }}
 {{- if ne $kafka.sasl.mechanism "none" }}
 ---
-# KEDA takes the user name from a Secret, too.
+# KEDA also reads the username from a Secret.
 apiVersion: v1
 kind: Secret
 metadata: {{- include "rms.metadata" (dict "root" .root "name" .name "suffix" "keda") | nindent 2 }}

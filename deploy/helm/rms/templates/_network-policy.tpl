@@ -1,4 +1,4 @@
-{{/* What a part of the release may call, and who may call it; dict root, name. */}}
+{{/* Network policy of a component: its callers and the destinations of its calls; dict root, name. */}}
 {{- define "rms.networkPolicy" }}
 {{- $component := default (dict "extraIngress" list "extraEgress" list) (index .root.Values .name) }}
 {{- $isService := has .name (list "gateway" "auth" "resources" "webhooks" "alerts" "dashboard") }}
@@ -84,7 +84,7 @@ spec:
   {{ end }}ports: [{ port: 1, endPort: 65535, protocol: TCP }]
 {{- end }}
 {{- if eq .name "webhooks" }}
-# Public addresses; which of them the service calls it decides itself, by the same rule.
+# Public addresses. The service applies the same rule to every address that it connects to.
 - to:
     - ipBlock: { cidr: 0.0.0.0/0, except: {{ toJson (fromYamlArray (include "rms.privateIpv4" .)) }} }
     - ipBlock: { cidr: "2000::/3" }
@@ -98,7 +98,7 @@ spec:
 {{- end }}
 {{- end -}}
 
-{{/* To peers, or to anyone if there are none, on ports; dict peers, ports. */}}
+{{/* Egress rule to peers, or to any address if there are none, on ports; dict peers, ports. */}}
 {{- define "rms.portRule" }}
 - {{ with .peers }}to: {{- toYaml . | nindent 4 }}
   {{ end }}ports:
@@ -123,13 +123,13 @@ spec:
 {{- end -}}
 {{- end -}}
 
-{{/* The port that a URL names, or that of its scheme. */}}
+{{/* The port of a URL, or the default port of its scheme. */}}
 {{- define "rms.urlPort" -}}
 {{- $host := (urlParse .).host -}}
 {{- if regexMatch ":[0-9]+$" $host }}{{ regexFind "[0-9]+$" $host }}{{ else if hasPrefix "https:" . }}443{{ else }}80{{ end -}}
 {{- end -}}
 
-{{/* What is not public of IPv4, by IANA's registries. */}}
+{{/* IPv4 ranges that are not public, from IANA's registries. */}}
 {{- define "rms.privateIpv4" -}}
 [0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24, 192.88.99.0/24, 192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/3]
 {{- end -}}

@@ -1,11 +1,19 @@
-{{/*
-What each component is told: secrets as files, the rest as environment variables.
-*/}}
+{{/* Configuration of each component: secrets as files, everything else as environment variables. */}}
 
-{{/* All secrets: setting → where it comes from, the key of the chart's own Secret, who reads it. */}}
+{{/*
+All secrets: name → its source, its key in the chart's own Secret, and the components that read it as the setting of
+that name, or as `setting`.
+*/}}
 {{- define "rms.secretTable" -}}
+{{- $dashboardRedis := or .Values.redis.dashboardUrl.value .Values.redis.dashboardUrl.existingSecretKey -}}
 DATABASE_URL: { source: {{ toJson .Values.database.url }}, key: database-url, readers: [auth, resources, webhooks, alerts] }
-REDIS_URL: { source: {{ toJson .Values.redis.url }}, key: redis-url, readers: [gateway, auth, alerts, dashboard] }
+REDIS_URL: { source: {{ toJson .Values.redis.url }}, key: redis-url, readers: [gateway, auth, alerts{{ if not $dashboardRedis }}, dashboard{{ end }}] }
+{{- if $dashboardRedis }}
+DASHBOARD_REDIS_URL: { source: {{ toJson .Values.redis.dashboardUrl }}, key: dashboard-redis-url, setting: REDIS_URL, readers: [dashboard] }
+{{- end }}
+{{- if .Values.dashboard.enabled }}
+SESSION_KEY: { source: {{ toJson .Values.dashboard.sessionKey }}, key: session-key, readers: [dashboard] }
+{{- end }}
 ENCRYPTION_KEY: { source: {{ toJson .Values.encryption.key }}, key: encryption-key, readers: [auth, resources, webhooks, alerts] }
 {{- if or .Values.encryption.previousKeys.value .Values.encryption.previousKeys.existingSecretKey }}
 ENCRYPTION_KEY_PREVIOUS: { source: {{ toJson .Values.encryption.previousKeys }}, key: encryption-key-previous, readers: [auth, resources, webhooks, alerts] }
@@ -24,12 +32,12 @@ OIDC_CLIENT_SECRET: { source: {{ toJson .Values.dashboard.oidc.clientSecret }}, 
 {{- end }}
 {{- end -}}
 
-{{/* The name of the Secret that holds a secret; dict root, source, own (the chart's Secret that has the values). */}}
+{{/* Name of the Secret that contains a secret; dict root, source, own (the chart's Secret with inline values). */}}
 {{- define "rms.secretName" -}}
 {{- if .source.value }}{{ .own }}{{ else }}{{ default .root.Values.existingSecret .source.existingSecret }}{{ end -}}
 {{- end -}}
 
-{{/* The sources of a projected volume with the secrets of a component, as a list; dict root, name. */}}
+{{/* Sources of the projected volume with a component's secrets, as a list; dict root, name. */}}
 {{- define "rms.secretSources" -}}
 {{- $own := printf "%s-settings" (include "rms.fullname" .root) -}}
 {{- $sources := list -}}
@@ -43,16 +51,16 @@ OIDC_CLIENT_SECRET: { source: {{ toJson .Values.dashboard.oidc.clientSecret }}, 
 {{- toJson $sources -}}
 {{- end -}}
 
-{{/* NAME_FILE of each secret of a component. */}}
+{{/* NAME_FILE for each secret of a component; dict root, name. */}}
 {{- define "rms.secretFiles" -}}
-{{- range $setting, $secret := fromYaml (include "rms.secretTable" .root) }}
+{{- range $name, $secret := fromYaml (include "rms.secretTable" .root) }}
 {{- if has $.name $secret.readers }}
-{{ $setting }}_FILE: /run/rms/secrets/{{ $secret.key }}
+{{ default $name $secret.setting }}_FILE: /run/rms/secrets/{{ $secret.key }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
-{{/* Files of TLS to a store: PREFIX_CA_FILE and, if there are, PREFIX_CERT_FILE and PREFIX_KEY_FILE; dict prefix, tls. */}}
+{{/* TLS files for a store: PREFIX_CA_FILE and, if set, PREFIX_CERT_FILE and PREFIX_KEY_FILE; dict prefix, tls. */}}
 {{- define "rms.storeTls" -}}
 {{- if .tls.existingSecret }}
 {{- $folder := printf "/run/rms/%s" (lower .prefix) }}
@@ -89,7 +97,7 @@ KAFKA_SASL_USERNAME: {{ .Values.kafka.sasl.username }}
 {{- end }}
 {{- end -}}
 
-{{/* Which stores a component uses. */}}
+{{/* The stores that each component uses. */}}
 {{- define "rms.storeTable" -}}
 gateway: [redis]
 auth: [database, redis]
@@ -103,7 +111,7 @@ migrate: [database]
 tls: []
 {{- end -}}
 
-{{/* Which components a component calls: the arrows of the design. */}}
+{{/* The components that each component calls. */}}
 {{- define "rms.callTable" -}}
 gateway: [auth, resources, webhooks, alerts]
 webhooks: [alerts]
@@ -113,7 +121,7 @@ cli: [auth, webhooks, alerts]
 test: [gateway, auth, webhooks]
 {{- end -}}
 
-{{/* Environment variables of a component without its secrets, as a map; dict root, name. */}}
+{{/* Environment variables of a component, without its secrets, as a map; dict root, name. */}}
 {{- define "rms.settings" -}}
 {{- $values := .root.Values -}}
 {{- $stores := index (fromYaml (include "rms.storeTable" .root)) .name -}}
@@ -129,6 +137,7 @@ SANDBOX_PORT: 8081
 TRUSTED_PROXIES: {{ join "," $values.gateway.trustedProxies | quote }}
 PUBLIC_API_URL: {{ $values.gateway.publicUrls.live | quote }}
 PUBLIC_SANDBOX_URL: {{ $values.gateway.publicUrls.sandbox | quote }}
+ERROR_CATALOG_URL: {{ $values.gateway.errorCatalogUrl | quote }}
 {{- else if eq .name "dashboard" }}
 HOST: 0.0.0.0
 DASHBOARD_PORT: 8090
@@ -169,7 +178,7 @@ GRPC_CA_FILE: /run/rms/tls/ca.crt
 {{ include "rms.kafkaSettings" .root }}
 {{- end }}
 {{- if has "smtp" $stores }}
-MAIL_FROM: {{ $values.smtp.from | quote }}
+EMAIL_FROM: {{ $values.smtp.from | quote }}
 {{- include "rms.storeTls" (dict "prefix" "SMTP" "tls" $values.smtp.tls) }}
 {{- end }}
 {{- if eq .name "webhooks" }}
@@ -189,14 +198,14 @@ OTEL_RESOURCE_ATTRIBUTES: {{ $values.observability.resourceAttributes | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Whether there is a mail server. */}}
+{{/* "true" if a mail server is configured, otherwise empty. */}}
 {{- define "rms.hasMail" -}}
 {{- with .Values.smtp.url -}}
 {{- if or .value .existingSecret .existingSecretKey }}true{{ end -}}
 {{- end -}}
 {{- end -}}
 
-{{/* Where a host of the ingress is found, unless it is given; nothing if there is none; dict root, given, host. */}}
+{{/* The given URL, or the URL of an ingress host, or empty; dict root, given, host. */}}
 {{- define "rms.publicUrl" -}}
 {{- if .given -}}
 {{- .given -}}
@@ -205,12 +214,12 @@ OTEL_RESOURCE_ATTRIBUTES: {{ $values.observability.resourceAttributes | quote }}
 {{- end -}}
 {{- end -}}
 
-{{/* A value as text: whole numbers as they are written. */}}
+{{/* A value as text. Helm parses every number as a float; they are printed as integers. */}}
 {{- define "rms.text" -}}
 {{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
 {{- end -}}
 
-{{/* What the chart's own Secret holds: secrets that were given as values. */}}
+{{/* Content of the chart's own Secret: secrets given as inline values. */}}
 {{- define "rms.ownSecretData" -}}
 {{- range $setting, $secret := fromYaml (include "rms.secretTable" .) }}
 {{- with $secret.source.value }}

@@ -1,8 +1,8 @@
-{{/* Ends with everything that contradicts itself, one line each, and what to set. */}}
+{{/* Fails with one line per contradiction; each line names the value to set. */}}
 {{- define "rms.validate" -}}
 {{- $problems := list -}}
 {{- range $setting, $secret := fromYaml (include "rms.secretTable" .) -}}
-{{- $where := get (dict "DATABASE_URL" "database.url" "REDIS_URL" "redis.url" "ENCRYPTION_KEY" "encryption.key" "ENCRYPTION_KEY_PREVIOUS" "encryption.previousKeys" "KAFKA_SASL_PASSWORD" "kafka.sasl.password" "WEBHOOK_PROXY_URL" "webhooks.egress.proxyUrl" "SMTP_URL" "smtp.url" "OIDC_CLIENT_SECRET" "dashboard.oidc.clientSecret") $setting -}}
+{{- $where := get (dict "DATABASE_URL" "database.url" "REDIS_URL" "redis.url" "DASHBOARD_REDIS_URL" "redis.dashboardUrl" "SESSION_KEY" "dashboard.sessionKey" "ENCRYPTION_KEY" "encryption.key" "ENCRYPTION_KEY_PREVIOUS" "encryption.previousKeys" "KAFKA_SASL_PASSWORD" "kafka.sasl.password" "WEBHOOK_PROXY_URL" "webhooks.egress.proxyUrl" "SMTP_URL" "smtp.url" "OIDC_CLIENT_SECRET" "dashboard.oidc.clientSecret") $setting -}}
 {{- $problems = concat $problems (fromJsonArray (include "rms.validateSecret" (dict "root" $ "source" $secret.source "where" $where))) -}}
 {{- end -}}
 {{- $migration := .Values.database.migrationUrl -}}
@@ -10,30 +10,30 @@
 {{- $problems = concat $problems (fromJsonArray (include "rms.validateSecret" (dict "root" $ "source" $migration "where" "database.migrationUrl"))) -}}
 {{- end -}}
 {{- if not .Values.kafka.brokers -}}
-{{- $problems = append $problems "kafka.brokers: say where Kafka is, \"host:port,host:port\"" -}}
+{{- $problems = append $problems "kafka.brokers: set the addresses of the brokers, \"host:port,host:port\"" -}}
 {{- end -}}
 {{- if and (ne .Values.kafka.sasl.mechanism "none") (not .Values.kafka.sasl.username) -}}
-{{- $problems = append $problems "kafka.sasl.username: needed for kafka.sasl.mechanism" -}}
+{{- $problems = append $problems "kafka.sasl.username: required by kafka.sasl.mechanism" -}}
 {{- end -}}
 {{- if and (eq .Values.kafka.sasl.mechanism "none") (or .Values.kafka.sasl.username .Values.kafka.sasl.password.value) -}}
-{{- $problems = append $problems "kafka.sasl.mechanism: is none, but there is a user name or password; set plain, scram-sha-256 or scram-sha-512" -}}
+{{- $problems = append $problems "kafka.sasl.mechanism: is none, but a username or password is set; use plain, scram-sha-256 or scram-sha-512" -}}
 {{- end -}}
 {{- if and .Values.kafka.tls.existingSecret (not .Values.kafka.tls.enabled) -}}
-{{- $problems = append $problems "kafka.tls.enabled: must be true for kafka.tls.existingSecret to have a meaning" -}}
+{{- $problems = append $problems "kafka.tls.enabled: must be true if kafka.tls.existingSecret is set" -}}
 {{- end -}}
 {{- range $store := list "database" "redis" "kafka" -}}
 {{- $tls := (index $.Values $store).tls -}}
 {{- if ne (empty $tls.certKey) (empty $tls.keyKey) -}}
-{{- $problems = append $problems (printf "%s.tls: certKey and keyKey belong together; set both or none" $store) -}}
+{{- $problems = append $problems (printf "%s.tls: certKey and keyKey require each other; set both or neither" $store) -}}
 {{- end -}}
 {{- if and $tls.certKey (not $tls.existingSecret) -}}
-{{- $problems = append $problems (printf "%s.tls.existingSecret: name the Secret that has %s" $store $tls.certKey) -}}
+{{- $problems = append $problems (printf "%s.tls.existingSecret: set the Secret that contains %s" $store $tls.certKey) -}}
 {{- end -}}
 {{- end -}}
 {{- if eq .Values.tls.mode "existingSecrets" -}}
 {{- range fromJsonArray (include "rms.components" .) -}}
 {{- if not (index $.Values.tls.existingSecrets .) -}}
-{{- $problems = append $problems (printf "tls.existingSecrets.%s: name the Secret with its certificate, or set tls.mode to selfSigned or certManager" .) -}}
+{{- $problems = append $problems (printf "tls.existingSecrets.%s: set the Secret with its certificate, or set tls.mode to selfSigned or certManager" .) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -41,48 +41,48 @@
 {{- $problems = append $problems "ingress.hosts: set live and sandbox, or ingress.enabled to false" -}}
 {{- end -}}
 {{- if and .Values.ingress.hosts.live (eq .Values.ingress.hosts.live .Values.ingress.hosts.sandbox) -}}
-{{- $problems = append $problems "ingress.hosts: the host decides the environment; live and sandbox must differ" -}}
+{{- $problems = append $problems "ingress.hosts: live and sandbox must differ, because the host determines the environment" -}}
 {{- end -}}
 {{- if and .Values.ingress.hosts.dashboard (not .Values.dashboard.enabled) -}}
-{{- $problems = append $problems "ingress.hosts.dashboard: there is no dashboard to route to (dashboard.enabled); leave it empty" -}}
+{{- $problems = append $problems "ingress.hosts.dashboard: must be empty, because dashboard.enabled is false" -}}
 {{- end -}}
 {{- if and .Values.dashboard.enabled (not .Values.alerts.enabled) -}}
-{{- $problems = append $problems "alerts.enabled: the dashboard needs it for its charts, and for mails of invitations and passwords; enable it, or set dashboard.enabled to false" -}}
+{{- $problems = append $problems "alerts.enabled: the dashboard requires it for charts, invitations and password resets; enable it, or set dashboard.enabled to false" -}}
 {{- end -}}
 {{- if and (include "rms.hasMail" .) (not .Values.smtp.from) -}}
-{{- $problems = append $problems "smtp.from: say who mails come from, \"Name <address>\"" -}}
+{{- $problems = append $problems "smtp.from: set the sender of emails, \"Name <address>\"" -}}
 {{- end -}}
 {{- if and (or .Values.smtp.from .Values.smtp.tls.existingSecret) (not (include "rms.hasMail" .)) -}}
-{{- $problems = append $problems "smtp.url: name the Secret that holds it, or leave smtp.from and smtp.tls empty" -}}
+{{- $problems = append $problems "smtp.url: set the Secret that contains it, or leave smtp.from and smtp.tls empty" -}}
 {{- end -}}
 {{- with .Values.dashboard.oidc -}}
 {{- if and .issuer (not .clientId) -}}
-{{- $problems = append $problems "dashboard.oidc.clientId: needed for dashboard.oidc.issuer" -}}
+{{- $problems = append $problems "dashboard.oidc.clientId: required by dashboard.oidc.issuer" -}}
 {{- end -}}
 {{- if and .issuer (not (include "rms.publicUrl" (dict "root" $ "given" $.Values.dashboard.publicUrl "host" $.Values.ingress.hosts.dashboard))) -}}
-{{- $problems = append $problems "dashboard.publicUrl: the provider of dashboard.oidc leads back there; set it, or ingress.hosts.dashboard" -}}
+{{- $problems = append $problems "dashboard.publicUrl: required by dashboard.oidc for its redirect URI; set it, or ingress.hosts.dashboard" -}}
 {{- end -}}
 {{- if and (not .issuer) (or .clientId .clientSecret.value .clientSecret.existingSecret) -}}
-{{- $problems = append $problems "dashboard.oidc.issuer: there is a client, but no provider" -}}
+{{- $problems = append $problems "dashboard.oidc.issuer: required by dashboard.oidc.clientId and clientSecret" -}}
 {{- end -}}
 {{- end -}}
 {{- $hosts := compact (list .Values.ingress.hosts.live .Values.ingress.hosts.sandbox) -}}
 {{- if has .Values.ingress.hosts.dashboard $hosts -}}
-{{- $problems = append $problems "ingress.hosts.dashboard: it needs a host of its own" -}}
+{{- $problems = append $problems "ingress.hosts.dashboard: must differ from live and sandbox" -}}
 {{- end -}}
 {{- range $name := fromJsonArray (include "rms.components" .) -}}
 {{- $problems = concat $problems (fromJsonArray (include "rms.validateComponent" (dict "root" $ "name" $name))) -}}
 {{- end -}}
 {{- range $name := list "gateway" "auth" "resources" "webhooks" -}}
 {{- if not (index $.Values $name).enabled -}}
-{{- $problems = append $problems (printf "%s.enabled: nothing works without it; scale it by %s.replicas" $name $name) -}}
+{{- $problems = append $problems (printf "%s.enabled: must be true, because every installation requires it; to scale it, set %s.replicas" $name $name) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.webhooks.keda.enabled (gt (int .Values.webhooks.keda.maxReplicas) (int .Values.kafka.partitions)) (not .Values.webhooks.keda.triggers) -}}
-{{- $problems = append $problems (printf "webhooks.keda.maxReplicas: more pods than kafka.partitions (%d) do not shorten Kafka's lag; lower it, or set triggers of your own" (int .Values.kafka.partitions)) -}}
+{{- $problems = append $problems (printf "webhooks.keda.maxReplicas: more pods than kafka.partitions (%d) do not reduce the consumer lag; lower it, or set keda.triggers" (int .Values.kafka.partitions)) -}}
 {{- end -}}
 {{- if and (.Values.observability.otlp.headers.value) (not .Values.observability.otlp.endpoint) -}}
-{{- $problems = append $problems "observability.otlp.endpoint: there are headers, but nowhere to send traces to" -}}
+{{- $problems = append $problems "observability.otlp.endpoint: required by observability.otlp.headers" -}}
 {{- end -}}
 {{- if $problems -}}
 {{- fail (printf "\n  %s" (join "\n  " ($problems | uniq))) -}}
@@ -92,11 +92,11 @@
 {{- define "rms.validateSecret" -}}
 {{- $problems := list -}}
 {{- if and .source.value .source.existingSecret -}}
-{{- $problems = append $problems (printf "%s: value and existingSecret exclude one another" .where) -}}
+{{- $problems = append $problems (printf "%s: value and existingSecret are mutually exclusive" .where) -}}
 {{- else if not (or .source.value .source.existingSecret .root.Values.existingSecret) -}}
-{{- $problems = append $problems (printf "%s: name the Secret that holds it by existingSecret, or by %s.existingSecret" .where .where) -}}
+{{- $problems = append $problems (printf "%s: set the Secret that contains it in existingSecret or %s.existingSecret" .where .where) -}}
 {{- else if not (or .source.value .source.existingSecretKey) -}}
-{{- $problems = append $problems (printf "%s.existingSecretKey: name its key in the Secret" .where) -}}
+{{- $problems = append $problems (printf "%s.existingSecretKey: set its key in the Secret" .where) -}}
 {{- end -}}
 {{- toJson $problems -}}
 {{- end -}}
@@ -105,12 +105,12 @@
 {{- $component := index .root.Values .name -}}
 {{- $problems := list -}}
 {{- if and $component.autoscaling.enabled $component.keda.enabled -}}
-{{- $problems = append $problems (printf "%s: autoscaling and keda exclude one another; enable one of them" .name) -}}
+{{- $problems = append $problems (printf "%s: autoscaling and keda are mutually exclusive; enable only one" .name) -}}
 {{- end -}}
 {{- range $scaler := list "autoscaling" "keda" -}}
 {{- $scaling := index $component $scaler -}}
 {{- if and $scaling.enabled (gt (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
-{{- $problems = append $problems (printf "%s.%s: minReplicas is more than maxReplicas" $.name $scaler) -}}
+{{- $problems = append $problems (printf "%s.%s: minReplicas must not exceed maxReplicas" $.name $scaler) -}}
 {{- end -}}
 {{- end -}}
 {{- with $component.autoscaling -}}
@@ -118,27 +118,31 @@
 {{- $problems = append $problems (printf "%s.autoscaling: set targetCPU, targetMemory or metrics" $.name) -}}
 {{- end -}}
 {{- if and .enabled .targetCPU (not (dig "requests" "cpu" "" $component.resources)) -}}
-{{- $problems = append $problems (printf "%s.resources.requests.cpu: autoscaling by targetCPU is a share of it; set it" $.name) -}}
+{{- $problems = append $problems (printf "%s.resources.requests.cpu: required by autoscaling.targetCPU, which is a percentage of it" $.name) -}}
 {{- end -}}
 {{- end -}}
 {{- if and $component.keda.enabled (ne .name "webhooks") (not $component.keda.triggers) -}}
-{{- $problems = append $problems (printf "%s.keda.triggers: only webhooks has one by default; set some" .name) -}}
+{{- $problems = append $problems (printf "%s.keda.triggers: required; only webhooks has a default trigger" .name) -}}
 {{- end -}}
 {{- if and (eq .name "cli") (or $component.autoscaling.enabled $component.keda.enabled) -}}
-{{- $problems = append $problems "cli: it does nothing by itself, there is nothing to scale" -}}
+{{- $problems = append $problems "cli: cannot be scaled; disable autoscaling and keda" -}}
 {{- end -}}
 {{- if and (ne .name "cli") (lt (int $component.terminationGracePeriodSeconds) (int (add $component.preStopSeconds 25))) -}}
-{{- $problems = append $problems (printf "%s.terminationGracePeriodSeconds: a pod needs preStopSeconds and 25 s to end; set %d or more" .name (int (add $component.preStopSeconds 25))) -}}
+{{- $problems = append $problems (printf "%s.terminationGracePeriodSeconds: a pod needs preStopSeconds plus 25 s to stop; set at least %d" .name (int (add $component.preStopSeconds 25))) -}}
 {{- end -}}
 {{- range $setting, $_ := merge (dict) $component.settings .root.Values.settings -}}
 {{- with get (fromYaml (include "rms.elsewhere" $)) $setting -}}
+{{- if eq . "internal" -}}
+{{- $problems = append $problems (printf "settings.%s: remove it; the chart sets it" $setting) -}}
+{{- else -}}
 {{- $problems = append $problems (printf "settings.%s: set %s instead" $setting .) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $problems -}}
 {{- end -}}
 
-{{/* Settings that have a value of their own. */}}
+{{/* Settings that the chart sets, and the chart value to set instead; "internal": no chart value changes it. */}}
 {{- define "rms.elsewhere" -}}
 DATABASE_URL: database.url
 DATABASE_POOL_SIZE: database.poolSize
@@ -163,34 +167,36 @@ EVENT_PARTITIONS: kafka.partitions
 EVENT_REPLICATION: kafka.replication
 ENCRYPTION_KEY: encryption.key
 ENCRYPTION_KEY_PREVIOUS: encryption.previousKeys
-GRPC_HOST: nothing (the chart does)
-GRPC_PORT: nothing (the chart does)
+GRPC_HOST: internal
+GRPC_PORT: internal
 GRPC_CERT_FILE: tls.mode
 GRPC_KEY_FILE: tls.mode
 GRPC_CA_FILE: tls.mode
 INSECURE_GRPC: tls.mode
-HOST: nothing (the chart does)
-PORT: nothing (the chart does)
-SANDBOX_PORT: nothing (the chart does)
-METRICS_ADDRESS: nothing (the chart does)
-AUTH_ADDRESS: nothing (the chart does)
-RESOURCES_ADDRESS: nothing (the chart does)
-WEBHOOKS_ADDRESS: nothing (the chart does)
+HOST: internal
+PORT: internal
+SANDBOX_PORT: internal
+METRICS_ADDRESS: internal
+AUTH_ADDRESS: internal
+RESOURCES_ADDRESS: internal
+WEBHOOKS_ADDRESS: internal
 ALERTS_ADDRESS: alerts.enabled
-DASHBOARD_PORT: nothing (the chart does)
+DASHBOARD_PORT: internal
 DASHBOARD_URL: dashboard.publicUrl
+SESSION_KEY: dashboard.sessionKey
 OIDC_ISSUER: dashboard.oidc.issuer
 OIDC_CLIENT_ID: dashboard.oidc.clientId
 OIDC_CLIENT_SECRET: dashboard.oidc.clientSecret
 OIDC_NAME: dashboard.oidc.name
 SMTP_URL: smtp.url
 SMTP_CA_FILE: smtp.tls
-MAIL_FROM: smtp.from
+EMAIL_FROM: smtp.from
 LOG_LEVEL: logLevel
 LOG_LEVEL_FILE: logLevel
 TRUSTED_PROXIES: gateway.trustedProxies
 PUBLIC_API_URL: gateway.publicUrls.live
 PUBLIC_SANDBOX_URL: gateway.publicUrls.sandbox
+ERROR_CATALOG_URL: gateway.errorCatalogUrl
 WEBHOOK_ALLOW_CIDRS: webhooks.egress.allowCidrs
 WEBHOOK_ALLOW_HTTP: webhooks.egress.allowHttp
 WEBHOOK_PROXY_URL: webhooks.egress.proxyUrl

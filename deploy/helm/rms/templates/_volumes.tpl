@@ -1,4 +1,4 @@
-{{/* What every container of a component mounts, and from where; dict root, name. */}}
+{{/* Volumes and mounts of a component's containers; dict root, name. */}}
 {{- define "rms.mounts" -}}
 {{- $values := .root.Values -}}
 {{- $stores := index (fromYaml (include "rms.storeTable" .root)) .name -}}

@@ -1,25 +1,25 @@
 import { createHmac } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { answer } from './answer.ts';
-import type { Behaviour, ReceiverPlan, ReceiverRecord } from './behaviour.ts';
+import type { Behavior, ReceiverPlan, ReceiverRecord } from './behavior.ts';
 import { type RequestHead, readRequests } from './request-reader.ts';
+import { respond } from './respond.ts';
 
-/** What all connections share. */
+/** State shared by all connections. */
 export interface Shared {
   plan(): ReceiverPlan;
   write(record: ReceiverRecord): void;
 }
 
-const healthy: Behaviour = { kind: 'answer' };
+const healthy: Behavior = { kind: 'respond' };
 let connections = 0;
 let requests = 0;
 
-/** Serves the requests of a connection, each as its path's behaviour says. */
+/** Serves the requests of a connection, each with the behavior of its path. */
 export function serve(socket: Socket, { plan, write }: Shared): void {
   connections += 1;
   const connection = connections;
   let closesOnReuse = false;
-  const behaviourOf = (path: string): Behaviour => plan().behaviours[path] ?? healthy;
+  const behaviorOf = (path: string): Behavior => plan().behaviors[path] ?? healthy;
 
   const record = ({ path, headers }: RequestHead, body?: Buffer) => {
     requests += 1;
@@ -28,7 +28,7 @@ export function serve(socket: Socket, { plan, write }: Shared): void {
     const secret = plan().secrets[path];
     const verified = secret && body ? headers['x-service-signature'] === signature(secret, body) : undefined;
     write({ kind: 'read', request, connection, path, eventId, verified, atMs: Date.now() });
-    return { socket, eventId, answered: () => write({ kind: 'answered', request, eventId }) };
+    return { socket, eventId, responded: () => write({ kind: 'responded', request, eventId }) };
   };
   readRequests(socket, {
     onFirstByte() {
@@ -36,15 +36,15 @@ export function serve(socket: Socket, { plan, write }: Shared): void {
       return !closesOnReuse;
     },
     onHead(head) {
-      const behaviour = behaviourOf(head.path);
-      if (behaviour.kind !== 'answer early') return true;
-      answer(behaviour, record(head));
+      const behavior = behaviorOf(head.path);
+      if (behavior.kind !== 'respond early') return true;
+      respond(behavior, record(head));
       return false;
     },
     onRequest(head, body) {
-      const behaviour = behaviourOf(head.path);
-      closesOnReuse = behaviour.kind === 'close on reuse';
-      answer(behaviour, record(head, body));
+      const behavior = behaviorOf(head.path);
+      closesOnReuse = behavior.kind === 'close on reuse';
+      respond(behavior, record(head, body));
     },
   });
 }

@@ -6,47 +6,47 @@ import { startProgram } from '../servers/program.ts';
 import { inTemporaryFolder } from '../servers/temporary-folder.ts';
 import { programEnv, root } from '../shapes/program-env.ts';
 import {
-  type Behaviour,
+  type Behavior,
   type ListenerName,
   listenerNames,
   type ReadRecord,
   type ReceiverPlan,
   type ReceiverRecord,
   type ReceiverSettings,
-} from './behaviour.ts';
+} from './behavior.ts';
 
-/** A receiver of webhooks on loopback that behaves badly, in a process of its own. */
+/** A misbehaving webhook receiver on loopback, in its own process. */
 export interface HostileReceiver {
   readonly pid: number;
-  /** The URL of a path at a listener; by name, so that certificates can be right. */
+  /** Returns the URL of a path on a listener. */
   url(path: string, listener?: ListenerName): string;
   readonly ports: Readonly<Record<ListenerName, number>>;
-  /** Trusted by nobody else; signs the certificates of all listeners but `selfSigned`. */
+  /** CA that signs the certificates of all listeners except `selfSigned`. It is not among the public CAs. */
   readonly caFile: string;
-  /** How to treat the requests of a path from now on, also after a restart. Default: 200 at once. */
-  behave(path: string, behaviour: Behaviour): Promise<void>;
-  /** What the deliveries to a path are signed with; from then on they are verified. */
+  /** Sets the behavior for a path; it survives a restart. Default: 200 immediately. */
+  behave(path: string, behavior: Behavior): Promise<void>;
+  /** Sets the secret of the deliveries to a path; later deliveries are verified. */
   expectSecret(path: string, secret: string): Promise<void>;
-  /** All that it has written down, also before it was killed. */
+  /** Returns all records, including records from before a kill. */
   records(): ReceiverRecord[];
-  /** The requests of a path, in order. */
+  /** Returns the requests of a path, in order. */
   requests(path: string): ReadRecord[];
-  /** Connections that are open now. */
+  /** Returns the number of open connections. */
   connections(): Promise<number>;
-  /** Freezes it: connections are made by the system as long as its backlog lasts, and nothing answers. */
+  /** Stops the process with SIGSTOP: the system accepts connections up to the backlog, and nothing responds. */
   pause(): void;
   resume(): void;
-  /** kill -9. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it on the same ports, to go on in the same file. */
+  /** Restarts the process on the same ports; it appends to the same records. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface HostileReceiverOptions {
-  /** Which of them listen; default: http only. */
+  /** Enabled listeners; default: http only. */
   readonly listeners?: readonly ListenerName[];
-  /** Connections that may wait to be accepted. */
+  /** Maximum number of connections that wait to be accepted. */
   readonly backlog?: number;
 }
 
@@ -64,20 +64,20 @@ export function startHostileReceiver(options: HostileReceiverOptions = {}): Prom
     const controlPort = await freePort();
     const settings: ReceiverSettings = { ports, controlPort, recordFile, planFile, backlog, tls };
 
-    let plan: ReceiverPlan = { behaviours: {}, secrets: {} };
+    let plan: ReceiverPlan = { behaviors: {}, secrets: {} };
     const writePlan = () => writeFileSync(planFile, JSON.stringify(plan));
     writePlan();
     const program = await startProgram({
       name: 'the hostile receiver',
       command: process.execPath,
-      args: [join(root, 'packages', 'testkit', 'dist', 'hostile', 'main.js'), JSON.stringify(settings)],
+      args: [join(root, 'packages', 'testkit', 'src', 'hostile', 'main.ts'), JSON.stringify(settings)],
       env: programEnv({}),
       outputFile: join(folder.path, 'output'),
       ready: (output) => output.includes('listening'),
     });
     let running = true;
     const ask = async (method: 'GET' | 'POST') => {
-      const response = await fetch(`http://127.0.0.1:${controlPort}/`, { method, signal: AbortSignal.timeout(5_000) });
+      const response = await fetch(`http://127.0.0.1:${controlPort}/`, { method, signal: AbortSignal.timeout(60_000) });
       return (await response.json()) as { connections: number };
     };
     const change = async (changed: ReceiverPlan) => {
@@ -94,7 +94,7 @@ export function startHostileReceiver(options: HostileReceiverOptions = {}): Prom
         `${listener === 'http' ? 'http' : 'https'}://127.0.0.1:${ports[listener]}${path}`,
       ports,
       caFile: join(caFolder, 'ca.pem'),
-      behave: (path, behaviour) => change({ ...plan, behaviours: { ...plan.behaviours, [path]: behaviour } }),
+      behave: (path, behavior) => change({ ...plan, behaviors: { ...plan.behaviors, [path]: behavior } }),
       expectSecret: (path, secret) => change({ ...plan, secrets: { ...plan.secrets, [path]: secret } }),
       records,
       requests: (path) => records().filter((one): one is ReadRecord => one.kind === 'read' && one.path === path),
@@ -117,7 +117,7 @@ export function startHostileReceiver(options: HostileReceiverOptions = {}): Prom
   });
 }
 
-/** A line that a kill has cut is none. */
+/** Skips an incomplete last line, which a kill can leave behind. */
 function readRecords(file: string): ReceiverRecord[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
@@ -126,12 +126,12 @@ function readRecords(file: string): ReceiverRecord[] {
 
 function issueCertificates(folder: string): ReceiverSettings['tls'] {
   const trusted = makeCertificates(folder);
-  const stranger = makeCertificates(`${folder}-stranger`);
+  const untrusted = makeCertificates(`${folder}-stranger`);
   return {
     https: trusted.issue('good'),
     expired: trusted.issue('expired', { days: -1 }),
     wrongName: trusted.issue('elsewhere', { sans: ['elsewhere.example'] }),
-    selfSigned: { certFile: stranger.caFile, keyFile: stranger.caKeyFile },
+    selfSigned: { certFile: untrusted.caFile, keyFile: untrusted.caKeyFile },
     oldTls: trusted.issue('old'),
   };
 }

@@ -1,10 +1,10 @@
-// A receiver of webhooks that behaves as it is told, in a process of its own. Its settings are its argument, in JSON.
+// A webhook receiver with configurable behavior, in its own process. Its argument is the settings as JSON.
 import { once } from 'node:events';
 import { openSync, readFileSync, writeSync } from 'node:fs';
 import { createServer as createControl } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { type ListenerName, listenerNames, type ReceiverPlan, type ReceiverSettings } from './behaviour.ts';
+import { type ListenerName, listenerNames, type ReceiverPlan, type ReceiverSettings } from './behavior.ts';
 import { type Shared, serve } from './connection.ts';
 
 const settings = JSON.parse(process.argv[2] ?? '') as ReceiverSettings;
@@ -14,7 +14,7 @@ let plan = readPlan();
 const recordFile = openSync(settings.recordFile, 'a');
 const shared: Shared = {
   plan: () => plan,
-  // In the file before anything follows from it: a kill takes nothing of it away.
+  // Written synchronously before any further action, so that a kill loses no record.
   write: (record) => void writeSync(recordFile, `${JSON.stringify(record)}\n`),
 };
 const open = new Set<Socket>();
@@ -22,7 +22,7 @@ const open = new Set<Socket>();
 function track(socket: Socket): Socket {
   open.add(socket);
   socket.once('close', () => open.delete(socket));
-  // Callers that give up are what this program is for.
+  // Clients that give up are expected.
   socket.on('error', () => {});
   return socket;
 }
@@ -40,7 +40,7 @@ function listener(name: ListenerName): Server {
     default: {
       const files = settings.tls[name];
       if (!files) throw new Error(`${name} has no certificate`);
-      // OpenSSL speaks what is that old at its lowest security level only.
+      // OpenSSL supports these old versions only at its lowest security level.
       const old = { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
       const server = createTlsServer(
         {

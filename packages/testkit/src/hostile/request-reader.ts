@@ -8,16 +8,16 @@ export interface RequestHead {
 }
 
 export interface RequestHandlers {
-  /** The first bytes of a request are there. Answers whether to go on. */
+  /** Called at the first bytes of a request. Returns whether to continue. */
   onFirstByte(): boolean;
-  /** Its head is there. Answers whether to go on; if not, nothing more is read. */
+  /** Called after the head. If it returns false, nothing more is read. */
   onHead(head: RequestHead): boolean;
   onRequest(head: RequestHead, body: Buffer): void;
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
 
-/** Reads the requests of a connection, one after another; those of a client that sends Content-Length only. */
+/** Reads the requests of a connection, one after another. Supports Content-Length only. */
 export function readRequests(socket: Duplex, { onFirstByte, onHead, onRequest }: RequestHandlers): void {
   let buffered = Buffer.alloc(0);
   let head: RequestHead | undefined;

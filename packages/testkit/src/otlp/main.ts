@@ -1,5 +1,5 @@
-// An OpenTelemetry collector that keeps the traces it is sent, in a process of its own: OTLP by gRPC, and by HTTP in
-// protobuf. GET /spans answers with all of them. Its settings are its argument, in JSON.
+// An OpenTelemetry collector that stores received traces, in its own process. It accepts OTLP over gRPC and over HTTP
+// with protobuf. GET /spans returns all spans. Its argument is the settings as JSON.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -15,7 +15,7 @@ import { type ReceivedSpan, receivedSpans } from './received-span.ts';
 const { httpPort, grpcPort, keep } = JSON.parse(process.argv[2] ?? '') as {
   httpPort: number;
   grpcPort: number;
-  /** False: they are counted only. */
+  /** False: spans are only counted. */
   keep: boolean;
 };
 const spans: ReceivedSpan[] = [];

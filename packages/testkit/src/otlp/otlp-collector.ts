@@ -6,27 +6,27 @@ import { programEnv, root } from '../shapes/program-env.ts';
 import { waitUntil } from '../wait-until.ts';
 import type { ReceivedSpan } from './received-span.ts';
 
-/** A collector of traces in a process of its own, by OTLP. */
+/** An OTLP trace collector in its own process. */
 export interface OtlpCollector {
   readonly pid: number;
-  /** The settings of services that send it all that they trace, soon after it ends. */
+  /** Settings that make a service send its spans to this collector soon after they end. */
   readonly env: Readonly<Record<'http' | 'grpc', Readonly<Record<string, string>>>>;
   spans(): Promise<ReceivedSpan[]>;
-  /** How many it has been sent. */
+  /** Returns the number of received spans. */
   count(): Promise<number>;
-  /** Waits until what it has is as wanted, and answers with all of it. */
+  /** Waits until the received spans satisfy `isThere`, and returns all of them. */
   waitFor(what: string, isThere: (spans: readonly ReceivedSpan[]) => boolean): Promise<ReceivedSpan[]>;
   stop(): Promise<void>;
 }
 
-/** @param keep false: spans are counted only, for benchmarks */
+/** @param keep false: spans are only counted, for benchmarks */
 export async function startOtlpCollector({ keep = true }: { keep?: boolean } = {}): Promise<OtlpCollector> {
   const folder = temporaryFolder('otlp');
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const program = await startProgram({
     name: 'the collector',
     command: process.execPath,
-    args: [join(root, 'packages', 'testkit', 'dist', 'otlp', 'main.js'), JSON.stringify({ httpPort, grpcPort, keep })],
+    args: [join(root, 'packages', 'testkit', 'src', 'otlp', 'main.ts'), JSON.stringify({ httpPort, grpcPort, keep })],
     env: programEnv({}),
     outputFile: join(folder.path, 'output'),
     ready: (output) => output.includes('listening'),
@@ -35,8 +35,8 @@ export async function startOtlpCollector({ keep = true }: { keep?: boolean } = {
     throw error;
   });
   const ask = async () => {
-    const answer = await fetch(`http://127.0.0.1:${httpPort}/spans`, { signal: AbortSignal.timeout(10_000) });
-    return (await answer.json()) as { count: number; spans: ReceivedSpan[] };
+    const response = await fetch(`http://127.0.0.1:${httpPort}/spans`, { signal: AbortSignal.timeout(60_000) });
+    return (await response.json()) as { count: number; spans: ReceivedSpan[] };
   };
   const spans = async () => (await ask()).spans;
   const soon = { OTEL_BSP_SCHEDULE_DELAY: '50' };

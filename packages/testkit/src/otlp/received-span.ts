@@ -2,14 +2,14 @@ import type { ExportTraceServiceRequest } from '@rms/proto/opentelemetry/proto/c
 import type { KeyValue } from '@rms/proto/opentelemetry/proto/common/v1/common_pb';
 import { type Span, Span_SpanKind } from '@rms/proto/opentelemetry/proto/trace/v1/trace_pb';
 
-/** A span as the collector has got it; ids in hexadecimal. */
+/** A span as received by the collector; IDs are in hexadecimal. */
 export interface ReceivedSpan {
-  /** `service.name` of the process that sent it. */
+  /** `service.name` of the sending process. */
   readonly service: string;
   readonly resource: Readonly<Record<string, AttributeValue>>;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty: it begins its trace. */
+  /** Empty for the root span of a trace. */
   readonly parentSpanId: string;
   readonly name: string;
   readonly kind: 'UNSPECIFIED' | 'INTERNAL' | 'SERVER' | 'CLIENT' | 'PRODUCER' | 'CONSUMER';
@@ -18,15 +18,15 @@ export interface ReceivedSpan {
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, AttributeValue>>;
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
-  /** OTLP's code: 2 is an error. */
+  /** OTLP status code: 2 is an error. */
   readonly statusCode: number;
   readonly statusMessage: string;
 }
 
-/** Lists are not among those that we send. */
+/** Value of an attribute. This project sends no lists. */
 export type AttributeValue = string | number | boolean;
 
-/** All spans of a request of OTLP. */
+/** Returns all spans of an OTLP request. */
 export function receivedSpans({ resourceSpans }: ExportTraceServiceRequest): ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const about = attributesOf(resource?.attributes ?? []);

@@ -6,35 +6,35 @@ import { preparePostgres, stopServer } from '@rms/embedded-postgres';
 import { waitUntil } from '../wait-until.ts';
 import { inTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 
-/** A PostgreSQL of a test's own, which it may kill. Its data outlive a kill. */
+/** A PostgreSQL server owned by a test, which may kill it. Data survive a kill. */
 export interface PostgresServer {
   readonly url: string;
   readonly pid: number;
-  /** Whether its process has not ended. */
+  /** Returns whether its process is running. */
   isRunning(): boolean;
-  /** kill -9: connections break at once. */
+  /** Kills the server with SIGKILL: connections break immediately. */
   kill(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Who may connect; by default every login from loopback, by its password. */
+/** Client authentication. Default: every login from loopback, with its password. */
 export interface PostgresAccess {
-  /** Lines of pg_hba.conf, in place of those. */
+  /** Lines of pg_hba.conf, which replace the default. */
   readonly accessRules: string;
 }
 
-/** Makes a server offer TLS. */
+/** Enables TLS on a server. */
 export interface PostgresTls extends PostgresAccess {
   readonly certFile: string;
   readonly keyFile: string;
-  /** Signs the certificates of clients. */
+  /** CA that signs client certificates. */
   readonly clientCaFile: string;
 }
 
 type PostgresSettings = Readonly<Record<string, string>>;
 
-/** Starts the PostgreSQL that npm has brought; `settings` are of postgresql.conf. */
+/** Starts the PostgreSQL that npm has installed; `settings` are settings of postgresql.conf. */
 export function startPostgres(
   settings: PostgresSettings = {},
   access?: PostgresAccess | PostgresTls,
@@ -43,7 +43,7 @@ export function startPostgres(
   return inTemporaryFolder('postgres', (folder) => startIn(folder, all, access));
 }
 
-/** The same, with its data in a folder that is there, and stays. */
+/** Starts PostgreSQL with its data in an existing folder, which is not removed. */
 export function startPostgresAt(path: string, settings: PostgresSettings = {}): Promise<PostgresServer> {
   return startIn({ path, remove() {} }, settings, undefined);
 }
@@ -73,8 +73,9 @@ async function startIn(
     },
     async restart() {
       await stopServer(server);
-      // After a kill the orphans of the old server keep its memory for a moment, and a new one doesn't start until then.
-      server = await waitUntil(launch, { what: 'PostgreSQL to start again' });
+      // After a kill, orphaned processes of the old server hold its shared memory for a moment. Until they exit, a new
+      // server fails to start.
+      server = await waitUntil(launch, { what: 'PostgreSQL to restart' });
     },
     async stop() {
       await stopServer(server);
@@ -87,7 +88,9 @@ function isTls(access: PostgresAccess | PostgresTls | undefined): access is Post
   return access !== undefined && 'certFile' in access;
 }
 
-/** Under the names that PostgreSQL looks for, and owned by its user: it takes no key that others may read. */
+/**
+ * Copies the files under the names that PostgreSQL expects, owned by its user: it rejects a key that others can read.
+ */
 function putIntoDataFolder(data: string, access: PostgresAccess | PostgresTls): void {
   const { uid, gid } = statSync(data);
   const files = isTls(access)

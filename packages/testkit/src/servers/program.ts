@@ -3,43 +3,45 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { waitUntil } from '../wait-until.ts';
 
-/** A program that a test runs, kills and starts again, in a process of its own. */
+/** A child process that a test runs, kills and restarts. */
 export interface Program {
-  /** Of the process that runs now, or ran last. */
+  /** Process ID of the current or the last run. */
   readonly pid: number;
-  /** Whatever it has written since its last start. */
+  /** Returns the output since the last start. */
   output(): string;
-  /** Freezes it: its connections stay open, and nothing answers. */
+  /** Stops the process with SIGSTOP: its connections stay open, and nothing responds. */
   pause(): void;
   resume(): void;
-  /** kill -9, without any warning. Resolves when it is gone. */
+  /** Kills the process with SIGKILL. Resolves when it has exited. */
   kill(): Promise<void>;
-  /** SIGTERM, as in a deployment; kill -9 if it has not ended in time. Resolves to the exit code. */
+  /**
+   * Sends SIGTERM, as in a deployment, and SIGKILL if the process has not exited in time. Resolves to the exit code.
+   */
   terminate(): Promise<number | null>;
-  /** Starts it again, after ending it if it still runs. Resolves when it is ready. */
+  /** Starts the program again; terminates it first if it is running. Resolves when it is ready. */
   restart(): Promise<void>;
 }
 
 export interface ProgramOptions {
-  /** For messages. */
+  /** Used in messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Where its output goes; written anew at each start. */
+  /** File for the output, overwritten at each start. */
   readonly outputFile: string;
-  /** Whether it can be used; asked again and again with what it has written so far. */
+  /** Polled with the output so far until it returns true. */
   readonly ready: (output: string) => boolean | Promise<boolean>;
   readonly readyTimeoutMs?: number;
-  /** How to start it, if spawn() as this user won't do. */
+  /** Replacement for spawn(), for example to run as another user. */
   readonly launch?: typeof spawn;
 }
 
 const terminateTimeoutMs = 30_000;
 const shownLines = 15;
 
-/** Starts a program and waits until it is ready; fails with the end of its output. */
+/** Starts a program and waits until it is ready. An error contains the end of the output. */
 export async function startProgram(options: ProgramOptions): Promise<Program> {
   const { name, outputFile } = options;
   let child = await launch(options);
@@ -47,7 +49,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   const end = async (signal: NodeJS.Signals) => {
     const exited = hasExited(child) ? undefined : once(child, 'exit');
     child.kill(signal);
-    // A frozen process acts on no signal but SIGKILL.
+    // A stopped process handles no signal except SIGKILL.
     if (signal !== 'SIGKILL') child.kill('SIGCONT');
     const force = setTimeout(() => child.kill('SIGKILL'), terminateTimeoutMs);
     await exited;
@@ -65,7 +67,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
     terminate: () => end('SIGTERM'),
     async restart() {
       if (!hasExited(child)) await end('SIGTERM');
-      child = await launch({ ...options, name: `${name}, started again,` });
+      child = await launch({ ...options, name: `restarted ${name}` });
     },
   };
 }
@@ -93,7 +95,7 @@ async function launch(options: ProgramOptions): Promise<ChildProcess> {
       { what: `${name} to be ready`, timeoutMs: readyTimeoutMs, everyMs: 50 },
     );
     if (failure || hasExited(child)) {
-      throw new Error(`${name} ended before it was ready: ${failure?.message ?? `exit code ${child.exitCode}`}`);
+      throw new Error(`${name} exited before it was ready: ${failure?.message ?? `exit code ${child.exitCode}`}`);
     }
   } catch (error) {
     child.kill('SIGKILL');

@@ -3,7 +3,7 @@ import { freePort } from '../free-port.ts';
 import { startProgram } from './program.ts';
 import { inTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 
-/** A Redis of a test's own, which it may freeze and kill. It keeps nothing over a restart. */
+/** A Redis server owned by a test, which may pause and kill it. Data do not survive a restart. */
 export interface RedisServer {
   readonly url: string;
   readonly pid: number;
@@ -15,8 +15,8 @@ export interface RedisServer {
 }
 
 /**
- * Starts the machine's redis-server on a free port of loopback; `settings` are of redis.conf. With a certificate in
- * them (tls-cert-file) it listens by TLS only.
+ * Starts the installed redis-server on a free port of loopback; `settings` are settings of redis.conf. With the setting
+ * tls-cert-file, the server accepts TLS connections only.
  */
 export function startRedis(settings: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
   return inTemporaryFolder('redis', (folder) => startIn(folder, settings));

@@ -3,20 +3,20 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** A disk of a test's own, in memory, that it may fill. */
+/** An in-memory file system owned by a test, which may fill it. */
 export interface SmallDisk {
   readonly path: string;
-  /** Writes a file until nothing more fits. */
+  /** Writes a file until the file system is full. */
   fill(): void;
   /** Removes that file. */
   free(): void;
-  /** What uses it has to have ended. */
+  /** Unmounts the file system. Processes that use it must have ended. */
   remove(): void;
 }
 
 const fillBytes = 1024 * 1024;
 
-/** Needs Linux and root. */
+/** Mounts a file system of this size. Requires Linux and root. */
 export function mountSmallDisk(megabytes: number): SmallDisk {
   const folder = temporaryFolder('disk');
   try {
@@ -33,7 +33,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk {
     fill() {
       const file = openSync(filler, 'a');
       try {
-        // Less and less, to the last byte.
+        // Halve the size until the last byte is used.
         for (let bytes = fillBytes; bytes >= 1; ) if (!append(file, bytes)) bytes = Math.floor(bytes / 2);
       } finally {
         closeSync(file);
@@ -47,7 +47,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk {
   };
 }
 
-/** Whether all of it fitted. */
+/** Returns whether all bytes were written. */
 function append(file: number, bytes: number): boolean {
   try {
     return writeSync(file, Buffer.alloc(bytes)) === bytes;
@@ -57,7 +57,7 @@ function append(file: number, bytes: number): boolean {
   }
 }
 
-/** Whether this user may mount one: tried, since containers differ. */
+/** Returns whether this user can mount a file system. Mounts one to find out, because containers differ. */
 export function canMountDisk(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   const folder = temporaryFolder('disk');

@@ -7,15 +7,15 @@ export interface TemporaryFolder {
   remove(): void;
 }
 
-/** A new folder outside of the checkout, for the data and the output of one server. */
+/** Creates a folder outside of the checkout, for the data and output of a server. */
 export function temporaryFolder(name: string): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), `rms-${name}-`));
-  // PostgreSQL runs as another user if we are root, and has to find its way to its folder.
+  // If this process is root, PostgreSQL runs as another user and must be able to enter the folder.
   chmodSync(path, 0o711);
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) };
 }
 
-/** Starts something in a new folder, which is removed again if it does not start. */
+/** Calls `start` with a new folder, and removes the folder if `start` fails. */
 export async function inTemporaryFolder<T>(name: string, start: (folder: TemporaryFolder) => Promise<T>): Promise<T> {
   const folder = temporaryFolder(name);
   try {

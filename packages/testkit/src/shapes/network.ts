@@ -2,74 +2,73 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import { readSettings } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { makeCertificates } from '../certificates.ts';
-import { testServer } from '../describe-with.ts';
+
 import { freePort } from '../free-port.ts';
 import { type Program, startProgram } from '../servers/program.ts';
 import { temporaryFolder } from '../servers/temporary-folder.ts';
 import { testDatabase } from '../test-database.ts';
+import { testServer } from '../test-run.ts';
 import { programEnv, root } from './program-env.ts';
-import { answersReady, isReady, isServing } from './readiness.ts';
+import { isReady, isServing, reportsReady } from './readiness.ts';
 import { type RmsCommand, rmsCommand } from './rms-command.ts';
 
 const names = ['auth', 'alerts', 'webhooks', 'resources', 'gateway'] as const;
 
 export type NetworkServiceName = (typeof names)[number];
 
-/** One of the gateways. */
+/** URLs of a gateway. */
 export interface NetworkGateway {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
   readonly metricsUrl: string;
 }
 
-/** The distributed shape on this machine: every service in a process of its own, on real servers. */
+/** The distributed deployment on this machine: every service in its own process, on real servers. */
 export interface Network {
-  /** Of the first gateway. */
+  /** URLs of the first gateway. */
   readonly liveUrl: string;
   readonly sandboxUrl: string;
-  /** All of them; `services` has the first one. */
+  /** All gateways; `services` contains the first gateway. */
   readonly gateways: readonly NetworkGateway[];
-  /** Where auth shows its metrics. */
   readonly authMetricsUrl: string;
   readonly rms: RmsCommand;
   readonly services: Readonly<Record<NetworkServiceName, Program>>;
-  /** Undefined: it was not asked for. */
+  /** Undefined unless requested. */
   readonly dashboard: { readonly url: string; readonly program: Program } | undefined;
-  /** Where the first webhooks answers gRPC. */
+  /** gRPC address of the first webhooks instance. */
   readonly webhooksAddress: string;
-  /** Starts one more webhooks beside it. The gateways know the first only. */
+  /** Starts another webhooks instance. The gateways call only the first instance. */
   moreWebhooks(): Promise<{ readonly program: Program; readonly address: string }>;
-  /** The settings that all services share. */
+  /** Settings shared by all services. */
   readonly env: Readonly<Record<string, string>>;
-  /** The gRPC settings of a caller of that name: its certificate, if there is mutual TLS. */
+  /** Returns the gRPC settings of a caller with that name: its certificate files with mutual TLS, otherwise nothing. */
   identity(name: string): Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
 export interface NetworkOptions {
-  /** Further settings of every service. */
+  /** Additional settings of every service. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Further settings of one service. */
+  /** Additional settings per service. */
   readonly serviceEnv?: Readonly<Partial<Record<NetworkServiceName | 'dashboard', Readonly<Record<string, string>>>>>;
-  /** A PostgreSQL on which a database is made; default: that of the test run. */
+  /** Server on which a database is created; default: the server of the test run. */
   readonly databaseUrl?: string;
-  /** A database that is there, with data, and stays; in place of a new one. */
+  /** Existing database to use instead of a new database; it is kept. */
   readonly existingDatabaseUrl?: string;
   readonly redisUrl?: string;
   readonly kafkaBrokers?: string;
-  /** Starts the dashboard as well. */
+  /** Whether to start the dashboard. */
   readonly dashboard?: boolean;
-  /** How many gateways; default: one. */
+  /** Number of gateways; default: one. */
   readonly gateways?: number;
-  /** Services know one another by certificates. */
+  /** Whether services authenticate each other with certificates. */
   readonly mutualTls?: boolean;
 }
 
 /**
- * Starts all services from their dist/ folders on a database, topics and ports of their own, and waits until each is
- * ready. `npm test` builds them; who runs jest directly has to run `npm run build` first.
+ * Starts each service as a process, on a new database, new topics and free ports, and waits until all are ready.
  */
 export async function startNetwork(options: NetworkOptions = {}): Promise<Network> {
   const {
@@ -105,7 +104,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   const furtherWebhooks: Program[] = [];
   let dashboard: Network['dashboard'];
   const stop = async () => {
-    // The gateways first: they let the requests under way finish.
+    // Stop the gateways and the dashboard first, so that they can finish their requests.
     const fronts = [programs.gateway, dashboard?.program, ...furtherGateways];
     await Promise.all(fronts.map((front) => front?.terminate()));
     await Promise.all([...Object.values(programs), ...furtherWebhooks].map((program) => program.terminate()));
@@ -117,6 +116,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     const env = {
       LOG_LEVEL: 'warn',
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      SESSION_KEY: randomBytes(32).toString('base64'),
       KAFKA_PREFIX: `test-${randomBytes(6).toString('hex')}`,
       ...further,
       DATABASE_URL: database.url,
@@ -144,7 +144,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       startProgram({
         name: log,
         command: process.execPath,
-        args: ['--enable-source-maps', join(root, 'services', name, 'dist', 'main.js')],
+        args: [join(root, 'services', name, 'src', 'main.ts')],
         env: programEnv({ ...env, ...identity(name), ...serviceEnv[name], ...settings }),
         outputFile: join(folder.path, `${log}.log`),
         ready,
@@ -158,7 +158,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
     };
     const startDashboard = async () => {
       const url = `http://127.0.0.1:${dashboardPort}`;
-      dashboard = { url, program: await launch('dashboard', 'dashboard', {}, () => answersReady(url)) };
+      dashboard = { url, program: await launch('dashboard', 'dashboard', {}, () => reportsReady(url)) };
     };
     const started = await Promise.allSettled([
       startGrpc('auth', authPort, { METRICS_ADDRESS: `127.0.0.1:${authMetricsPort}` }),
@@ -203,22 +203,22 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
 
 const silent = { info() {}, warn() {}, error() {} };
 
-/** Certificates of one authority, each made when it is first asked for. */
+/** Returns a function that issues one certificate per name, all signed by the same CA. */
 function identities(folder: string) {
   const authority = makeCertificates(folder);
-  const made = new Map<string, Record<string, string>>();
+  const created = new Map<string, Record<string, string>>();
   return (name: string): Record<string, string> => {
-    let identity = made.get(name);
+    let identity = created.get(name);
     if (!identity) {
       const { certFile, keyFile } = authority.issue(name);
       identity = { GRPC_CERT_FILE: certFile, GRPC_KEY_FILE: keyFile, GRPC_CA_FILE: authority.caFile };
-      made.set(name, identity);
+      created.set(name, identity);
     }
     return identity;
   };
 }
 
-/** Where a gateway listens, and the settings that say so. */
+/** Picks the ports of a gateway and returns its URLs and settings. */
 async function placeGateway() {
   const [live, sandbox, metrics] = [await freePort(), await freePort(), await freePort()];
   return {
@@ -229,9 +229,9 @@ async function placeGateway() {
   };
 }
 
-/** As npm start does, so that the rms command has a workspace to work on. */
+/** Creates the workspace that the rms command uses, as npm start does. */
 async function makeFirstWorkspace(authAddress: string, security: RpcSecurity): Promise<void> {
-  const workspaces = createClient(WorkspacesService, { target: authAddress, timeoutMs: 10_000, security });
+  const workspaces = createClient(WorkspacesService, { target: authAddress, timeoutMs: 60_000, security });
   try {
     await workspaces.bootstrapWorkspace({ name: 'default' });
   } finally {

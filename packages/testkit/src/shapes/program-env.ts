@@ -1,11 +1,14 @@
 import { fileURLToPath } from 'node:url';
 
-/** The root of the checkout. */
+/** Root folder of the checkout. */
 export const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
-const inherited = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'SystemRoot'];
+const inherited = ['PATH', 'NODE_COMPILE_CACHE', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'SystemRoot'];
 
-/** What our programs see of the environment of the tests: none of a developer's settings, only `settings`. */
+/**
+ * Builds the environment of the programs under test: `settings` and a few system variables, but none of the developer's
+ * settings.
+ */
 export function programEnv(settings: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = {};
   for (const name of inherited) if (process.env[name] !== undefined) env[name] = process.env[name];

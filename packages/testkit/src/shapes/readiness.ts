@@ -3,7 +3,7 @@ import { createClient, type RpcSecurity } from '@rms/rpc';
 
 const timeoutMs = 2_000;
 
-/** Whether a gRPC server says that it is serving. */
+/** Returns whether a gRPC server reports that it is serving. */
 export async function isServing(address: string, security: RpcSecurity): Promise<boolean> {
   const health = createClient(Health, { target: address, timeoutMs, security });
   try {
@@ -15,19 +15,19 @@ export async function isServing(address: string, security: RpcSecurity): Promise
   }
 }
 
-/** Whether a gateway says that it is ready, and reaches everything that it needs. */
+/** Returns whether a gateway is ready and reaches all its dependencies. */
 export async function isReady(url: string): Promise<boolean> {
   try {
-    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) });
-    const { dependencies } = (await answer.json()) as { dependencies: Record<string, string> };
-    return answer.ok && Object.values(dependencies).every((state) => state === 'up');
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) });
+    const { dependencies } = (await response.json()) as { dependencies: Record<string, string> };
+    return response.ok && Object.values(dependencies).every((state) => state === 'up');
   } catch {
     return false;
   }
 }
 
-/** Whether an HTTP service says that it is ready. */
-export async function answersReady(url: string): Promise<boolean> {
+/** Returns whether an HTTP service reports that it is ready. */
+export async function reportsReady(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) })).ok;
   } catch {

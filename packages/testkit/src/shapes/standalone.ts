@@ -7,7 +7,7 @@ import { programEnv, root } from './program-env.ts';
 import { isReady } from './readiness.ts';
 import { type RmsCommand, rmsCommand } from './rms-command.ts';
 
-/** What `npm start` runs, on a data folder of its own. */
+/** The standalone process that `npm start` runs, on its own data folder. */
 export interface Standalone {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
@@ -16,17 +16,17 @@ export interface Standalone {
   readonly pid: number;
   readonly dataDir: string;
   readonly env: NodeJS.ProcessEnv;
-  /** What it has printed since its last start. */
+  /** Returns the output since the last start. */
   output(): string;
-  /** kill -9 of Node; its PostgreSQL is left running, as on a laptop. */
+  /** Kills Node with SIGKILL; its PostgreSQL keeps running, as on a laptop. */
   kill(): Promise<void>;
-  /** Starts it on the same data, after ending it if it still runs. */
+  /** Restarts the process on the same data; terminates it first if it is running. */
   restart(): Promise<void>;
-  /** Ends it as Ctrl-C does, and removes its data unless they are to be kept for a restart. */
+  /** Terminates the process as Ctrl-C does. Removes its data unless `keepData` is set. */
   stop(options?: { keepData?: boolean }): Promise<void>;
 }
 
-/** Starts scripts/start.mjs, which installs and builds what is missing, and waits until it is ready. */
+/** Starts scripts/start.mjs, which installs and builds missing parts, and waits until it is ready. */
 export async function startStandalone({
   env = {},
 }: {

@@ -1,7 +1,7 @@
-// A mail server that behaves as it is told, in a process of its own. Its settings are its argument, in JSON.
+// An SMTP server with configurable behavior, in its own process. Its argument is the settings as JSON.
 import { openSync, readFileSync, writeSync } from 'node:fs';
 import { SMTPServer } from 'smtp-server';
-import type { ReceivedMail, SmtpPlan, SmtpSettings } from './plan.ts';
+import type { ReceivedEmail, SmtpPlan, SmtpSettings } from './plan.ts';
 
 const settings = JSON.parse(process.argv[2] ?? '') as SmtpSettings;
 const { port, secure, tls, login } = settings;
@@ -16,13 +16,13 @@ const server = new SMTPServer({
   ...(tls ? { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) } : {}),
   disabledCommands: [...(login ? [] : ['AUTH']), ...(tls ? [] : ['STARTTLS'])],
   authOptional: login === undefined,
-  // Without TLS at all a password is asked for as well: whoever sends it in clear is found out.
+  // Accepts passwords without TLS, too, so that tests detect a client that sends its password unencrypted.
   allowInsecureAuth: tls === undefined,
   closeTimeout: 100,
   onAuth({ username, password }, _, done) {
     const known = login && username === login.user && password === login.password;
     if (known) done(null, { user: username });
-    else done(refusal({ code: 535, text: 'wrong user or password' }));
+    else done(refusal({ code: 535, text: 'wrong user name or password' }));
   },
   onMailFrom(_address, _session, done) {
     const { refuseSender } = plan();
@@ -36,22 +36,22 @@ const server = new SMTPServer({
     const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => {
-      const { refuseMail, neverAnswers } = plan();
-      if (refuseMail) return done(refusal(refuseMail));
+      const { refuseEmail, neverResponds } = plan();
+      if (refuseEmail) return done(refusal(refuseEmail));
       const { mailFrom, rcptTo } = session.envelope;
-      const mail: ReceivedMail = {
+      const email: ReceivedEmail = {
         from: mailFrom ? mailFrom.address : '',
         to: rcptTo.map(({ address }) => address),
         raw: Buffer.concat(chunks).toString('utf8'),
         secure: session.secure,
         user: typeof session.user === 'string' ? session.user : '',
       };
-      // In the file before it is answered: a kill takes nothing of it away.
-      writeSync(recordFile, `${JSON.stringify(mail)}\n`);
-      if (!neverAnswers) done(null);
+      // Written synchronously before the response, so that a kill loses no email.
+      writeSync(recordFile, `${JSON.stringify(email)}\n`);
+      if (!neverResponds) done(null);
     });
   },
 });
-// Clients that give up are what this program is for.
+// Clients that give up are expected.
 server.on('error', () => {});
 server.listen(port, '127.0.0.1', () => process.stdout.write('listening\n'));

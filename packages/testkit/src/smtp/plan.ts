@@ -1,34 +1,34 @@
-/** How the server treats what comes, from now on. */
+/** Behavior of the server. Changes take effect immediately. */
 export interface SmtpPlan {
-  /** What MAIL FROM of a mail is answered: undefined takes it. */
+  /** Rejection of MAIL FROM; undefined: accepted. */
   readonly refuseSender?: { readonly code: number; readonly text: string };
-  /** The same of RCPT TO. */
+  /** Rejection of RCPT TO; undefined: accepted. */
   readonly refuseRecipient?: { readonly code: number; readonly text: string };
-  /** The same after the whole mail. */
-  readonly refuseMail?: { readonly code: number; readonly text: string };
-  /** Never answers the end of a mail, though it has written it down. */
-  readonly neverAnswers?: true;
+  /** Rejection after the whole message; undefined: accepted. */
+  readonly refuseEmail?: { readonly code: number; readonly text: string };
+  /** Records a message but never responds to it. */
+  readonly neverResponds?: true;
 }
 
 export interface SmtpSettings {
   readonly port: number;
   readonly recordFile: string;
   readonly planFile: string;
-  /** TLS from the first byte with `tls`; else STARTTLS with it, or no TLS at all. */
+  /** TLS from the first byte, which requires `tls`. If false: STARTTLS with `tls`, otherwise no TLS. */
   readonly secure: boolean;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** Who may send; undefined: anybody. */
+  /** Required login; undefined: none. */
   readonly login: { readonly user: string; readonly password: string } | undefined;
 }
 
-/** A mail as it has come. */
-export interface ReceivedMail {
+/** A received email. */
+export interface ReceivedEmail {
   readonly from: string;
   readonly to: readonly string[];
-  /** All of it, headers and body. */
+  /** The whole message, headers and body. */
   readonly raw: string;
-  /** Whether the connection was TLS. */
+  /** Whether the connection used TLS. */
   readonly secure: boolean;
-  /** Empty: nobody signed in. */
+  /** Empty without a login. */
   readonly user: string;
 }

@@ -6,35 +6,35 @@ import { startProgram } from '../servers/program.ts';
 import { inTemporaryFolder } from '../servers/temporary-folder.ts';
 import { programEnv, root } from '../shapes/program-env.ts';
 import { waitUntil } from '../wait-until.ts';
-import type { ReceivedMail, SmtpPlan, SmtpSettings } from './plan.ts';
+import type { ReceivedEmail, SmtpPlan, SmtpSettings } from './plan.ts';
 
-/** A mail server on loopback, in a process of its own. */
+/** An SMTP server on loopback, in its own process. */
 export interface SmtpReceiver {
-  /** smtp:// or smtps://, with the login if there is one. */
+  /** smtp:// or smtps://, including the login if set. */
   readonly url: string;
   readonly port: number;
-  /** Signs its certificate; trusted by nobody else. Empty: it has none. */
+  /** CA that signs the certificate of the server; not among the public CAs. Empty without TLS. */
   readonly caFile: string;
-  /** How to treat what comes from now on; {}: take it. */
+  /** Sets the behavior; {} accepts everything. */
   behave(plan: SmtpPlan): void;
-  /** All that it has written down, also before it was killed. */
-  mails(): ReceivedMail[];
-  /** Waits until so many mails have come, and returns them. */
-  received(count: number, timeoutMs?: number): Promise<ReceivedMail[]>;
-  /** Freezes it: nothing is answered. */
+  /** Returns all received emails, including emails from before a kill. */
+  emails(): ReceivedEmail[];
+  /** Waits until `count` emails have arrived, and returns all of them. */
+  received(count: number, timeoutMs?: number): Promise<ReceivedEmail[]>;
+  /** Stops the process with SIGSTOP: nothing responds. */
   pause(): void;
   resume(): void;
-  /** kill -9. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it on the same port. */
+  /** Restarts the process on the same port. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface SmtpReceiverOptions {
-  /** None at all, STARTTLS, or from the first byte; default: none. */
+  /** No TLS, STARTTLS, or TLS from the first byte; default: none. */
   readonly tls?: 'none' | 'starttls' | 'from-the-start';
-  /** Its certificate is for another name. */
+  /** Whether the certificate is for another name. */
   readonly wrongName?: boolean;
   readonly login?: { readonly user: string; readonly password: string };
 }
@@ -52,29 +52,29 @@ export function startSmtpReceiver(options: SmtpReceiverOptions = {}): Promise<Sm
       recordFile,
       planFile,
       secure,
-      tls: authority?.issue('mail', wrongName ? { sans: ['elsewhere.example'] } : {}),
+      tls: authority?.issue('smtp', wrongName ? { sans: ['elsewhere.example'] } : {}),
       login,
     };
     const behave = (plan: SmtpPlan) => writeFileSync(planFile, JSON.stringify(plan));
     behave({});
     const program = await startProgram({
-      name: 'the mail server',
+      name: 'the SMTP server',
       command: process.execPath,
-      args: [join(root, 'packages', 'testkit', 'dist', 'smtp', 'main.js'), JSON.stringify(settings)],
+      args: [join(root, 'packages', 'testkit', 'src', 'smtp', 'main.ts'), JSON.stringify(settings)],
       env: programEnv({}),
       outputFile: join(folder.path, 'output'),
       ready: async (output) => output.includes('listening'),
     });
-    const mails = () => readMails(recordFile);
+    const emails = () => readEmails(recordFile);
     const user = login ? `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@` : '';
     return {
       url: `${secure ? 'smtps' : 'smtp'}://${user}127.0.0.1:${port}`,
       port,
       caFile: authority?.caFile ?? '',
       behave,
-      mails,
+      emails,
       received: (count, timeoutMs = 20_000) =>
-        waitUntil(() => (mails().length >= count ? mails() : undefined), { what: `${count} mails`, timeoutMs }),
+        waitUntil(() => (emails().length >= count ? emails() : undefined), { what: `${count} emails`, timeoutMs }),
       pause: program.pause,
       resume: program.resume,
       kill: program.kill,
@@ -87,9 +87,9 @@ export function startSmtpReceiver(options: SmtpReceiverOptions = {}): Promise<Sm
   });
 }
 
-/** A line that a kill has cut is none. */
-function readMails(file: string): ReceivedMail[] {
+/** Skips an incomplete last line, which a kill can leave behind. */
+function readEmails(file: string): ReceivedEmail[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as ReceivedMail);
+  return lines.map((line) => JSON.parse(line) as ReceivedEmail);
 }

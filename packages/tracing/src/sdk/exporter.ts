@@ -1,7 +1,10 @@
-import { ConsoleSpanExporter, type SpanExporter } from '@opentelemetry/sdk-trace-base';
+import { ConsoleSpanExporter, type SpanExporter } from '@opentelemetry/sdk-trace';
 import type { ExporterKind, TracingLog } from './sdk-options.ts';
 
-/** The exporter that the standard variables name, whose address and headers it reads from them itself. Loads no other. */
+/**
+ * Creates the exporter named by the standard variables; the exporter reads its address and headers itself. Loads only
+ * this exporter.
+ */
 export async function createExporter(kind: ExporterKind, env: NodeJS.ProcessEnv): Promise<SpanExporter> {
   if (kind === 'console') return new ConsoleSpanExporter();
   const protocol =
@@ -21,25 +24,25 @@ export async function createExporter(kind: ExporterKind, env: NodeJS.ProcessEnv)
   throw new Error(`OTEL_EXPORTER_OTLP_PROTOCOL: "${protocol}" is not http/protobuf, grpc or http/json`);
 }
 
-/** An exporter that knows how it fares. */
+/** An exporter that tracks its failures. */
 export interface WatchedExporter extends SpanExporter {
-  /** Whether the last that it had to send was not taken. */
+  /** Returns whether the last export failed. */
   failing(): boolean;
 }
 
-/** Says once that the collector takes nothing, and once that it does again. What it has not taken is lost. */
-export function tellOutages(exporter: SpanExporter, log: TracingLog): WatchedExporter {
+/** Logs once when exports start to fail, and once when they succeed again. Spans of failed exports are lost. */
+export function logOutages(exporter: SpanExporter, log: TracingLog): WatchedExporter {
   let lost = 0;
   return {
     failing: () => lost > 0,
     export(spans, done) {
       exporter.export(spans, (result) => {
         if (result.code !== 0) {
-          // Its text, but for the collector's own words, is of addresses and codes.
-          if (lost === 0) log.warn({ reason: reasonOf(result.error) }, 'traces cannot be exported; they are lost');
+          // Apart from messages of the collector, the reason only contains addresses and codes.
+          if (lost === 0) log.warn({ reason: reasonOf(result.error) }, 'trace export failed; the traces are lost');
           lost += spans.length;
         } else if (lost > 0) {
-          log.info({ lost }, 'traces are exported again');
+          log.info({ lost }, 'trace export recovered');
           lost = 0;
         }
         done(result);

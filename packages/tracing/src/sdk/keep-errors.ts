@@ -1,26 +1,26 @@
 import { type Context, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
-import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 
-/** The part of one trace that happens in this process below one span, while it is not known whether it fails. */
+/** The unsampled spans of a trace below one local root span, held until that span ends. */
 interface Part {
   readonly rootId: string;
   ended: ReadableSpan[];
   failed: boolean;
-  /** Its first span has ended. */
+  /** Whether the root span has ended. */
   over: boolean;
 }
 
-/** Spans that are open and not sampled. */
-const openAtMost = 20_000;
-/** Of one part; further ones are forgotten. */
+/** Maximum number of open unsampled spans. */
+const maxOpenSpans = 20_000;
+/** Maximum number of held spans per part; further spans are dropped. */
 const keptOfPart = 64;
 
 /**
- * Passes on what is sampled, and what is not if it fails: when the first span that this process has of a trace ends, and it
- * or one below it has failed, all of them go.
+ * Forwards sampled spans, and unsampled spans of failures: when the first local span of a trace ends and it or a
+ * descendant has failed, all local spans of the trace are forwarded.
  *
- *   first span starts ──► its part is held ──its end, nothing failed──► forgotten
- *                                             └─something failed──────► passed on, and what ends later as well
+ *   root span starts ──► its part is held ──root ends, no failure──► dropped
+ *                                            └──failure──► forwarded, including spans that end later
  */
 export class KeepErrors implements SpanProcessor {
   readonly #next: SpanProcessor;
@@ -36,7 +36,7 @@ export class KeepErrors implements SpanProcessor {
       this.#next.onStart(span, context);
       return;
     }
-    if (this.#open.size >= openAtMost) return;
+    if (this.#open.size >= maxOpenSpans) return;
     const parent = span.parentSpanContext;
     const known = parent && !parent.isRemote ? this.#open.get(parent.spanId) : undefined;
     this.#open.set(spanId, known ?? { rootId: spanId, ended: [], failed: false, over: false });
@@ -69,7 +69,7 @@ export class KeepErrors implements SpanProcessor {
   }
 }
 
-/** Exporters leave out what does not say that it is sampled. */
+/** Marks a span as sampled, because exporters skip unsampled spans. */
 function asSampled(span: ReadableSpan): ReadableSpan {
   const context = { ...span.spanContext(), traceFlags: TraceFlags.SAMPLED };
   return Object.create(span, { spanContext: { value: () => context } });

@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
 
 /**
- * Whether somebody listens where traces go. An exporter would not tell for as long as it tries again, and the end of a
- * process must not wait for that. An address that cannot be read counts as reachable: the exporter knows better.
+ * Checks whether the exporter's address accepts connections. An exporter reports nothing while it retries, and the exit
+ * of a process must not wait for the retries. An unparsable address counts as reachable; the exporter reports the
+ * error.
  */
 export function isReachable(env: NodeJS.ProcessEnv): Promise<boolean> {
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
@@ -14,12 +15,12 @@ export function isReachable(env: NodeJS.ProcessEnv): Promise<boolean> {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   return new Promise((resolve) => {
     const socket = connect({ host, port: Number(port) || (scheme === 'https:' ? 443 : 80) });
-    const answer = (reachable: boolean) => {
+    const response = (reachable: boolean) => {
       socket.destroy();
       resolve(reachable);
     };
     socket.unref();
-    socket.once('connect', () => answer(true));
-    socket.once('error', () => answer(false));
+    socket.once('connect', () => response(true));
+    socket.once('error', () => response(false));
   });
 }

@@ -3,15 +3,14 @@ import {
   AlwaysOnSampler,
   ParentBasedSampler,
   type Sampler,
-  SamplingDecision,
   TraceIdRatioBasedSampler,
-} from '@opentelemetry/sdk-trace-base';
+} from '@opentelemetry/sdk-trace';
 
 const parentBased = 'parentbased_';
 
 /**
- * The sampler that OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG name; default: parentbased_always_on. Throws an error
- * that names the variable that is wrong.
+ * Creates the sampler named by OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG; default: parentbased_always_on. Throws
+ * an error that names the invalid variable.
  */
 export function samplerOf(env: NodeJS.ProcessEnv): Sampler {
   const name = env.OTEL_TRACES_SAMPLER?.trim() || 'parentbased_always_on';
@@ -34,17 +33,4 @@ function ratioOf({ OTEL_TRACES_SAMPLER_ARG: text = '' }: NodeJS.ProcessEnv): num
   const ratio = text.trim() === '' ? 1 : Number(text);
   if (ratio >= 0 && ratio <= 1) return ratio;
   throw new Error(`OTEL_TRACES_SAMPLER_ARG: "${text}" is not a number from 0 to 1`);
-}
-
-/** Records what is not sampled as well: whether it fails is known at its end. */
-export function recordAll(sampler: Sampler): Sampler {
-  return {
-    shouldSample(...given) {
-      const result = sampler.shouldSample(...given);
-      return result.decision === SamplingDecision.NOT_RECORD
-        ? { ...result, decision: SamplingDecision.RECORD }
-        : result;
-    },
-    toString: () => `RecordAll{${sampler.toString()}}`,
-  };
 }

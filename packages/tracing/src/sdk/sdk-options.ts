@@ -1,10 +1,10 @@
-/** What tracing tells of itself. */
+/** Logger of the tracing code. */
 export interface TracingLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** The exporters that OTEL_TRACES_EXPORTER may name. */
+/** Exporters that OTEL_TRACES_EXPORTER can name. */
 export type ExporterKind = 'otlp' | 'console' | 'none';
 
 export interface SdkOptions {
@@ -14,10 +14,13 @@ export interface SdkOptions {
   readonly log: TracingLog;
 }
 
-/** Tracing that has begun. */
+/** Handle of active tracing. */
 export interface Tracing {
-  /** The process begins to end: what has been traced so far is sent meanwhile. Waits for nothing. */
+  /** Starts to send the recorded spans when the process begins to exit. Returns immediately. */
   ending(): void;
-  /** Sends the rest and ends tracing. Waits at most a second, and not at all where nobody listens or nothing was taken. */
+  /**
+   * Sends the remaining spans and stops tracing. Waits for at most one second, and not at all if the collector is
+   * unreachable or the last export failed.
+   */
   stop(): Promise<void>;
 }

@@ -6,30 +6,33 @@ import {
   hostDetector,
   resourceFromAttributes,
 } from '@opentelemetry/resources';
-import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { BatchSpanProcessor, createAlwaysRecordSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import { installTracer, type Tracer } from '../tracer.ts';
-import { createExporter, tellOutages } from './exporter.ts';
+import { createExporter, logOutages } from './exporter.ts';
 import { KeepErrors } from './keep-errors.ts';
+import { batchOptionsOf, spanLimitsOf } from './limits.ts';
 import { isReachable } from './reachable.ts';
-import { recordAll, samplerOf } from './sampler.ts';
+import { samplerOf } from './sampler.ts';
 import type { SdkOptions, Tracing } from './sdk-options.ts';
 
-/** The last spans have so long to go. */
+/** Maximum time to send the remaining spans. */
 const lastSpansMs = 1_000;
 
-/** OpenTelemetry's SDK, as the standard variables (OTEL_*) set it up. Nothing else of it is loaded: no metrics, no logs. */
+/** Creates the OpenTelemetry SDK from the standard variables (OTEL_*). Loads only tracing: no metrics, no logs. */
 export async function createSdk({ serviceName, kind, env, log }: SdkOptions): Promise<{
   tracer: Tracer;
   tracing: Tracing;
 }> {
-  const exporter = tellOutages(await createExporter(kind, env), log);
-  const provider = new BasicTracerProvider({
+  const exporter = logOutages(await createExporter(kind, env), log);
+  const provider = new TracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.namespace': 'rms' }))
-      // Those of the environment last: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
+      // Merged last, so that OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
       .merge(detectResources({ detectors: [hostDetector, envDetector] })),
-    sampler: recordAll(samplerOf(env)),
-    spanProcessors: [new KeepErrors(new BatchSpanProcessor(exporter))],
+    // Also records unsampled spans, because a failure is only known at the end of a span.
+    sampler: createAlwaysRecordSampler(samplerOf(env)),
+    spanLimits: spanLimitsOf(env),
+    spanProcessors: [new KeepErrors(new BatchSpanProcessor({ exporter, ...batchOptionsOf(env) }))],
   });
   const tracer = provider.getTracer('rms');
   let flushed: Promise<void> | undefined;

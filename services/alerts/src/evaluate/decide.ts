@@ -1,18 +1,21 @@
-import { type Incident, type Notice, step } from '../incident/incident.ts';
-import type { StoredIncident } from '../incident/incident-queries.ts';
+import { type Incident, step } from '../incident/incident.ts';
+import type { IncidentNotice, StoredIncident } from '../incident/incident-queries.ts';
 import type { AlertKind, Rule } from '../rule/rule.ts';
 import { type Facts, type Found, observe } from './observe.ts';
 
-/** What follows from a look at a tenant's rules. */
+/** Result of an evaluation of a tenant's rules. */
 export interface Decision {
-  /** Incidents that are new or have changed. */
+  /** New and changed incidents. */
   readonly incidents: readonly StoredIncident[];
-  readonly notices: readonly { readonly incident: StoredIncident; readonly notice: Notice }[];
-  /** An incident is open. */
+  readonly notices: readonly IncidentNotice[];
+  /** Whether any incident is open. */
   readonly open: boolean;
 }
 
-/** How long all has to be well: shares go up and down by themselves, other things are as they are. */
+/**
+ * Time that a subject must be healthy before its incident closes. Rates fluctuate, so their incidents need a delay; the
+ * other conditions do not.
+ */
 const calmMs: Readonly<Record<AlertKind, number>> = {
   api_error_rate: 5 * 60_000,
   delivery_failure_rate: 5 * 60_000,
@@ -24,10 +27,10 @@ const calmMs: Readonly<Record<AlertKind, number>> = {
 };
 
 /**
- * Takes each subject of a tenant a step further.
+ * Advances the incident of each subject of a tenant.
  *
- * @param current the incident of each subject that is open, or else the last one that has closed
- * @param newId makes the id of an incident
+ * @param current the open incident of each subject, or the most recently closed one
+ * @param newId generates the ID of a new incident
  */
 export function decide(
   rules: readonly Rule[],
@@ -50,10 +53,12 @@ export function decide(
   ];
   const isExceeded = known.get('quota exceeded')?.state === 'open';
   const incidents: StoredIncident[] = [];
-  const notices: { incident: StoredIncident; notice: Notice }[] = [];
+  const notices: Omit<IncidentNotice, 'coveredBy'>[] = [];
+  const after = new Map<string, StoredIncident>();
   let open = false;
   for (const { kind, subjectId, observation: seenNow } of subjects) {
-    // Who was told that the quota was used up is told once that it is not.
+    // A recovery from "exceeded" needs only one notice, so the recovery of the warning waits until "exceeded" has
+    // recovered.
     const isTwice = kind === 'quota' && subjectId === 'warning' && isExceeded && seenNow?.bad === false;
     const observation = isTwice ? undefined : seenNow;
     const before = known.get(nameOf({ kind, subjectId }));
@@ -64,22 +69,63 @@ export function decide(
     const [rule] = rules;
     if (!rule) continue;
     const { workspaceId, environment } = rule;
-    const incident = { ...next, workspaceId, environment, kind, subjectId, id: openOne?.id ?? newId() };
+    const object = seenNow?.object || openOne?.object || '';
+    const incident = { ...next, workspaceId, environment, kind, subjectId, object, id: openOne?.id ?? newId() };
+    after.set(nameOf(incident), incident);
     if (notice) notices.push({ incident, notice });
     if (!openOne || hasChanged(openOne, next)) incidents.push(incident);
   }
-  return { incidents, notices, open };
+  const otherOf = ({ kind, subjectId }: StoredIncident) => {
+    const counterpart = counterparts[kind];
+    return counterpart && after.get(nameOf({ kind: counterpart, subjectId }));
+  };
+  return {
+    incidents,
+    notices: notices.map((one) => ({ ...one, coveredBy: coverOf(one, otherOf(one.incident), nowMs) })),
+    open,
+  };
 }
 
-/** What to make of an open incident whose rule finds its subject no more; undefined: it does not matter any more. */
-function ofUnseen({ kind, subjectId, threshold, summary }: StoredIncident, rules: readonly Rule[], facts: Facts) {
+/** Rules that report the same problem: deliveries to a webhook fail. */
+const counterparts: Readonly<Partial<Record<AlertKind, AlertKind>>> = {
+  delivery_failure_rate: 'delivery_failures_in_a_row',
+  delivery_failures_in_a_row: 'delivery_failure_rate',
+};
+
+/**
+ * If another incident about the same problem makes a notice redundant, returns the kind of that incident. The incident
+ * that opened first reports the problem. The incident that closes last reports the recovery.
+ */
+function coverOf(
+  { incident, notice }: Omit<IncidentNotice, 'coveredBy'>,
+  other: StoredIncident | undefined,
+  nowMs: number,
+): AlertKind | undefined {
+  if (!other) return undefined;
+  const isFirst =
+    other.openedAtMs === incident.openedAtMs ? other.kind < incident.kind : other.openedAtMs < incident.openedAtMs;
+  const closesNow = other.state === 'recovered' && other.closedAtMs === nowMs;
+  const isCovered =
+    notice === 'recovered' ? other.state === 'open' || (closesNow && isFirst) : other.state === 'open' && isFirst;
+  return isCovered ? other.kind : undefined;
+}
+
+/**
+ * Returns the observation for an open incident whose subject has no observation. undefined ends the incident without a
+ * notice.
+ */
+function ofUnseen(
+  { kind, subjectId, object, threshold, summary }: StoredIncident,
+  rules: readonly Rule[],
+  facts: Facts,
+) {
   if (!rules.some((rule) => rule.kind === kind && rule.enabled)) return undefined;
-  const well: Found = { kind, subjectId, bad: false, value: 0, threshold, summary };
-  // Its webhook is enabled again; of one that was deleted the incident has ended by then.
+  const well: Found = { kind, subjectId, object, bad: false, value: 0, threshold, summary };
+  // The webhook is enabled again. If it was deleted, the incident has already ended.
   if (kind === 'webhook_disabled') return well;
-  // Nothing was counted in the new month yet, or there is no quota any more.
+  // Either a new month without requests has begun, or the quota was removed.
   if (kind === 'quota') return well;
-  // It was rolled, revoked or given more time; one that is still there has expired.
+  // The key was rolled, revoked or extended. A key that is still in the list has expired.
   if (kind === 'key_expiry' && !facts.expiringKeys.some(({ keyId }) => keyId === subjectId)) return well;
   return undefined;
 }

@@ -1,12 +1,14 @@
+import { abortableDelay } from '@rms/async';
 import { inTransaction, type Pool } from '@rms/db';
 import { newId } from '@rms/ids';
-import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import type { Worker } from '@rms/service';
+import type { Tenant } from '@rms/tenant';
 import { readCurrent, writeIncidents } from '../incident/incident-queries.ts';
 import type { AlertsMetrics } from '../metrics.ts';
 import { insertNotifications } from '../notify/notification-queries.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
 import { readRules } from '../rule/rule-queries.ts';
-import type { Tenant } from '../tenant.ts';
 import { decide } from './decide.ts';
 import { readFacts, type Windows } from './fact-queries.ts';
 import type { Facts } from './observe.ts';
@@ -16,37 +18,40 @@ export interface EvaluatorParts {
   readonly pool: Pool;
   readonly log: Logger;
   readonly now: () => number;
-  /** Between two looks at a tenant that is busy. */
+  /** Interval between evaluations of an active tenant. */
   readonly everyMs: number;
-  /** Told when there is something to send. */
+  /** Called when there are notifications to send. */
   readonly onNotices: () => void;
   readonly metrics: Pick<AlertsMetrics, 'notices'>;
 }
 
 const pollMs = 1_000;
-/** Between two looks at a tenant that only has an open incident. */
+/** Interval between evaluations of an inactive tenant with an open incident. */
 const quietEveryMs = 60_000;
 const failedEveryMs = 60_000;
 
 /**
- * Looks at the rules of each tenant that is due: reads, decides, writes incidents and what is to be told of them in one
- * transaction, which holds the tenant against other instances. Who dies in between has done nothing.
+ * Creates the worker that evaluates the rules of due tenants. One transaction locks the tenant, reads the facts, and
+ * writes incidents and notifications. If the process dies before the commit, nothing has changed.
  */
 export function createEvaluator({ pool, log, now, everyMs, onNotices, metrics }: EvaluatorParts): Worker {
-  /** Answers whether a tenant was due. One that cannot be looked at must not hold up the others. */
+  /**
+   * Evaluates one due tenant. Returns false if none is due. A failing tenant is postponed so that it does not block the
+   * others.
+   */
   const evaluateOne = async () => {
     const taken: { tenant?: Tenant } = {};
     try {
-      return await lookAtOne(taken);
+      return await evaluateNext(taken);
     } catch (err) {
       if (!taken.tenant) throw err;
-      log.error({ err, workspace_id: taken.tenant.workspaceId }, 'the rules of a workspace could not be looked at');
+      log.error({ err, workspace_id: taken.tenant.workspaceId }, 'rule evaluation failed');
       await setDue(pool, taken.tenant, failedEveryMs);
       return true;
     }
   };
 
-  const lookAtOne = async (taken: { tenant?: Tenant }) => {
+  const evaluateNext = async (taken: { tenant?: Tenant }) => {
     const done = await inTransaction(pool, async (tx) => {
       const tenant = await takeDue(tx);
       if (!tenant) return undefined;
@@ -94,7 +99,7 @@ function windowsOf(rules: readonly Rule[]): Windows {
   };
 }
 
-/** Whether the shares of a window may still change by themselves, as it moves on. */
+/** Returns whether rates can change without new requests, because earlier requests leave the window. */
 function isBusy({ requests, webhooks }: Facts): boolean {
   return Object.values(requests).some((one) => one.requests > 0) || webhooks.some(({ attempts }) => attempts > 0);
 }

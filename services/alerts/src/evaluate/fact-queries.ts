@@ -1,5 +1,5 @@
 import type { Queryable } from '@rms/db';
-import type { Tenant } from '../tenant.ts';
+import type { Tenant } from '@rms/tenant';
 import type { Facts, RequestFacts, WebhookFacts } from './observe.ts';
 
 /** Windows of the rules, in seconds. */
@@ -9,7 +9,7 @@ export interface Windows {
   readonly deliveryFailureRate: number;
 }
 
-/** Everything that a tenant's rules look at. Minutes that a window only touches count: its first one is a whole one. */
+/** Reads all facts that a tenant's rules need. A minute that is partly inside a window counts completely. */
 export async function readFacts(db: Queryable, tenant: Tenant, windows: Windows, now: Date): Promise<Facts> {
   const [api_error_rate, rate_limited] = [
     await readRequestFacts(db, tenant, windows.apiErrorRate, now),
@@ -57,15 +57,21 @@ async function readMonth(db: Queryable, { workspaceId, environment }: Tenant, no
   return { used: Number(rows[0]?.admitted ?? 0), quota: Number(rows[0]?.monthly_quota ?? 0) };
 }
 
-/** Webhooks that were called within a day. */
+/** Reads the facts of webhooks with an attempt in the last 24 hours. */
 async function readWebhookFacts(
   db: Queryable,
   { workspaceId, environment }: Tenant,
   windowSeconds: number,
   now: Date,
 ): Promise<WebhookFacts[]> {
-  const { rows } = await db.query<{ webhook_id: string; attempts: string; failed_attempts: string; failures: string }>(
-    `select run.webhook_id, run.failures, coalesce(sum(attempts), 0) as attempts,
+  const { rows } = await db.query<{
+    webhook_id: string;
+    url: string;
+    attempts: string;
+    failed_attempts: string;
+    failures: string;
+  }>(
+    `select run.webhook_id, run.url, run.failures, coalesce(sum(attempts), 0) as attempts,
             coalesce(sum(failed_attempts), 0) as failed_attempts
        from alerts.webhook_runs as run
        left join alerts.delivery_counts as counts
@@ -73,11 +79,12 @@ async function readWebhookFacts(
         and counts.period = 'minute' and counts.starts_at > $3::timestamptz - make_interval(secs => $4)
         and counts.starts_at <= $3
       where run.workspace_id = $1 and run.environment = $2 and run.last_attempt_at > $3::timestamptz - interval '1 day'
-      group by run.webhook_id, run.failures`,
+      group by run.webhook_id, run.url, run.failures`,
     [workspaceId, environment, now, windowSeconds],
   );
   return rows.map((row) => ({
     webhookId: row.webhook_id,
+    url: row.url,
     attempts: Number(row.attempts),
     failedAttempts: Number(row.failed_attempts),
     failures: Number(row.failures),
@@ -85,11 +92,11 @@ async function readWebhookFacts(
 }
 
 async function readDisabled(db: Queryable, { workspaceId, environment }: Tenant): Promise<Facts['disabledWebhooks']> {
-  const { rows } = await db.query<{ webhook_id: string; reason: string }>(
-    'select webhook_id, reason from alerts.disabled_webhooks where workspace_id = $1 and environment = $2',
+  const { rows } = await db.query<{ webhook_id: string; reason: string; url: string }>(
+    'select webhook_id, reason, url from alerts.disabled_webhooks where workspace_id = $1 and environment = $2',
     [workspaceId, environment],
   );
-  return rows.map((row) => ({ webhookId: row.webhook_id, reason: row.reason }));
+  return rows.map((row) => ({ webhookId: row.webhook_id, reason: row.reason, url: row.url }));
 }
 
 async function readExpiring(db: Queryable, { workspaceId, environment }: Tenant): Promise<Facts['expiringKeys']> {

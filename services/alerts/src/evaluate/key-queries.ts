@@ -1,5 +1,5 @@
 import type { Queryable } from '@rms/db';
-import type { Environment } from '../tenant.ts';
+import type { Environment } from '@rms/tenant';
 
 export interface ExpiringKey {
   readonly environment: Environment;
@@ -8,7 +8,10 @@ export interface ExpiringKey {
   readonly expiresAt: Date;
 }
 
-/** Keys of a workspace whose end is near, in place of those known before; its rules are looked at if there were or are any. */
+/**
+ * Replaces the expiring keys of a workspace. Schedules an evaluation of its rules in every environment that had or has
+ * expiring keys.
+ */
 export async function replaceExpiring(tx: Queryable, workspaceId: string, keys: readonly ExpiringKey[]): Promise<void> {
   const { rows } = await tx.query<{ environment: Environment }>(
     'delete from alerts.expiring_keys where workspace_id = $1 returning environment',

@@ -1,11 +1,13 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { abortableDelay } from '@rms/async';
 import { inTransaction, type Pool } from '@rms/db';
+import type { Logger } from '@rms/logging';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
-import { abortableDelay, type Logger, type Worker } from '@rms/service';
+import type { Worker } from '@rms/service';
+import { fromEnvironmentMessage } from '@rms/tenant';
 import { replaceExpiring } from './key-queries.ts';
 
 export interface KeySweepParts {
@@ -16,20 +18,56 @@ export interface KeySweepParts {
   readonly everyMs: number;
 }
 
-/** The longest time before the end of a key at which a rule may alert. */
+/** The longest time before a key's expiry for which a rule can alert. */
 const horizonMs = 90 * 24 * 3_600_000;
-const againMs = 30_000;
+const retryMs = 30_000;
+/** Keys or workspaces per call to auth. */
+const pageSize = 500;
+/** Maximum number of failed workspaces that a log line names. */
+const maxLogged = 10;
 
-/** Asks auth now and then which keys expire; rules look at what it has told. */
+/**
+ * Creates the worker that periodically reads the expiring keys of all workspaces from auth and stores them for the
+ * rules. A failing workspace does not block the others.
+ */
 export function createKeySweep({ pool, keys, workspaces, log, everyMs }: KeySweepParts): Worker {
+  const sweepOne = async (workspaceId: string, signal: AbortSignal) => {
+    const expiring: ReturnType<typeof expiringSoon> = [];
+    let pageToken = '';
+    do {
+      const page = await keys.listKeys({ workspaceId, pageSize, pageToken, validOnly: true }, { signal });
+      expiring.push(...page.keys.flatMap(expiringSoon));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    await inTransaction(pool, (tx) => replaceExpiring(tx, workspaceId, expiring));
+  };
+
   const sweep = async (signal: AbortSignal) => {
-    const { workspaces: all } = await workspaces.listWorkspaces({}, { signal });
-    for (const { id: workspaceId } of all) {
-      if (signal.aborted) return;
-      const { keys: ofWorkspace } = await keys.listKeys({ workspaceId }, { signal });
-      const expiring = ofWorkspace.flatMap(expiringSoon);
-      await inTransaction(pool, (tx) => replaceExpiring(tx, workspaceId, expiring));
-    }
+    const failed: { workspaceId: string; err: unknown }[] = [];
+    let swept = 0;
+    let pageToken = '';
+    do {
+      const page = await workspaces.listWorkspaces({ pageSize, pageToken }, { signal });
+      for (const { id: workspaceId } of page.workspaces) {
+        if (signal.aborted) return;
+        swept += 1;
+        try {
+          await sweepOne(workspaceId, signal);
+        } catch (err) {
+          failed.push({ workspaceId, err });
+        }
+      }
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    const [first] = failed;
+    if (!first || signal.aborted) return;
+    // If every workspace fails, the cause is not in a workspace. The caller then retries soon.
+    if (failed.length === swept) throw first.err;
+    const workspaceIds = failed.slice(0, maxLogged).map(({ workspaceId }) => workspaceId);
+    log.warn(
+      { err: first.err, workspaces: failed.length, workspace_ids: workspaceIds },
+      'could not read the expiring keys of some workspaces',
+    );
   };
   return {
     name: 'keys',
@@ -39,8 +77,8 @@ export function createKeySweep({ pool, keys, workspaces, log, everyMs }: KeySwee
           await sweep(signal);
           await abortableDelay(everyMs, signal);
         } catch (err) {
-          if (!signal.aborted) log.warn({ err }, 'auth could not be asked for keys that expire');
-          await abortableDelay(Math.min(againMs, everyMs), signal);
+          if (!signal.aborted) log.warn({ err }, 'could not read expiring keys from auth');
+          await abortableDelay(Math.min(retryMs, everyMs), signal);
         }
       }
     },
@@ -51,5 +89,5 @@ function expiringSoon({ id, name, environment, expireTime, revokeTime, rollTime 
   if (!expireTime || revokeTime || rollTime) return [];
   const expiresAt = timestampDate(expireTime);
   if (expiresAt.getTime() > Date.now() + horizonMs) return [];
-  return [{ keyId: id, name, expiresAt, environment: environment === Environment.LIVE ? 'live' : 'sandbox' } as const];
+  return [{ keyId: id, name, expiresAt, environment: fromEnvironmentMessage(environment) }];
 }

@@ -1,44 +1,49 @@
 import type { Observation } from '../incident/incident.ts';
 import type { AlertKind, Rule } from '../rule/rule.ts';
 
-/** What is known of a tenant when its rules are looked at. */
+/** Input of a rule evaluation. */
 export interface Facts {
-  /** Requests within the window of each rule about them. */
+  /** Requests within the window of each rule. */
   readonly requests: Readonly<Record<'api_error_rate' | 'rate_limited', RequestFacts>>;
-  readonly month: { readonly used: number /** 0: none. */; readonly quota: number };
+  /** Usage and quota of the current month, in requests. 0: no quota. */
+  readonly month: { readonly used: number; readonly quota: number };
   readonly webhooks: readonly WebhookFacts[];
-  readonly disabledWebhooks: readonly { readonly webhookId: string; readonly reason: string }[];
+  readonly disabledWebhooks: readonly { readonly webhookId: string; readonly reason: string; readonly url: string }[];
   readonly expiringKeys: readonly { readonly keyId: string; readonly name: string; readonly expiresAtMs: number }[];
 }
 
 export interface RequestFacts {
   readonly requests: number;
-  /** Answered 4xx or 5xx, but for 429. */
+  /** Responses with status 4xx or 5xx, except 429. */
   readonly errors: number;
-  /** Refused by the rate limit. */
+  /** Requests rejected by the rate limit. */
   readonly rateLimited: number;
-  /** Refused by either limit. */
+  /** Requests rejected by the rate limit or the quota. */
   readonly refused: number;
 }
 
 export interface WebhookFacts {
   readonly webhookId: string;
-  /** Within the window of the rule. */
+  /** Empty: unknown. */
+  readonly url: string;
+  /** Attempts within the rule's window. */
   readonly attempts: number;
   readonly failedAttempts: number;
-  /** In a row, up to now. */
+  /** Consecutive failures up to now. */
   readonly failures: number;
 }
 
-/** What one rule finds about one subject. */
+/** Observation of a rule about a subject. */
 export interface Found extends Observation {
   readonly kind: AlertKind;
   readonly subjectId: string;
+  /** URL of the webhook or name of the key; see rms.alerts.v1.Incident. Empty for the environment or if unknown. */
+  readonly object: string;
 }
 
 const dayMs = 24 * 3_600_000;
 
-/** What the rules find now. A subject that nothing is said of is well, or is gone. */
+/** Evaluates all enabled rules. A subject without an observation is healthy or no longer exists. */
 export function observe(rules: readonly Rule[], facts: Facts, nowMs: number): Found[] {
   return rules.filter(({ enabled }) => enabled).flatMap((rule) => finders[rule.kind](rule, facts, nowMs));
 }
@@ -55,39 +60,48 @@ const finders: Readonly<Record<AlertKind, Finder>> = {
     return [found(rule, '', { bad, value: share, summary })];
   },
   delivery_failure_rate: (rule, { webhooks }) =>
-    webhooks.map(({ webhookId, attempts, failedAttempts }) => {
+    webhooks.map(({ webhookId, url, attempts, failedAttempts }) => {
       const share = attempts > 0 ? failedAttempts / attempts : 0;
       const bad = attempts >= rule.minimum && share >= rule.threshold;
-      const summary = `${percent(share)} of ${attempts} attempts to deliver to the webhook failed within ${minutes(rule)}`;
-      return found(rule, webhookId, { bad, value: share, summary });
+      const window = minutes(rule);
+      const summary = `${percent(share)} of ${attempts} delivery attempts to the webhook failed within ${window}`;
+      return found(rule, webhookId, { object: url, bad, value: share, summary });
     }),
   delivery_failures_in_a_row: (rule, { webhooks }) =>
-    webhooks.map(({ webhookId, failures }) => {
-      const summary = `the last ${failures} attempts to deliver to the webhook failed`;
-      return found(rule, webhookId, { bad: failures >= rule.threshold, value: failures, summary });
+    webhooks.map(({ webhookId, url, failures }) => {
+      const summary = `the last ${failures} delivery attempts to the webhook failed`;
+      return found(rule, webhookId, { object: url, bad: failures >= rule.threshold, value: failures, summary });
     }),
   webhook_disabled: (rule, { disabledWebhooks }) =>
-    disabledWebhooks.map(({ webhookId, reason }) =>
-      found(rule, webhookId, { bad: true, value: 0, summary: `the webhook was disabled: ${reasonText(reason)}` }),
-    ),
+    disabledWebhooks.map(({ webhookId, reason, url }) => {
+      const summary = `the webhook was disabled: ${reasonText(reason)}`;
+      return found(rule, webhookId, { object: url, bad: true, value: 0, summary });
+    }),
   quota(rule, { month: { used, quota } }) {
     if (quota === 0) return [];
     const share = used / quota;
-    const summary = `${percent(share)} of the ${quota} requests of this month are used`;
+    const summary = `${percent(share)} of this month's quota of ${quota} requests is used`;
     return [
-      // Who is told that the quota is used up need not be warned of it as well.
-      found(rule, 'warning', { bad: share >= rule.threshold, value: share, summary, keepsOnly: share >= 1 }),
+      // The "exceeded" incident makes a new warning redundant.
+      found(rule, 'warning', {
+        object: 'nearly used up',
+        bad: share >= rule.threshold,
+        value: share,
+        summary,
+        keepsOnly: share >= 1,
+      }),
       found(rule, 'exceeded', {
+        object: 'used up',
         bad: share >= 1,
         value: share,
         threshold: 1,
-        summary: `all ${quota} requests of this month are used; further ones are refused until the month ends`,
+        summary: `this month's quota of ${quota} requests is used up; requests are rejected until the month ends`,
       }),
     ];
   },
   rate_limited(rule, { requests }) {
     const { rateLimited } = requests.rate_limited;
-    const summary = `${rateLimited} API requests were refused by the rate limit within ${minutes(rule)}`;
+    const summary = `${rateLimited} API requests were rejected by the rate limit within ${minutes(rule)}`;
     return [found(rule, '', { bad: rateLimited >= rule.threshold, value: rateLimited, summary })];
   },
   key_expiry: (rule, { expiringKeys }, nowMs) =>
@@ -97,20 +111,20 @@ const finders: Readonly<Record<AlertKind, Finder>> = {
         const days = (expiresAtMs - nowMs) / dayMs;
         const at = `${new Date(expiresAtMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
         const summary = `the API key "${name}" expires at ${at}`;
-        return found(rule, keyId, { bad: days <= rule.threshold, value: days, summary });
+        return found(rule, keyId, { object: name, bad: days <= rule.threshold, value: days, summary });
       }),
 };
 
 function found(
   rule: Rule,
   subjectId: string,
-  observation: Omit<Observation, 'threshold'> & { threshold?: number },
+  observation: Omit<Observation, 'threshold'> & { threshold?: number; object?: string },
 ): Found {
-  return { kind: rule.kind, subjectId, threshold: rule.threshold, ...observation };
+  return { kind: rule.kind, subjectId, object: '', threshold: rule.threshold, ...observation };
 }
 
 function percent(share: number): string {
-  return `${Number((share * 100).toFixed(1))} %`;
+  return `${Number((share * 100).toFixed(1))}%`;
 }
 
 function minutes({ windowSeconds }: Rule): string {
@@ -119,7 +133,7 @@ function minutes({ windowSeconds }: Rule): string {
 }
 
 function reasonText(reason: string): string {
-  if (reason === 'gone') return 'its endpoint answered 410 Gone';
-  if (reason === 'failing') return 'all attempts had failed for a long time';
+  if (reason === 'gone') return 'its endpoint responded with 410 Gone';
+  if (reason === 'failing') return 'all delivery attempts failed for a long time';
   return reason;
 }

@@ -1,10 +1,7 @@
 import type { Queryable } from '@rms/db';
-import type { Tenant } from '../tenant.ts';
+import type { Tenant } from '@rms/tenant';
 
-/**
- * Takes the tenant whose rules are due for a look the longest; nobody else does until the transaction ends.
- * Undefined: none is due.
- */
+/** Locks the tenant whose evaluation is most overdue until the transaction ends. Returns undefined if none is due. */
 export async function takeDue(tx: Queryable): Promise<Tenant | undefined> {
   const { rows } = await tx.query<{ workspace_id: string; environment: Tenant['environment'] }>(
     `select workspace_id, environment from alerts.watches
@@ -14,7 +11,10 @@ export async function takeDue(tx: Queryable): Promise<Tenant | undefined> {
   return row && { workspaceId: row.workspace_id, environment: row.environment };
 }
 
-/** When to look again; undefined: when there is something new. */
+/**
+ * Schedules the next evaluation. If `inMs` is undefined, no evaluation follows until an event, such as a usage report,
+ * schedules it.
+ */
 export async function setDue(tx: Queryable, tenant: Tenant, inMs: number | undefined): Promise<void> {
   await tx.query(
     `update alerts.watches set due_at = coalesce(now() + make_interval(secs => $3), 'infinity')
@@ -23,7 +23,7 @@ export async function setDue(tx: Queryable, tenant: Tenant, inMs: number | undef
   );
 }
 
-/** There is something new about these tenants: they are looked at so soon at the latest. */
+/** Schedules an evaluation of these tenants within `withinMs`. */
 export async function watchSoon(tx: Queryable, tenants: readonly Tenant[], withinMs: number): Promise<void> {
   await tx.query({
     name: 'watch-soon',

@@ -1,14 +1,14 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
+import { toEnvironmentMessage } from '@rms/tenant';
 import { kindNames } from '../rule/rule-message.ts';
-import { toEnvironmentMessage } from '../tenant.ts';
 import type { Incident } from './incident.ts';
 import type { StoredIncident } from './incident-queries.ts';
 
 export const incidentStates: EnumNames<Incident['state'], IncidentState> = enumNames(IncidentState);
 
-/** An incident as rms.alerts.v1.Incident. */
+/** Converts an incident to rms.alerts.v1.Incident. */
 export function toIncidentMessage(incident: StoredIncident) {
   return {
     id: incident.id,
@@ -24,6 +24,7 @@ export function toIncidentMessage(incident: StoredIncident) {
     worstValue: incident.worstValue,
     threshold: incident.threshold,
     summary: incident.summary,
+    object: incident.object,
     ...(incident.closedAtMs === undefined ? {} : { closeTime: timestampFromMs(incident.closedAtMs) }),
   };
 }

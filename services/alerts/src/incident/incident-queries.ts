@@ -1,39 +1,55 @@
 import type { Queryable } from '@rms/db';
+import type { Tenant } from '@rms/tenant';
 import type { AlertKind } from '../rule/rule.ts';
-import type { Tenant } from '../tenant.ts';
-import type { Incident } from './incident.ts';
+import type { Incident, Notice } from './incident.ts';
 
-/** An incident as it is stored. */
+/** An incident as stored. */
 export interface StoredIncident extends Tenant, Incident {
   readonly id: string;
   readonly kind: AlertKind;
   readonly subjectId: string;
+  /** URL of the webhook or name of the key; see rms.alerts.v1.Incident. */
+  readonly object: string;
 }
 
-/** Those of a tenant that are open, and of each subject without one the last that closed within a day. */
+/** A notice to recipients about a change of an incident. */
+export interface IncidentNotice {
+  readonly incident: StoredIncident;
+  readonly notice: Notice;
+  /** Rule that reports the same problem. Its recipients get no second email. */
+  readonly coveredBy: AlertKind | undefined;
+}
+
+/**
+ * Returns the current incident of each subject of a tenant: the open incident, or else the last incident that closed
+ * within a day.
+ */
 export async function readCurrent(db: Queryable, { workspaceId, environment }: Tenant): Promise<StoredIncident[]> {
   const { rows } = await db.query<IncidentRow>(
-    `select distinct on (kind, subject_id) * from alerts.incidents
-      where workspace_id = $1 and environment = $2
-        and (state = 'open' or closed_at > now() - interval '1 day')
+    `select distinct on (kind, subject_id) * from (
+              select * from alerts.incidents where workspace_id = $1 and environment = $2 and state = 'open'
+              union all
+              select * from alerts.incidents
+               where workspace_id = $1 and environment = $2 and state <> 'open' and closed_at > now() - interval '1 day'
+            ) as incidents
       order by kind, subject_id, state = 'open' desc, closed_at desc`,
     [workspaceId, environment],
   );
   return rows.map(toIncident);
 }
 
-/** Writes incidents of a tenant as they are now, new ones too. */
+/** Inserts or updates incidents of a tenant. */
 export async function writeIncidents(tx: Queryable, incidents: readonly StoredIncident[]): Promise<void> {
   for (const one of incidents) {
     await tx.query(
       `insert into alerts.incidents
               (workspace_id, environment, id, kind, subject_id, state, opened_at, last_notice_at, notices, calm_since,
-               closed_at, value, worst_value, threshold, summary, flaps)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+               closed_at, value, worst_value, threshold, summary, flaps, object)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
            on conflict (workspace_id, environment, id) do update
           set state = excluded.state, last_notice_at = excluded.last_notice_at, notices = excluded.notices,
               calm_since = excluded.calm_since, closed_at = excluded.closed_at, worst_value = excluded.worst_value,
-              summary = excluded.summary`,
+              summary = excluded.summary, object = excluded.object`,
       [
         one.workspaceId,
         one.environment,
@@ -51,33 +67,38 @@ export async function writeIncidents(tx: Queryable, incidents: readonly StoredIn
         one.threshold,
         one.summary,
         one.flaps,
+        one.object,
       ],
     );
   }
 }
 
-/** Forgets incidents that were over more than a year ago. */
+/** Deletes incidents 400 days after they closed. */
 export async function forgetIncidents(db: Queryable): Promise<void> {
   await db.query(`delete from alerts.incidents where state <> 'open' and closed_at < now() - interval '400 days'`);
 }
 
-/** Which incidents to list. */
+/** Filter of a list of incidents. */
 export interface IncidentFilter {
   readonly workspaceId: string;
   readonly environments: readonly Tenant['environment'][];
   readonly state: Incident['state'] | undefined;
   readonly kind: AlertKind | undefined;
-  /** Those before this id; undefined: the newest. */
+  /** Exclusive upper bound of the incident IDs. If undefined, the list starts with the newest incident. */
   readonly before: string | undefined;
   readonly limit: number;
 }
 
-/** Newest first. */
+/** Returns matching incidents, newest first. */
 export async function listIncidents(db: Queryable, filter: IncidentFilter): Promise<StoredIncident[]> {
   const { rows } = await db.query<IncidentRow>(
-    `select * from alerts.incidents
-      where workspace_id = $1 and environment = any($2) and ($3::text is null or state = $3)
-        and ($4::text is null or kind = $4) and ($5::text is null or id < $5)
+    `select incidents.*
+       from unnest($2::text[]) as scope (environment) cross join lateral (
+              select * from alerts.incidents
+               where workspace_id = $1 and environment = scope.environment and ($3::text is null or state = $3)
+                 and ($4::text is null or kind = $4) and ($5::text is null or id < $5)
+               order by id desc limit $6
+            ) as incidents
       order by id desc limit $6`,
     [
       filter.workspaceId,
@@ -108,6 +129,7 @@ interface IncidentRow {
   threshold: number;
   summary: string;
   flaps: number;
+  object: string;
 }
 
 function toIncident(row: IncidentRow): StoredIncident {
@@ -128,5 +150,6 @@ function toIncident(row: IncidentRow): StoredIncident {
     threshold: row.threshold,
     summary: row.summary,
     flaps: row.flaps,
+    object: row.object,
   };
 }

@@ -1,67 +1,67 @@
-/** What a rule finds about one subject now. */
+/** Current state of a subject according to a rule. */
 export interface Observation {
   readonly bad: boolean;
   /** In the unit of the threshold. */
   readonly value: number;
   readonly threshold: number;
-  /** For a person. */
+  /** Text for emails and the dashboard. */
   readonly summary: string;
-  /** It is not to open an incident, though it keeps an open one open. */
+  /** If set, a bad observation keeps an open incident open but does not open one. */
   readonly keepsOnly?: boolean;
 }
 
-/** One time that something is wrong with a subject. */
+/** An incident: a period in which a subject violates a rule. */
 export interface Incident {
   readonly state: 'open' | 'recovered' | 'ended';
   readonly openedAtMs: number;
   readonly lastNoticeAtMs: number;
-  /** How often recipients were told that it is open. */
+  /** Number of "opened" and "repeated" notices. */
   readonly notices: number;
-  /** Since when all has been well; undefined: it is not. */
+  /** Time at which the subject became healthy; undefined while it is bad. */
   readonly calmSinceMs: number | undefined;
   readonly closedAtMs: number | undefined;
   readonly value: number;
   readonly worstValue: number;
   readonly threshold: number;
   readonly summary: string;
-  /** How many closed before it, each within a day of the next. */
+  /** Number of preceding incidents that each closed within a day before the next one opened. */
   readonly flaps: number;
 }
 
-/** What recipients are told. */
+/** Kind of a notice to recipients. */
 export type Notice = 'opened' | 'repeated' | 'recovered';
 
 export interface Step {
-  /** Undefined: there is none, and none opens. */
+  /** undefined if no incident was open and none opened. */
   readonly incident: Incident | undefined;
   readonly notice: Notice | undefined;
 }
 
 const dayMs = 24 * 3_600_000;
-/** What keeps coming back has to be well for so long at first, twice as long the next time, and so on. */
+/** Base of the healthy time that recurrences require: 10 minutes after the first, doubled by each further one. */
 const flappingCalmMs = 5 * 60_000;
-const longestCalmMs = 6 * 3_600_000;
+const maxCalmMs = 6 * 3_600_000;
 
 /**
- * One step of an incident, at each look at its subject.
+ * Advances an incident by one evaluation of its subject.
  *
  *                bad                      good
- *   (none) ──────────────► open ───────────────────► open, calm ──calm for long enough──► recovered
+ *   (none) ──────────────► open ───────────────────► open, healthy ──healthy long enough──► recovered
  *              "opened"    │  ▲                         │ │                                "recovered"
  *                          │  └──────────bad────────────┘ │
- *         a day since the last mail, and bad: "repeated"  │
+ *        still bad, one day after the last email: "repeated"
  *                          └───────────┬──────────────────┘
- *                        subject is gone, rule is off
+ *                    subject deleted or rule disabled
  *                                      ▼
- *                                    ended (nobody is told)
+ *                                ended (no notice)
  *
- * How long is long enough doubles with each incident of the subject that opens within a day of the one before, up to six
- * hours: what goes up and down all day makes a handful of mails.
+ * The required healthy time doubles with each incident of the subject that opens within a day of the previous one, up
+ * to six hours. A subject that fluctuates all day therefore causes only a few emails.
  *
- * @param current that of the subject that is open; undefined: none
- * @param previous the last one that has closed; undefined: none is known
- * @param observation undefined: the subject does not matter any more
- * @param calmMs how long all has to be well the first time
+ * @param current the open incident of the subject, if any
+ * @param previous the most recently closed incident of the subject, if known
+ * @param observation the subject's state; undefined ends the incident
+ * @param calmMs required healthy time of the first incident
  */
 export function step(
   current: Incident | undefined,
@@ -79,17 +79,17 @@ export function step(
   return { incident: { ...current, calmSinceMs, state: 'recovered', closedAtMs: nowMs }, notice: 'recovered' };
 }
 
-/** How long all has to be well until an incident counts as over. */
+/** Returns how long a subject must be healthy before its incident closes. */
 export function calmNeededMs(flaps: number, calmMs: number): number {
   if (flaps === 0) return calmMs;
-  return Math.max(calmMs, Math.min(longestCalmMs, flappingCalmMs * 2 ** Math.min(flaps, 20)));
+  return Math.max(calmMs, Math.min(maxCalmMs, flappingCalmMs * 2 ** Math.min(flaps, 20)));
 }
 
 const nothing: Step = { incident: undefined, notice: undefined };
 
 function open(previous: Incident | undefined, observation: Observation, nowMs: number): Step {
   const { value, threshold, summary } = observation;
-  const cameBack = previous?.closedAtMs !== undefined && nowMs - previous.closedAtMs < dayMs;
+  const isFlapping = previous?.closedAtMs !== undefined && nowMs - previous.closedAtMs < dayMs;
   return {
     incident: {
       state: 'open',
@@ -102,7 +102,7 @@ function open(previous: Incident | undefined, observation: Observation, nowMs: n
       worstValue: value,
       threshold,
       summary,
-      flaps: cameBack ? previous.flaps + 1 : 0,
+      flaps: isFlapping ? previous.flaps + 1 : 0,
     },
     notice: 'opened',
   };

@@ -1,11 +1,20 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { ConsumedRecord, EventBus } from '@rms/bus';
-import { inTransaction, type Pool } from '@rms/db';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { inTransaction, isRefusal, type Pool } from '@rms/db';
+import type { Logger } from '@rms/logging';
 import { type Notice, NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
-import type { Logger, Worker } from '@rms/service';
-import { addDisabled, endIncidents, forgetRun, lockWatch, removeDisabled, type WebhookRef } from './notice-queries.ts';
+import type { Worker } from '@rms/service';
+import { environmentOf } from '@rms/tenant';
+import {
+  addDisabled,
+  endIncidents,
+  forgetRun,
+  lockWatch,
+  noteSequence,
+  removeDisabled,
+  type WebhookRef,
+} from './notice-queries.ts';
 
 export interface NoticeConsumerParts {
   readonly pool: Pool;
@@ -16,27 +25,30 @@ export interface NoticeConsumerParts {
 }
 
 /**
- * Hears what other services tell owners of webhooks. Each notice says how things are from its moment on, so that one that
- * comes again changes nothing.
+ * Creates the consumer of notices about webhooks. A notice states the situation as of its sequence, so a late or
+ * repeated notice changes nothing. Notices of releases that assigned no sequence (0) are ordered by time.
  */
 export function createNoticeConsumer({ pool, bus, topic, group, log }: NoticeConsumerParts): Worker {
   const take = async (record: ConsumedRecord) => {
     const notice = read(record);
     const ref = notice && webhookOf(notice);
     if (!notice || !ref) {
-      log.error({ partition: record.partition, offset: record.offset }, 'a notice cannot be read; it is skipped');
+      log.error({ partition: record.partition, offset: record.offset }, 'skipped an unreadable notice');
       return;
     }
     const at = notice.createTime ? timestampDate(notice.createTime) : new Date();
     await inTransaction(pool, async (tx) => {
       await lockWatch(tx, ref);
+      const isOrdered = notice.sequence > 0n;
+      if (isOrdered && !(await noteSequence(tx, ref, notice.sequence))) return;
+      const enabledAt = isOrdered ? undefined : at;
       if (notice.type === 'webhook.disabled') {
-        await addDisabled(tx, ref, notice.reason, at);
+        await addDisabled(tx, ref, { reason: notice.reason, url: notice.url, at });
         await forgetRun(tx, ref);
       } else if (notice.type === 'webhook.enabled') {
-        await removeDisabled(tx, ref, at);
+        await removeDisabled(tx, ref, enabledAt);
       } else if (notice.type === 'webhook.deleted') {
-        await removeDisabled(tx, ref, at);
+        await removeDisabled(tx, ref, enabledAt);
         await forgetRun(tx, ref);
         await endIncidents(tx, ref);
       }
@@ -45,7 +57,13 @@ export function createNoticeConsumer({ pool, bus, topic, group, log }: NoticeCon
   const onBatch = async (records: readonly ConsumedRecord[], signal: AbortSignal) => {
     for (const record of records) {
       signal.throwIfAborted();
-      await take(record);
+      try {
+        await take(record);
+      } catch (err) {
+        // Invalid data of a workspace must not block the notices of the others. Any other failure is retried.
+        if (!isRefusal(err)) throw err;
+        log.error({ err, partition: record.partition, offset: record.offset }, 'skipped an invalid notice');
+      }
     }
   };
   return { name: 'notices', run: (signal) => bus.consume({ topic, group, onBatch }, signal) };
@@ -60,8 +78,7 @@ function read({ value }: ConsumedRecord): Notice | undefined {
 }
 
 function webhookOf({ workspaceId, environment, subjectId }: Notice): WebhookRef | undefined {
-  if (workspaceId === '' || subjectId === '') return undefined;
-  if (environment === Environment.LIVE) return { workspaceId, environment: 'live', webhookId: subjectId };
-  if (environment === Environment.SANDBOX) return { workspaceId, environment: 'sandbox', webhookId: subjectId };
-  return undefined;
+  const known = environmentOf(environment);
+  if (workspaceId === '' || subjectId === '' || known === undefined) return undefined;
+  return { workspaceId, environment: known, webhookId: subjectId };
 }

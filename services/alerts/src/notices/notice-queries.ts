@@ -1,12 +1,12 @@
 import type { Queryable } from '@rms/db';
-import type { Tenant } from '../tenant.ts';
+import type { Tenant } from '@rms/tenant';
 
-/** A webhook and whose it is. */
+/** Reference to a webhook. */
 export interface WebhookRef extends Tenant {
   readonly webhookId: string;
 }
 
-/** Nobody else looks at the tenant's rules until the transaction ends; they are due for a look then. */
+/** Schedules an evaluation of the tenant's rules and blocks it until the transaction ends. */
 export async function lockWatch(tx: Queryable, { workspaceId, environment }: Tenant): Promise<void> {
   await tx.query(
     `insert into alerts.watches as known (workspace_id, environment, due_at) values ($1, $2, now())
@@ -15,26 +15,55 @@ export async function lockWatch(tx: Queryable, { workspaceId, environment }: Ten
   );
 }
 
-/** The service has disabled a webhook. */
-export async function addDisabled(tx: Queryable, ref: WebhookRef, reason: string, at: Date): Promise<void> {
+/**
+ * Stores the sequence of a notice. Returns false if a notice about the webhook with the same or a higher sequence has
+ * been processed.
+ */
+export async function noteSequence(tx: Queryable, ref: WebhookRef, sequence: bigint): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into alerts.webhook_notices as known (workspace_id, environment, webhook_id, sequence)
+     values ($1, $2, $3, $4)
+         on conflict (workspace_id, environment, webhook_id) do update
+        set sequence = excluded.sequence, seen_at = now()
+      where known.sequence < excluded.sequence`,
+    [ref.workspaceId, ref.environment, ref.webhookId, sequence],
+  );
+  return rowCount === 1;
+}
+
+/** Deletes sequences that are older than a week, because no notice is delayed for that long. */
+export async function forgetSequences(db: Queryable): Promise<void> {
+  await db.query(`delete from alerts.webhook_notices where seen_at < now() - interval '7 days'`);
+}
+
+/** Stores that the webhooks service has disabled a webhook. */
+export async function addDisabled(
+  tx: Queryable,
+  ref: WebhookRef,
+  { reason, url, at }: { reason: string; url: string; at: Date },
+): Promise<void> {
   await tx.query(
-    `insert into alerts.disabled_webhooks (workspace_id, environment, webhook_id, reason, disabled_at)
-     values ($1, $2, $3, $4, $5)
+    `insert into alerts.disabled_webhooks (workspace_id, environment, webhook_id, reason, disabled_at, url)
+     values ($1, $2, $3, $4, $5, $6)
          on conflict (workspace_id, environment, webhook_id) do nothing`,
-    [ref.workspaceId, ref.environment, ref.webhookId, reason, at],
+    [ref.workspaceId, ref.environment, ref.webhookId, reason, at, url],
   );
 }
 
-/** A webhook works again, or is gone: what was noted of it before that moment counts no more. */
-export async function removeDisabled(tx: Queryable, ref: WebhookRef, at: Date): Promise<void> {
+/**
+ * Deletes the disabled state of a webhook, unless it was disabled after `at`; if `at` is undefined, deletes it in any
+ * case.
+ */
+export async function removeDisabled(tx: Queryable, ref: WebhookRef, at: Date | undefined): Promise<void> {
   await tx.query(
     `delete from alerts.disabled_webhooks
-      where workspace_id = $1 and environment = $2 and webhook_id = $3 and disabled_at <= $4`,
+      where workspace_id = $1 and environment = $2 and webhook_id = $3
+        and ($4::timestamptz is null or disabled_at <= $4)`,
     [ref.workspaceId, ref.environment, ref.webhookId, at],
   );
 }
 
-/** A webhook is gone, or is not called any more: its failures matter no more. */
+/** Deletes the failure count of a webhook that was disabled or deleted. */
 export async function forgetRun(tx: Queryable, { workspaceId, environment, webhookId }: WebhookRef): Promise<void> {
   await tx.query('delete from alerts.webhook_runs where workspace_id = $1 and environment = $2 and webhook_id = $3', [
     workspaceId,
@@ -43,7 +72,7 @@ export async function forgetRun(tx: Queryable, { workspaceId, environment, webho
   ]);
 }
 
-/** A webhook is gone: so is what was wrong with it, without a word. */
+/** Ends the open incidents of a deleted webhook without a notice. */
 export async function endIncidents(tx: Queryable, { workspaceId, environment, webhookId }: WebhookRef): Promise<void> {
   await tx.query(
     `update alerts.incidents set state = 'ended', closed_at = now()

@@ -1,32 +1,44 @@
 import type { Queryable } from '@rms/db';
 import { newId } from '@rms/ids';
+import type { Tenant } from '@rms/tenant';
 import type { Notice } from '../incident/incident.ts';
-import type { StoredIncident } from '../incident/incident-queries.ts';
+import type { IncidentNotice } from '../incident/incident-queries.ts';
 import type { AlertKind } from '../rule/rule.ts';
-import type { Tenant } from '../tenant.ts';
 
-/** Something to tell the recipients of a rule. */
+/** A pending notification to the recipients of a rule. */
 export interface Notification extends Tenant {
   readonly id: string;
   readonly kind: AlertKind;
   readonly notice: Notice;
   readonly incidentId: string;
   readonly subjectId: string;
+  readonly object: string;
+  /** Rule that reports the same problem. Its recipients get no second email. */
+  readonly coveredBy: AlertKind | undefined;
   readonly summary: string;
   readonly openedAt: Date;
   readonly createdAt: Date;
 }
 
-/** Puts what is to be told on its way, in the transaction of what it tells of. */
-export async function insertNotifications(
-  tx: Queryable,
-  notices: readonly { readonly incident: StoredIncident; readonly notice: Notice }[],
-): Promise<void> {
-  for (const { incident, notice } of notices) {
+/**
+ * Delay before a recovery is reported. A single success closes an incident of consecutive failures, so its recovery is
+ * reported only if it lasts.
+ */
+const reportRecoveryAfterMs: Readonly<Partial<Record<AlertKind, number>>> = { delivery_failures_in_a_row: 5 * 60_000 };
+
+/**
+ * Queues notifications, in the transaction that writes their incidents. If the recovery of the same subject is still
+ * pending, recipients still consider the subject failing. In this case the recovery is withdrawn and the new incident
+ * is not reported.
+ */
+export async function insertNotifications(tx: Queryable, notices: readonly IncidentNotice[]): Promise<void> {
+  for (const { incident, notice, coveredBy } of notices) {
+    if (notice === 'opened' && (await withdrawRecovery(tx, incident))) continue;
     await tx.query(
       `insert into alerts.notifications
-              (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+              (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at, object, covered_by,
+               due_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + $12 * interval '1 millisecond')`,
       [
         incident.workspaceId,
         incident.environment,
@@ -37,12 +49,28 @@ export async function insertNotifications(
         incident.subjectId,
         incident.summary,
         new Date(incident.openedAtMs),
+        incident.object,
+        coveredBy ?? '',
+        notice === 'recovered' ? (reportRecoveryAfterMs[incident.kind] ?? 0) : 0,
       ],
     );
   }
 }
 
-/** The oldest that are due, which nobody else gets for so long. */
+/** Deletes the pending recovery notification of a subject. Returns whether there was one. */
+async function withdrawRecovery(
+  tx: Queryable,
+  { workspaceId, environment, kind, subjectId }: IncidentNotice['incident'],
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `delete from alerts.notifications
+      where workspace_id = $1 and environment = $2 and kind = $3 and subject_id = $4 and notice = 'recovered'`,
+    [workspaceId, environment, kind, subjectId],
+  );
+  return (rowCount ?? 0) > 0;
+}
+
+/** Leases the oldest due notifications for `leaseMs`. */
 export async function leaseNotifications(db: Queryable, limit: number, leaseMs: number): Promise<Notification[]> {
   const { rows } = await db.query<{
     workspace_id: string;
@@ -52,6 +80,8 @@ export async function leaseNotifications(db: Queryable, limit: number, leaseMs: 
     notice: Notice;
     incident_id: string;
     subject_id: string;
+    object: string;
+    covered_by: AlertKind | '';
     summary: string;
     opened_at: Date;
     created_at: Date;
@@ -71,17 +101,22 @@ export async function leaseNotifications(db: Queryable, limit: number, leaseMs: 
     notice: row.notice,
     incidentId: row.incident_id,
     subjectId: row.subject_id,
+    object: row.object,
+    coveredBy: row.covered_by || undefined,
     summary: row.summary,
     openedAt: row.opened_at,
     createdAt: row.created_at,
   }));
 }
 
-/** It has become mails, or there is nobody to tell. */
-export async function deleteNotification(tx: Queryable, { workspaceId, environment, id }: Notification): Promise<void> {
-  await tx.query('delete from alerts.notifications where workspace_id = $1 and environment = $2 and id = $3', [
-    workspaceId,
-    environment,
-    id,
-  ]);
+/** Deletes a processed notification. Returns false if it has been withdrawn. */
+export async function deleteNotification(
+  tx: Queryable,
+  { workspaceId, environment, id }: Notification,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'delete from alerts.notifications where workspace_id = $1 and environment = $2 and id = $3',
+    [workspaceId, environment, id],
+  );
+  return rowCount === 1;
 }

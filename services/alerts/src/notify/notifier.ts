@@ -1,119 +1,145 @@
 import { createHash } from 'node:crypto';
+import { createWakeableSleep } from '@rms/async';
+import { type AuditOrigin, appendAudit } from '@rms/audit';
 import { inTransaction, type Pool } from '@rms/db';
+import type { Logger } from '@rms/logging';
 import type { Keys, SecretBox } from '@rms/secrets';
-import { abortableDelay, type Logger, type Worker } from '@rms/service';
-import { mailLifeMs } from '../mail/mail.ts';
-import { queueMails } from '../mail/mail-queries.ts';
+import type { Worker } from '@rms/service';
+import type { Tenant } from '@rms/tenant';
+import { emailLifeMs } from '../email/email.ts';
+import { queueEmails } from '../email/email-queries.ts';
+import { takeEmails } from '../recipient/email-limits.ts';
+import type { Recipients } from '../recipient/recipients.ts';
+import type { Workspaces } from '../recipient/workspaces.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
-import type { Tenant } from '../tenant.ts';
-import { type AlertMail, alertMail } from './alert-mail.ts';
+import { emailContext } from '../sealed/email-context.ts';
+import { addressesOf } from './addresses.ts';
+import { type AlertEmail, alertEmail } from './alert-email.ts';
 import { deleteNotification, leaseNotifications, type Notification } from './notification-queries.ts';
-import { addressesOf, type People } from './recipients.ts';
 import { makeUnsubscribeToken } from './unsubscribe-token.ts';
 
 export interface NotifierParts {
   readonly pool: Pool;
-  readonly people: People;
+  readonly workspaces: Workspaces;
+  readonly recipients: Pick<Recipients, 'unconfirmedOf'>;
   readonly box: SecretBox;
   readonly unsubscribeKeys: Keys;
-  /** Where links lead, without a slash at the end. */
+  /** Base URL of links, without a trailing slash. */
   readonly dashboardUrl: string;
   readonly log: Logger;
-  /** Told when mails are queued. */
-  readonly onMails: () => void;
+  /** Called when emails are queued. */
+  readonly onEmails: () => void;
 }
 
-/** What is told, and an id by which it is told once. */
-export type Telling = Pick<
-  AlertMail,
-  'workspaceId' | 'environment' | 'kind' | 'notice' | 'subjectId' | 'summary' | 'openedAt' | 'at'
+/** Content of a notification. Emails are deduplicated by its ID. */
+export type NotificationParts = Pick<
+  AlertEmail,
+  'workspaceId' | 'environment' | 'kind' | 'notice' | 'subjectId' | 'object' | 'summary' | 'openedAt' | 'at'
 > & { readonly id: string };
 
-/** Makes mails of what there is to tell. */
+/** Creates emails for pending notifications. */
 export interface Notifier extends Worker {
-  /** There is something to tell. */
+  /** Starts a lookup of pending notifications immediately. */
   wake(): void;
-  /** Tells the recipients of a rule now; answers with their addresses. Rejects if auth cannot say who they are. */
-  tell(telling: Telling): Promise<string[]>;
+  /**
+   * Sends a test to the recipients of a rule immediately and returns their addresses. Throws `rate_limit_exceeded`.
+   * Rejects if auth is unavailable.
+   */
+  test(notification: NotificationParts, origin: AuditOrigin): Promise<string[]>;
 }
 
 const pollMs = 2_000;
-const atOnce = 20;
-/** Also how long to wait when auth cannot be asked. */
+const batchSize = 20;
+/** Also the delay before a retry while auth is unavailable. */
 const leaseMs = 15_000;
 
-/** Turns each notification into a mail to every recipient of its rule, in one transaction: none is told twice or not at all. */
+/**
+ * Turns each notification into one email per recipient, in one transaction, so that no recipient gets it twice or not
+ * at all.
+ */
 export function createNotifier(parts: NotifierParts): Notifier {
-  const { pool, people, box, unsubscribeKeys, dashboardUrl, log, onMails } = parts;
-  let wake = new AbortController();
+  const { pool, workspaces, recipients: known, box, unsubscribeKeys, dashboardUrl, log, onEmails } = parts;
+  const sleeper = createWakeableSleep();
 
   const addresses = async (tenant: Tenant, kind: AlertKind) => {
     const rule = withDefaults(tenant, await readRules(pool, tenant)).find((one) => one.kind === kind) as Rule;
-    const owners = rule.toOwners ? await people.ownersOf(tenant.workspaceId) : [];
+    const members = rule.toOwners ? await workspaces.membersOf(tenant.workspaceId) : [];
     const unsubscribed = (await readUnsubscribed(pool, tenant)).filter((one) => one.kind === kind);
-    return addressesOf(
-      rule,
-      owners,
-      unsubscribed.map(({ address }) => address),
-    );
+    return addressesOf(rule, {
+      owners: members.filter(({ isOwner }) => isOwner).map(({ email }) => email),
+      unsubscribed: unsubscribed.map(({ address }) => address),
+      unconfirmed: await known.unconfirmedOf(tenant.workspaceId, rule.recipients),
+    });
   };
 
-  const mailsOf = async (telling: Telling, recipients: readonly string[]) => {
-    const workspaceName = await people.nameOf(telling.workspaceId);
-    const { workspaceId, environment, kind } = telling;
+  const emailsOf = async (notification: NotificationParts, recipients: readonly string[]) => {
+    const workspaceName = await workspaces.nameOf(notification.workspaceId);
+    const { workspaceId, environment, kind } = notification;
     return recipients.map((recipient) => {
-      const id = `${telling.id}-${nameOf(recipient)}`;
+      const id = `${notification.id}-${nameOf(recipient)}`;
       const token = makeUnsubscribeToken(unsubscribeKeys, { workspaceId, environment, kind, address: recipient });
       const unsubscribeUrl = `${dashboardUrl}/unsubscribe?token=${token}`;
-      const content = alertMail({ ...telling, workspaceName, dashboardUrl, unsubscribeUrl });
-      const sealed = box.seal(JSON.stringify(content), id);
-      return { workspaceId, environment, id, recipient, sealed, expiresAt: new Date(Date.now() + mailLifeMs) };
+      const content = alertEmail({ ...notification, workspaceName, dashboardUrl, unsubscribeUrl });
+      const sealed = box.seal(JSON.stringify(content), emailContext({ workspaceId, environment, id }));
+      return { workspaceId, environment, id, recipient, sealed, expiresAt: new Date(Date.now() + emailLifeMs) };
     });
   };
 
   const tellOf = async (notification: Notification) => {
-    const recipients = await addresses(notification, notification.kind);
-    const mails = await mailsOf({ ...notification, at: notification.createdAt }, recipients);
+    const { coveredBy } = notification;
+    const informed = coveredBy ? await addresses(notification, coveredBy) : [];
+    const known = new Set(informed.map((address) => address.toLowerCase()));
+    const recipients = (await addresses(notification, notification.kind)).filter(
+      (address) => !known.has(address.toLowerCase()),
+    );
+    const emails = await emailsOf({ ...notification, at: notification.createdAt }, recipients);
     await inTransaction(pool, async (tx) => {
-      await queueMails(tx, mails);
-      await deleteNotification(tx, notification);
+      if (await deleteNotification(tx, notification)) await queueEmails(tx, emails);
     });
-    if (mails.length > 0) return onMails();
+    if (emails.length > 0) return onEmails();
+    if (coveredBy) return;
     const { workspaceId, kind, incidentId } = notification;
-    log.warn({ workspace_id: workspaceId, kind, incident_id: incidentId }, 'an alert has no recipients');
+    log.warn(
+      { workspace_id: workspaceId, kind, incident_id: incidentId },
+      'alert not sent: the rule has no recipients',
+    );
   };
 
   return {
     name: 'notifications',
-    wake: () => wake.abort(),
-    async tell(telling) {
-      const recipients = await addresses(telling, telling.kind);
-      await queueMails(pool, await mailsOf(telling, recipients));
-      onMails();
+    wake: sleeper.wake,
+    async test(notification, origin) {
+      const { workspaceId, environment, kind } = notification;
+      const recipients = await addresses(notification, kind);
+      const emails = await emailsOf(notification, recipients);
+      await inTransaction(pool, async (tx) => {
+        await takeEmails(tx, { kind: 'test', workspaceId, recipients });
+        await queueEmails(tx, emails);
+        await appendAudit(tx, origin, [
+          { workspaceId, environment, action: 'alert_rule.tested', targetId: kind, details: { recipients } },
+        ]);
+      });
+      onEmails();
       return recipients;
     },
     async run(signal) {
       while (!signal.aborted) {
-        wake = new AbortController();
-        const notifications = await leaseNotifications(pool, atOnce, leaseMs);
+        const notifications = await leaseNotifications(pool, batchSize, leaseMs);
         for (const notification of notifications) {
           try {
             await tellOf(notification);
           } catch (err) {
-            log.warn(
-              { err, notification_id: notification.id },
-              'nobody could be told of an alert yet; it is tried again',
-            );
+            log.warn({ err, notification_id: notification.id }, 'could not send an alert notification; retrying');
           }
         }
-        if (notifications.length < atOnce) await abortableDelay(pollMs, AbortSignal.any([signal, wake.signal]));
+        if (notifications.length < batchSize) await sleeper.sleep(pollMs, signal);
       }
     },
   };
 }
 
-/** The same for the same address, so that a mail that is made again is not queued again. */
+/** Derives a stable name from an address, so that an email created again has the same ID and is not queued twice. */
 function nameOf(address: string): string {
   return createHash('sha256').update(address.toLowerCase()).digest('hex').slice(0, 12);
 }

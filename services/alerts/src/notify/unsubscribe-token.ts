@@ -1,8 +1,8 @@
 import { type Keys, openToken, signToken } from '@rms/secrets';
-import { type AlertKind, alertKinds, isMailAddress } from '../rule/rule.ts';
-import type { Tenant } from '../tenant.ts';
+import type { Tenant } from '@rms/tenant';
+import { type AlertKind, alertKinds, isEmailAddress } from '../rule/rule.ts';
 
-/** What a link out of a mail takes off: one address from one rule. */
+/** Payload of an unsubscribe link: one recipient and alert rule. */
 export interface Unsubscription extends Tenant {
   readonly kind: AlertKind;
   readonly address: string;
@@ -10,12 +10,12 @@ export interface Unsubscription extends Tenant {
 
 const binding = 'unsubscribe';
 
-/** A token that can't be made without the key, and is good for this one address and rule, for good. */
+/** Returns a signed token for this recipient and rule. It never expires. */
 export function makeUnsubscribeToken(keys: Keys, { workspaceId, environment, kind, address }: Unsubscription): string {
   return signToken(keys, JSON.stringify([workspaceId, environment, kind, address]), binding);
 }
 
-/** Undefined: it is none of ours. */
+/** Verifies a token. Returns undefined if it is invalid. */
 export function readUnsubscribeToken(keys: Keys, token: string): Unsubscription | undefined {
   const payload = openToken(keys, token, binding);
   if (payload === undefined) return undefined;
@@ -26,5 +26,5 @@ export function readUnsubscribeToken(keys: Keys, token: string): Unsubscription 
     string,
   ];
   const kind = alertKinds.find((one) => one === name);
-  return kind && isMailAddress(address) ? { workspaceId, environment, kind, address } : undefined;
+  return kind && isEmailAddress(address) ? { workspaceId, environment, kind, address } : undefined;
 }

@@ -1,27 +1,26 @@
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Keys } from '@rms/secrets';
+import { toEnvironmentMessage } from '@rms/tenant';
 import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
 import { kindNames } from '../rule/rule-message.ts';
 import { readUnsubscribed } from '../rule/rule-queries.ts';
-import { toEnvironmentMessage } from '../tenant.ts';
-import { type HandlerParts, refuse, translated } from './handler.ts';
+import { type HandlerParts, refuse } from './handler.ts';
 
 export function describeUnsubscribe(
   { pool }: HandlerParts,
   keys: Keys,
 ): Handlers<typeof AlertsService>['describeUnsubscribe'] {
-  return ({ token }) =>
-    translated(async () => {
-      const unsubscription = readUnsubscribeToken(keys, token) ?? refuse('token', 'is not of a mail of ours');
-      const { workspaceId, environment, kind, address } = unsubscription;
-      const all = await readUnsubscribed(pool, unsubscription);
-      return {
-        address,
-        workspaceId,
-        environment: toEnvironmentMessage(environment),
-        kind: kindNames.toValue(kind),
-        unsubscribed: all.some((one) => one.kind === kind && one.address === address.toLowerCase()),
-      };
-    });
+  return async ({ token }) => {
+    const unsubscription = readUnsubscribeToken(keys, token) ?? refuse('token', 'is not a valid unsubscribe token');
+    const { workspaceId, environment, kind, address } = unsubscription;
+    const all = await readUnsubscribed(pool, unsubscription);
+    return {
+      address,
+      workspaceId,
+      environment: toEnvironmentMessage(environment),
+      kind: kindNames.toValue(kind),
+      unsubscribed: all.some((one) => one.kind === kind && one.address === address.toLowerCase()),
+    };
+  };
 }

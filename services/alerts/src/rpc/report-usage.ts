@@ -1,11 +1,11 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { inTransaction, type Queryable } from '@rms/db';
 import type { DeliveryCounts, RequestCounts } from '@rms/proto/rms/alerts/v1/usage_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { type Tenant, toTenant } from '@rms/tenant';
 import { latencyBoundsMs } from '@rms/usage';
 import { watchSoon } from '../evaluate/watch-queries.ts';
-import { type Tenant, toTenant } from '../tenant.ts';
 import {
   addDeliveries,
   addRequests,
@@ -15,38 +15,44 @@ import {
   runsOf,
 } from '../usage/usage.ts';
 import { addDeliveryCounts, addRequestCounts, addRuns, takeReport } from '../usage/usage-queries.ts';
-import { type HandlerParts, refuse, translated } from './handler.ts';
+import { type HandlerParts, refuse } from './handler.ts';
 
 const batchLimit = 10_000;
-const longestId = 64;
-/** How soon rules are looked at after something was counted. */
+const maxIdLength = 64;
+const maxUrlLength = 2_048;
+/** Accepted difference between the clocks of reporters and this service. */
+const toleranceMs = 5 * 60_000;
+/** Maximum delay of a rule evaluation after new counts. */
 const watchWithinMs = 2_000;
 
-/** One transaction: which report it was, and what it adds. */
+/**
+ * Adds reported counts. The same transaction records the report's sequence number, so a repeated report is not counted
+ * twice.
+ */
 export function reportUsage({ pool, now }: HandlerParts): Handlers<typeof UsageService>['reportUsage'] {
-  return ({ reporterId, sequence, requests, deliveries }) =>
-    translated(async () => {
-      if (reporterId === '' || reporterId.length > longestId) refuse('reporter_id', 'must have 1 to 64 characters');
-      if (sequence < 1n) refuse('sequence', 'counts from 1');
-      if (Math.max(requests.length, deliveries.length) > batchLimit) refuse('requests', 'a report has at most 10,000');
-      const counted = requests.map((one) => toCountedRequests(one, now()));
-      const delivered = deliveries.map((one) => toCountedDeliveries(one, now()));
-      if (counted.length + delivered.length === 0) return {};
-      await inTransaction(pool, async (tx) => {
-        const fresh = new Set((await takeReport(tx, { reporterId, sequence }, [...counted, ...delivered])).map(nameOf));
-        const isFresh = (one: Tenant) => fresh.has(nameOf(one));
-        const newRequests = counted.filter(isFresh);
-        const newDeliveries = delivered.filter(isFresh);
-        if (newRequests.length > 0)
-          await addRequestCounts(
-            tx,
-            rowsOf(newRequests, () => '', addRequests),
-          );
-        if (newDeliveries.length > 0) await addAttempts(tx, newDeliveries);
-        if (fresh.size > 0) await watchSoon(tx, [...newRequests, ...newDeliveries], watchWithinMs);
-      });
-      return {};
+  return async ({ reporterId, sequence, requests, deliveries }) => {
+    if (reporterId === '' || reporterId.length > maxIdLength) refuse('reporter_id', 'must have 1 to 64 characters');
+    if (sequence < 1n) refuse('sequence', 'must be at least 1');
+    if (Math.max(requests.length, deliveries.length) > batchLimit)
+      refuse('requests', 'must have at most 10,000 entries');
+    const counted = requests.map((one) => toCountedRequests(one, now()));
+    const delivered = deliveries.map((one) => toCountedDeliveries(one, now()));
+    if (counted.length + delivered.length === 0) return {};
+    await inTransaction(pool, async (tx) => {
+      const fresh = new Set((await takeReport(tx, { reporterId, sequence }, [...counted, ...delivered])).map(nameOf));
+      const isFresh = (one: Tenant) => fresh.has(nameOf(one));
+      const newRequests = counted.filter(isFresh);
+      const newDeliveries = delivered.filter(isFresh);
+      if (newRequests.length > 0)
+        await addRequestCounts(
+          tx,
+          rowsOf(newRequests, () => '', addRequests),
+        );
+      if (newDeliveries.length > 0) await addAttempts(tx, newDeliveries);
+      if (fresh.size > 0) await watchSoon(tx, [...newRequests, ...newDeliveries], watchWithinMs);
     });
+    return {};
+  };
 }
 
 async function addAttempts(tx: Queryable, counted: readonly CountedDeliveries[]): Promise<void> {
@@ -65,7 +71,7 @@ function nameOf({ workspaceId, environment }: Tenant): string {
 function toCountedRequests(one: RequestCounts, nowMs: number): CountedRequests {
   return {
     ...toTenant(one),
-    atMs: one.time ? timestampMs(one.time) : nowMs,
+    atMs: timeOf(one.time, nowMs),
     requests: toCount(one.requests),
     admitted: toCount(one.admitted),
     clientErrors: toCount(one.clientErrors),
@@ -78,11 +84,12 @@ function toCountedRequests(one: RequestCounts, nowMs: number): CountedRequests {
 }
 
 function toCountedDeliveries(one: DeliveryCounts, nowMs: number): CountedDeliveries {
-  if (one.webhookId === '' || one.webhookId.length > longestId) refuse('webhook_id', 'must be the id of a webhook');
+  if (one.webhookId === '' || one.webhookId.length > maxIdLength) refuse('webhook_id', 'must be a webhook ID');
   return {
     ...toTenant(one),
-    atMs: one.time ? timestampMs(one.time) : nowMs,
+    atMs: timeOf(one.time, nowMs),
     webhookId: one.webhookId,
+    url: one.url.slice(0, maxUrlLength),
     attempts: toCount(one.attempts),
     failedAttempts: toCount(one.failedAttempts),
     delivered: toCount(one.delivered),
@@ -92,12 +99,22 @@ function toCountedDeliveries(one: DeliveryCounts, nowMs: number): CountedDeliver
   };
 }
 
+/**
+ * Returns the time of counts. Replaces a time in the future with the current time, because the reporter's clock is
+ * wrong.
+ */
+function timeOf(time: Timestamp | undefined, nowMs: number): number {
+  const atMs = time ? timestampMs(time) : nowMs;
+  return atMs > nowMs + toleranceMs ? nowMs : atMs;
+}
+
 function toLatencies(counts: readonly bigint[]): number[] {
-  if (counts.length !== latencyBoundsMs.length + 1) refuse('latencies', `has ${latencyBoundsMs.length + 1} counts`);
+  if (counts.length !== latencyBoundsMs.length + 1)
+    refuse('latencies', `must have ${latencyBoundsMs.length + 1} counts`);
   return counts.map(toCount);
 }
 
 function toCount(value: bigint): number {
-  if (value < 0n || value > 1_000_000_000_000_000n) refuse('requests', 'counts are not negative');
+  if (value < 0n || value > 1_000_000_000_000_000n) refuse('requests', 'counts must be 0 to 10^15');
   return Number(value);
 }

@@ -1,23 +1,21 @@
 import { newId } from '@rms/ids';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { toTenant } from '@rms/tenant';
 import type { Notifier } from '../notify/notifier.ts';
-import { kindNames } from '../rule/rule-message.ts';
-import { toTenant } from '../tenant.ts';
-import { refuse, translated } from './handler.ts';
+import { fromKindMessage } from '../rule/rule-message.ts';
 
-/** Whether the rule is on does not matter: this is how one sees that mails arrive. */
+/** Sends a test email to the recipients of a rule, even if the rule is disabled. */
 export function testRule({
   notifier,
 }: {
-  notifier: Pick<Notifier, 'tell'>;
+  notifier: Pick<Notifier, 'test'>;
 }): Handlers<typeof AlertsService>['testRule'] {
-  return (request) =>
-    translated(async () => {
-      const tenant = toTenant(request);
-      const kind = kindNames.toName(request.kind) ?? refuse('kind', 'must be one of the kinds');
-      const at = new Date();
-      const telling = { ...tenant, kind, notice: 'test', subjectId: '', summary: '', openedAt: at, at } as const;
-      return { addresses: await notifier.tell({ ...telling, id: newId('ntf') }) };
-    });
+  return async (request, context) => {
+    const tenant = toTenant(request);
+    const kind = fromKindMessage(request.kind);
+    const at = new Date();
+    const notification = { ...tenant, kind, notice: 'test', subjectId: '', summary: '', openedAt: at, at } as const;
+    return { addresses: await notifier.test({ ...notification, id: newId('ntf') }, context) };
+  };
 }

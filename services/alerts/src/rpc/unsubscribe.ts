@@ -5,20 +5,19 @@ import type { Handlers } from '@rms/rpc';
 import type { Keys } from '@rms/secrets';
 import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
 import { addUnsubscribed } from '../rule/rule-queries.ts';
-import { type HandlerParts, refuse, translated } from './handler.ts';
+import { type HandlerParts, refuse } from './handler.ts';
 
 export function unsubscribe({ pool }: HandlerParts, keys: Keys): Handlers<typeof AlertsService>['unsubscribe'] {
-  return ({ token }, context) =>
-    translated(async () => {
-      const unsubscription = readUnsubscribeToken(keys, token) ?? refuse('token', 'is not of a mail of ours');
-      const { workspaceId, environment, kind, address } = unsubscription;
-      await inTransaction(pool, async (tx) => {
-        if (!(await addUnsubscribed(tx, unsubscription, kind, address))) return;
-        const details = { address };
-        await appendAudit(tx, context, [
-          { workspaceId, environment, action: 'alert_rule.unsubscribed', targetId: kind, details },
-        ]);
-      });
-      return {};
+  return async ({ token }, context) => {
+    const unsubscription = readUnsubscribeToken(keys, token) ?? refuse('token', 'is not a valid unsubscribe token');
+    const { workspaceId, environment, kind, address } = unsubscription;
+    await inTransaction(pool, async (tx) => {
+      if (!(await addUnsubscribed(tx, unsubscription, kind, address))) return;
+      const details = { address };
+      await appendAudit(tx, context, [
+        { workspaceId, environment, action: 'alert_rule.unsubscribed', targetId: kind, details },
+      ]);
     });
+    return {};
+  };
 }

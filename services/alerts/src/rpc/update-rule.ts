@@ -3,36 +3,84 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { AlertsService, UpdateRuleRequest } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { type Handlers, type RpcContext, userOfActor } from '@rms/rpc';
+import { type Tenant, toTenant } from '@rms/tenant';
 import { watchSoon } from '../evaluate/watch-queries.ts';
-import { checkRule, type Rule, withDefaults } from '../rule/rule.ts';
-import { kindNames, toRuleMessage } from '../rule/rule-message.ts';
-import { keepUnsubscribed, readRules, readUnsubscribed, writeRule } from '../rule/rule-queries.ts';
-import { toTenant } from '../tenant.ts';
-import { type HandlerParts, refuse, translated } from './handler.ts';
+import type { Recipients } from '../recipient/recipients.ts';
+import type { Workspaces } from '../recipient/workspaces.ts';
+import { type AlertKind, checkRule, isEmailAddress, type Rule, withDefaults } from '../rule/rule.ts';
+import { fromKindMessage, toRuleMessage } from '../rule/rule-message.ts';
+import { readRules, readUnsubscribed, removeUnsubscribed, writeRule } from '../rule/rule-queries.ts';
+import { type HandlerParts, refuse } from './handler.ts';
 
-/** Changes what is sent; the rule is looked at again at once. */
-export function updateRule({ pool }: HandlerParts): Handlers<typeof AlertsService>['updateRule'] {
-  return (request, context) =>
-    translated(async () => {
-      const tenant = toTenant(request);
-      const kind = kindNames.toName(request.kind) ?? refuse('kind', 'must be one of the kinds');
-      return inTransaction(pool, async (tx) => {
-        // Looks and changes of the rules of a tenant come one after the other.
-        await watchSoon(tx, [tenant], 0);
-        const stored = withDefaults(tenant, await readRules(tx, tenant, 'lock'));
-        const rule = change(stored.find((one) => one.kind === kind) as Rule, request);
-        const details = checkRule(rule);
-        if (details.length > 0) throw new RmsError('invalid_request', { details });
-        const updatedAt = new Date();
-        await writeRule(tx, rule, updatedAt);
-        if (request.unsubscribed) await keepUnsubscribed(tx, tenant, kind, request.unsubscribed.addresses);
-        await appendAudit(tx, context, [
-          { ...tenant, action: 'alert_rule.updated', targetId: kind, details: detailsOf(rule) },
-        ]);
-        return { rule: toRuleMessage({ ...rule, updatedAt }, await readUnsubscribed(tx, tenant)) };
-      });
+interface Parts extends Pick<HandlerParts, 'pool'> {
+  readonly workspaces: Workspaces;
+  readonly recipients: Recipients;
+  /** Called when emails are queued. */
+  readonly onEmails: () => void;
+}
+
+/**
+ * Changes the fields that are set, and schedules an immediate evaluation. Asks added recipients who are not members to
+ * confirm.
+ */
+export function updateRule(parts: Parts): Handlers<typeof AlertsService>['updateRule'] {
+  const { pool, workspaces, recipients, onEmails } = parts;
+  return async (request, context) => {
+    const tenant = toTenant(request);
+    const { workspaceId } = tenant;
+    const kind = fromKindMessage(request.kind);
+    const resubscribed = request.unsubscribed
+      ? await readResubscribed(parts, { ...tenant, kind, stillOut: request.unsubscribed.addresses }, context)
+      : undefined;
+    const current = (await readRules(pool, tenant)).find((one) => one.kind === kind)?.recipients ?? [];
+    const given = request.recipients?.addresses.map((address) => address.trim()).filter(isEmailAddress) ?? [];
+    const outside = await recipients.unconfirmedOf(workspaceId, [...current, ...given]);
+    const workspaceName = outside.size > 0 ? await workspaces.nameOf(workspaceId) : '';
+    const { rule, requested } = await inTransaction(pool, async (tx) => {
+      // Locks the tenant's row, which serializes rule changes and evaluations.
+      await watchSoon(tx, [tenant], 0);
+      const stored = withDefaults(tenant, await readRules(tx, tenant, 'lock'));
+      const before = stored.find((one) => one.kind === kind) as Rule;
+      const rule = change(before, request);
+      const details = checkRule(rule);
+      if (details.length > 0) throw new RmsError('invalid_request', { details });
+      const updatedAt = new Date();
+      await writeRule(tx, rule, updatedAt);
+      if (resubscribed !== undefined) await removeUnsubscribed(tx, tenant, kind, resubscribed);
+      const known = new Set(before.recipients.map((address) => address.toLowerCase()));
+      const added = rule.recipients.filter((address) => !known.has(address.toLowerCase()));
+      const toConfirm = added.filter((address) => outside.has(address.toLowerCase()));
+      const requested = await recipients.ask(tx, { id: workspaceId, name: workspaceName }, toConfirm);
+      await appendAudit(tx, context, [
+        { ...tenant, action: 'alert_rule.updated', targetId: kind, details: detailsOf(rule) },
+      ]);
+      return { rule: { ...rule, updatedAt }, requested };
     });
+    if (requested > 0) onEmails();
+    return { rule: toRuleMessage(rule, await readUnsubscribed(pool, tenant), outside) };
+  };
+}
+
+/**
+ * Returns the address that a change subscribes again. Throws `invalid_request` unless it is the address of the user who
+ * makes the change: only the recipient can undo an unsubscription.
+ */
+async function readResubscribed(
+  { pool, workspaces }: Parts,
+  { kind, stillOut, ...tenant }: Tenant & { readonly kind: AlertKind; readonly stillOut: readonly string[] },
+  { actor }: Pick<RpcContext, 'actor'>,
+): Promise<string | undefined> {
+  const keep = new Set(stillOut.map((address) => address.toLowerCase()));
+  const unsubscribed = (await readUnsubscribed(pool, tenant)).filter((one) => one.kind === kind);
+  const removed = unsubscribed.map(({ address }) => address).filter((address) => !keep.has(address));
+  if (removed.length === 0) return undefined;
+  const userId = userOfActor(actor);
+  const self = (await workspaces.membersOf(tenant.workspaceId)).find((member) => member.userId === userId);
+  const [own, ...others] = removed;
+  if (own !== self?.email.toLowerCase() || others.length > 0)
+    refuse('unsubscribed', 'can only lose your own address; other recipients must resubscribe themselves');
+  return own;
 }
 
 function change(rule: Rule, request: UpdateRuleRequest): Rule {

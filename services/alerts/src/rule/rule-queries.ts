@@ -1,8 +1,8 @@
 import type { Queryable } from '@rms/db';
-import type { Tenant } from '../tenant.ts';
+import type { Tenant } from '@rms/tenant';
 import type { AlertKind, Rule } from './rule.ts';
 
-/** The rules of a tenant that somebody has changed; `lock`: nobody else changes them until the transaction ends. */
+/** Returns the rules of a tenant that differ from the defaults. `lock` locks them until the transaction ends. */
 export async function readRules(db: Queryable, tenant: Tenant, lock?: 'lock'): Promise<Rule[]> {
   const { rows } = await db.query<{
     kind: AlertKind;
@@ -31,7 +31,7 @@ export async function readRules(db: Queryable, tenant: Tenant, lock?: 'lock'): P
   }));
 }
 
-/** Stores a rule in place of what was there. */
+/** Inserts or replaces a rule. */
 export async function writeRule(tx: Queryable, rule: Rule, updatedAt: Date): Promise<void> {
   await tx.query(
     `insert into alerts.rules
@@ -56,7 +56,7 @@ export async function writeRule(tx: Queryable, rule: Rule, updatedAt: Date): Pro
   );
 }
 
-/** Who has unsubscribed from a tenant's rules. */
+/** Returns the unsubscribed addresses of a tenant's rules. */
 export async function readUnsubscribed(
   db: Queryable,
   { workspaceId, environment }: Tenant,
@@ -68,7 +68,7 @@ export async function readUnsubscribed(
   return rows;
 }
 
-/** An address wants no more mails of a rule. Answers whether it did before. */
+/** Unsubscribes an address from a rule. Returns false if it was already unsubscribed. */
 export async function addUnsubscribed(
   db: Queryable,
   { workspaceId, environment }: Tenant,
@@ -83,16 +83,17 @@ export async function addUnsubscribed(
   return rowCount === 1;
 }
 
-/** All but these addresses get mails of a rule again. */
-export async function keepUnsubscribed(
+/** Resubscribes an address to a rule. Returns false if it was not unsubscribed. */
+export async function removeUnsubscribed(
   tx: Queryable,
   { workspaceId, environment }: Tenant,
   kind: AlertKind,
-  addresses: readonly string[],
-): Promise<void> {
-  await tx.query(
+  address: string,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
     `delete from alerts.unsubscribed
-      where workspace_id = $1 and environment = $2 and kind = $3 and address <> all($4)`,
-    [workspaceId, environment, kind, addresses.map((address) => address.toLowerCase())],
+      where workspace_id = $1 and environment = $2 and kind = $3 and address = lower($4)`,
+    [workspaceId, environment, kind, address],
   );
+  return rowCount === 1;
 }

@@ -1,30 +1,20 @@
+import { type AlertKind, alertKinds } from '@rms/alert-rules';
 import type { FieldViolation } from '@rms/errors';
-import type { Tenant } from '../tenant.ts';
+import type { Tenant } from '@rms/tenant';
 
-/** What an alert can be about, in the order in which people see them. */
-export const alertKinds = [
-  'api_error_rate',
-  'delivery_failure_rate',
-  'delivery_failures_in_a_row',
-  'webhook_disabled',
-  'quota',
-  'rate_limited',
-  'key_expiry',
-] as const;
+export { type AlertKind, alertKinds };
 
-export type AlertKind = (typeof alertKinds)[number];
-
-/** When to alert, and whom; see rms.alerts.v1.Rule. */
+/** An alert rule: its condition and its recipients; see rms.alerts.v1.Rule. */
 export interface Rule extends Tenant {
   readonly kind: AlertKind;
   readonly enabled: boolean;
   readonly threshold: number;
-  /** 0: the kind has none. */
+  /** 0 if the kind has no window. */
   readonly windowSeconds: number;
   readonly minimum: number;
   readonly recipients: readonly string[];
   readonly toOwners: boolean;
-  /** Undefined: it has the defaults. */
+  /** undefined if the rule has the defaults. */
   readonly updatedAt: Date | undefined;
 }
 
@@ -40,7 +30,7 @@ const defaults: Readonly<Record<AlertKind, Measures>> = {
   key_expiry: { threshold: 7, windowSeconds: 0, minimum: 0 },
 };
 
-/** What thresholds may be: the least, the most, and whether only whole numbers. */
+/** Valid thresholds: minimum, maximum, and whether only integers are allowed. */
 const thresholds: Readonly<Record<AlertKind, { least: number; most: number; whole: boolean }>> = {
   api_error_rate: { least: 0.001, most: 1, whole: false },
   delivery_failure_rate: { least: 0.001, most: 1, whole: false },
@@ -51,10 +41,10 @@ const thresholds: Readonly<Record<AlertKind, { least: number; most: number; whol
   key_expiry: { least: 1, most: 90, whole: true },
 };
 
-const longestWindowSeconds = 24 * 3_600;
-export const mostRecipients = 20;
+const maxWindowSeconds = 24 * 3_600;
+export const maxRecipients = 20;
 
-/** The rule of a workspace that has not changed it: on, for the owners. */
+/** Returns the default rule: enabled, with the owners as recipients. */
 export function defaultRule(tenant: Tenant, kind: AlertKind): Rule {
   const { workspaceId, environment } = tenant;
   return {
@@ -69,12 +59,12 @@ export function defaultRule(tenant: Tenant, kind: AlertKind): Rule {
   };
 }
 
-/** All rules of a tenant: those that are stored, and for the others the defaults. */
+/** Returns all rules of a tenant: the stored ones, and defaults for the rest. */
 export function withDefaults(tenant: Tenant, stored: readonly Rule[]): Rule[] {
   return alertKinds.map((kind) => stored.find((rule) => rule.kind === kind) ?? defaultRule(tenant, kind));
 }
 
-/** What is wrong with a rule; empty: nothing. */
+/** Validates a rule. Returns an empty list if it is valid. */
 export function checkRule(rule: Rule): FieldViolation[] {
   const details: FieldViolation[] = [];
   const { least, most, whole } = thresholds[rule.kind];
@@ -84,29 +74,33 @@ export function checkRule(rule: Rule): FieldViolation[] {
   }
   const hasWindow = defaults[rule.kind].windowSeconds > 0;
   const wholeMinutes = rule.windowSeconds >= 60 && rule.windowSeconds % 60 === 0;
-  if (hasWindow && (!wholeMinutes || rule.windowSeconds > longestWindowSeconds)) {
+  if (hasWindow && (!wholeMinutes || rule.windowSeconds > maxWindowSeconds)) {
     details.push({ field: 'window', message: 'must be whole minutes, from 1 minute to 24 hours' });
   }
-  if (!hasWindow && rule.windowSeconds !== 0) details.push({ field: 'window', message: 'this rule has none' });
+  if (!hasWindow && rule.windowSeconds !== 0)
+    details.push({ field: 'window', message: 'is not supported by this rule' });
   const hasMinimum = defaults[rule.kind].minimum > 0;
   if (hasMinimum ? rule.minimum < 1 || rule.minimum > 1_000_000 : rule.minimum !== 0) {
-    details.push({ field: 'minimum', message: hasMinimum ? 'must be 1 to 1,000,000' : 'this rule has none' });
+    details.push({
+      field: 'minimum',
+      message: hasMinimum ? 'must be 1 to 1,000,000' : 'is not supported by this rule',
+    });
   }
-  if (rule.recipients.length > mostRecipients) {
-    details.push({ field: 'recipients', message: `must be at most ${mostRecipients}` });
+  if (rule.recipients.length > maxRecipients) {
+    details.push({ field: 'recipients', message: `must have at most ${maxRecipients} addresses` });
   }
   for (const address of rule.recipients) {
-    if (!isMailAddress(address))
-      details.push({ field: 'recipients', message: `"${printable(address)}" is no e-mail address` });
+    if (!isEmailAddress(address))
+      details.push({ field: 'recipients', message: `"${printable(address)}" is not an email address` });
   }
   return details;
 }
 
 /**
- * One address as RFC 5321 has it, without quotes, comments, brackets, names or anything that is not ASCII: what may stand
- * in a header or an SMTP command as it is.
+ * Returns whether the text is a single address according to RFC 5321, without quotes, comments, brackets, names or
+ * non-ASCII characters. Such an address is safe in headers and SMTP commands without escaping.
  */
-export function isMailAddress(text: string): boolean {
+export function isEmailAddress(text: string): boolean {
   const [, local = '', domain = ''] = /^([^@]{1,64})@([^@]{1,253})$/.exec(text) ?? [];
   return (
     /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/.test(local) &&

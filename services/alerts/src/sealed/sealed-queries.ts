@@ -1,23 +1,26 @@
 import type { Queryable } from '@rms/db';
 
-/** A mail that waits; in the order of the primary key. */
+/** Reference to a queued email, with the columns in primary key order. */
 export interface SealedRef {
   readonly workspaceId: string;
   readonly environment: string;
   readonly id: string;
 }
 
-export interface SealedMail extends SealedRef {
+export interface SealedEmail extends SealedRef {
   readonly sealed: Buffer;
 }
 
-/** Up to `limit` waiting mails after `after` that another key than `keyId` has sealed; locked until the transaction ends. */
+/**
+ * Returns up to `limit` queued emails after `after` that are encrypted with a key other than `keyId`. Locks them until
+ * the transaction ends.
+ */
 export async function lockSealedByOthers(
   tx: Queryable,
   keyId: string,
   after: SealedRef,
   limit: number,
-): Promise<SealedMail[]> {
+): Promise<SealedEmail[]> {
   const { rows } = await tx.query<{ workspace_id: string; environment: string; id: string; content: Buffer }>(
     `select workspace_id, environment, id, content from alerts.mails
       where state = 'queued' and substring(content from 1 for 4) <> decode($1, 'hex')
@@ -33,22 +36,22 @@ export async function lockSealedByOthers(
   }));
 }
 
-/** Replaces what the mails say, which this transaction has locked. */
-export async function writeSealed(tx: Queryable, mails: readonly SealedMail[]): Promise<void> {
+/** Replaces the encrypted content of emails that this transaction has locked. */
+export async function writeSealed(tx: Queryable, emails: readonly SealedEmail[]): Promise<void> {
   await tx.query(
     `update alerts.mails as m set content = r.sealed
        from unnest($1::text[], $2::text[], $3::text[], $4::bytea[]) as r (workspace_id, environment, id, sealed)
       where m.workspace_id = r.workspace_id and m.environment = r.environment and m.id = r.id`,
     [
-      mails.map(({ workspaceId }) => workspaceId),
-      mails.map(({ environment }) => environment),
-      mails.map(({ id }) => id),
-      mails.map(({ sealed }) => sealed),
+      emails.map(({ workspaceId }) => workspaceId),
+      emails.map(({ environment }) => environment),
+      emails.map(({ id }) => id),
+      emails.map(({ sealed }) => sealed),
     ],
   );
 }
 
-/** How many waiting mails each key has sealed. */
+/** Returns the number of queued emails that each key has encrypted. */
 export async function countByKey(db: Queryable): Promise<{ keyId: string; count: bigint }[]> {
   const { rows } = await db.query<{ key_id: string; count: string }>(
     `select encode(substring(content from 1 for 4), 'hex') as key_id, count(*) as count from alerts.mails

@@ -1,24 +1,25 @@
 import type { Queryable } from '@rms/db';
 import type { Period } from './usage.ts';
 
-/** Rows of one statement: each ends long before its deadline. */
-const atOnce = 10_000;
+/** Rows per statement, so that each statement ends long before its deadline. */
+const rowsPerStatement = 1_000;
 
-/** How long counts are kept, in days; months stay. */
+/** Retention in days. Monthly counts are kept forever. */
 const keptDays: readonly (readonly [Period, days: number])[] = [
   ['minute', 2],
   ['hour', 35],
   ['day', 400],
 ];
 
-/** Removes some of the counts that no chart and no rule looks at any more. Answers with how many; 0: none is left. */
+/** Deletes up to `rowsPerStatement` expired counts per table and period. Returns the number of deleted counts. */
 export async function forgetCounts(db: Queryable): Promise<number> {
   let forgotten = 0;
   for (const table of ['alerts.request_counts', 'alerts.delivery_counts']) {
     for (const [period, days] of keptDays) {
       const { rowCount } = await db.query(
         `delete from ${table} where ctid = any(array(
-           select ctid from ${table} where period = $1 and starts_at < now() - make_interval(days => $2) limit ${atOnce}))`,
+           select ctid from ${table} where period = $1 and starts_at < now() - make_interval(days => $2)
+            order by starts_at limit ${rowsPerStatement}))`,
         [period, days],
       );
       forgotten += rowCount ?? 0;
@@ -27,7 +28,7 @@ export async function forgetCounts(db: Queryable): Promise<number> {
   return forgotten;
 }
 
-/** Forgets processes that have ended: none tells its last report again after a day. */
+/** Deletes reporters without a report for seven days. A process retries a report for at most six days. */
 export async function forgetReporters(db: Queryable): Promise<void> {
-  await db.query(`delete from alerts.reporters where seen_at < now() - interval '1 day'`);
+  await db.query(`delete from alerts.reporters where seen_at < now() - interval '7 days'`);
 }

@@ -3,7 +3,7 @@ import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { latencyQuantile } from '@rms/usage';
 import { type DeliverySums, type RequestSums, type Span, startOf } from './usage.ts';
 
-/** Undefined: it is none. */
+/** Converts a span. Returns undefined for an unspecified or unknown one. */
 export function fromSpanMessage(span: UsageSpan): Span | undefined {
   if (span === UsageSpan.HOUR) return 'hour';
   if (span === UsageSpan.DAY) return 'day';
@@ -11,7 +11,7 @@ export function fromSpanMessage(span: UsageSpan): Span | undefined {
   return undefined;
 }
 
-/** A point as rms.alerts.v1.UsagePoint. */
+/** Converts a point to rms.alerts.v1.UsagePoint. */
 export function toPointMessage(startMs: number, requests: RequestSums, deliveries: DeliverySums) {
   return {
     startTime: timestampFromMs(startMs),
@@ -32,7 +32,7 @@ export function toPointMessage(startMs: number, requests: RequestSums, deliverie
   };
 }
 
-/** The month under way as rms.alerts.v1.MonthUsage. */
+/** Converts the current month to rms.alerts.v1.MonthUsage. */
 export function toMonthMessage(nowMs: number, month: RequestSums | undefined) {
   return {
     startTime: timestampFromMs(startOf('month', nowMs)),

@@ -1,10 +1,10 @@
 import type { Queryable } from '@rms/db';
-import type { Tenant } from '../tenant.ts';
+import type { Tenant } from '@rms/tenant';
 import type { CountedDeliveries, CountedRequests, DeliverySums, Period, PeriodRow, RequestSums, Run } from './usage.ts';
 
 /**
- * Takes a report of some tenants, and answers with those of them whose part was not taken before. Waits for the same report
- * under way elsewhere.
+ * Records a report's sequence number per tenant. Returns the tenants for which the report is new. Waits for a
+ * concurrent transaction with the same report.
  */
 export async function takeReport(
   tx: Queryable,
@@ -27,7 +27,7 @@ export async function takeReport(
   return rows.map((row) => ({ workspaceId: row.workspace_id, environment: row.environment }));
 }
 
-/** Adds to the counts of requests; no row is met twice. */
+/** Adds to the request counts. Each row may occur only once in `rows`. */
 export async function addRequestCounts(tx: Queryable, rows: readonly PeriodRow<CountedRequests>[]): Promise<void> {
   await tx.query({
     name: 'add-request-counts',
@@ -64,7 +64,7 @@ export async function addRequestCounts(tx: Queryable, rows: readonly PeriodRow<C
   });
 }
 
-/** Adds to the counts of deliveries; no row is met twice. */
+/** Adds to the delivery counts. Each row may occur only once in `rows`. */
 export async function addDeliveryCounts(tx: Queryable, rows: readonly PeriodRow<CountedDeliveries>[]): Promise<void> {
   await tx.query({
     name: 'add-delivery-counts',
@@ -96,19 +96,21 @@ export async function addDeliveryCounts(tx: Queryable, rows: readonly PeriodRow<
   });
 }
 
-/** Lengthens or ends the runs of failures of webhooks, each named once. */
+/** Extends or resets the failure counts of webhooks. Each webhook may occur only once in `runs`. */
 export async function addRuns(tx: Queryable, runs: readonly Run[]): Promise<void> {
   await tx.query({
     name: 'add-webhook-runs',
     text: `
       insert into alerts.webhook_runs as known
-             (workspace_id, environment, webhook_id, failures, last_attempt_at, last_success_at)
-      select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::timestamptz[])
+             (workspace_id, environment, webhook_id, failures, last_attempt_at, last_success_at, url)
+      select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::timestamptz[],
+                           $7::text[])
        order by 1, 2, 3
           on conflict (workspace_id, environment, webhook_id) do update
          set failures = excluded.failures + case when excluded.last_success_at is null then known.failures else 0 end,
              last_attempt_at = greatest(known.last_attempt_at, excluded.last_attempt_at),
-             last_success_at = coalesce(excluded.last_success_at, known.last_success_at)`,
+             last_success_at = coalesce(excluded.last_success_at, known.last_success_at),
+             url = case when excluded.url = '' then known.url else excluded.url end`,
     values: [
       runs.map((run) => run.workspaceId),
       runs.map((run) => run.environment),
@@ -116,11 +118,12 @@ export async function addRuns(tx: Queryable, runs: readonly Run[]): Promise<void
       runs.map((run) => run.failures),
       runs.map((run) => new Date(run.lastAttemptMs)),
       runs.map((run) => (run.lastSuccessMs === undefined ? null : new Date(run.lastSuccessMs))),
+      runs.map((run) => run.url),
     ],
   });
 }
 
-/** The sums of each period since a moment, by the period's start in milliseconds. */
+/** Returns the request sums of each period since `sinceMs`, keyed by the period's start in milliseconds. */
 export async function readRequests(
   db: Queryable,
   { workspaceId, environment }: Tenant,
@@ -148,7 +151,7 @@ export async function readRequests(
   return new Map(sums);
 }
 
-/** The same of deliveries to one webhook; with an empty id of all together. */
+/** Returns the delivery sums of a webhook, or of all webhooks if `webhookId` is empty. */
 export async function readDeliveries(
   db: Queryable,
   { workspaceId, environment }: Tenant,
@@ -174,12 +177,12 @@ export async function readDeliveries(
   return new Map(sums);
 }
 
-/** What counts for the quota of a month. */
+/** Usage that counts towards a monthly quota. */
 export interface QuotaUse extends Tenant {
   readonly used: number;
 }
 
-/** Who has used something in a month, some at a time: those after the last one of the answer before. */
+/** Returns a page of tenants with usage in a month, starting after tenant `after`. */
 export async function readQuotaUses(
   db: Queryable,
   monthMs: number,

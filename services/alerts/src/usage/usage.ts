@@ -1,12 +1,12 @@
+import type { Tenant } from '@rms/tenant';
 import { noLatencies } from '@rms/usage';
-import type { Tenant } from '../tenant.ts';
 
-/** The lengths of time that counts are kept for. */
+/** Aggregation periods of the counts. */
 export const periods = ['minute', 'hour', 'day', 'month'] as const;
 
 export type Period = (typeof periods)[number];
 
-/** Sums of a period. */
+/** Sums of the requests in a period. */
 export interface RequestSums {
   readonly requests: number;
   readonly admitted: number;
@@ -15,7 +15,7 @@ export interface RequestSums {
   readonly rateLimited: number;
   readonly quotaRefused: number;
   readonly latencies: readonly number[];
-  /** That held for the last of them; 0: none. */
+  /** Quota at the time of the last report. 0 means no quota. */
   readonly monthlyQuota: number;
 }
 
@@ -27,17 +27,19 @@ export interface DeliverySums {
   readonly latencies: readonly number[];
 }
 
-/** What one process has counted in one minute. */
+/** Counts per process and minute. */
 export type CountedRequests = Tenant & { readonly atMs: number } & RequestSums;
 
 export type CountedDeliveries = Tenant & {
   readonly atMs: number;
   readonly webhookId: string;
-  /** Failed attempts since the last one that went well, of these. */
+  /** URL of the last attempt; empty: unknown. */
+  readonly url: string;
+  /** Failed attempts since the last successful one in this report. */
   readonly failuresAtEnd: number;
 } & DeliverySums;
 
-/** One row to add to. */
+/** Counts with the period to which they are added. */
 export type PeriodRow<T> = T & { readonly period: Period; readonly startMs: number };
 
 export const noRequests: RequestSums = {
@@ -59,7 +61,7 @@ export const noDeliveries: DeliverySums = {
   latencies: noLatencies(),
 };
 
-/** When the period that holds a moment begins, in UTC; `ahead` periods later. */
+/** Returns the start of the UTC period that contains `atMs`, shifted by `ahead` periods. */
 export function startOf(period: Period, atMs: number, ahead = 0): number {
   const at = new Date(atMs);
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
@@ -69,7 +71,10 @@ export function startOf(period: Period, atMs: number, ahead = 0): number {
   return (Math.floor(atMs / lengthMs) + ahead) * lengthMs;
 }
 
-/** The rows that counts add to, each once, in the order of their keys: a statement meets no row twice, and never waits crosswise. */
+/**
+ * Groups counts into rows by tenant, key and period. Rows are unique, as the upsert requires, and sorted by key, so
+ * that concurrent transactions do not deadlock.
+ */
 export function rowsOf<T extends Tenant & { readonly atMs: number }>(
   counted: readonly T[],
   keyOf: (one: T) => string,
@@ -116,21 +121,23 @@ function addLatencies(one: readonly number[], other: readonly number[]): number[
   return noLatencies().map((_, i) => (one[i] ?? 0) + (other[i] ?? 0));
 }
 
-/** How attempts at one webhook went. */
+/** The result of consecutive delivery attempts to one webhook. */
 export interface Run extends Tenant {
   readonly webhookId: string;
-  /** Failed attempts since the last one that went well; if none did, of these alone. */
+  /** Consecutive failures at the end. If no attempt succeeded, only the failures of this report. */
   readonly failures: number;
   readonly lastAttemptMs: number;
-  /** Undefined: none went well. */
+  /** undefined if no attempt succeeded. */
   readonly lastSuccessMs: number | undefined;
+  /** URL of the last attempt; empty: unknown. */
+  readonly url: string;
 }
 
-/** The runs that one report tells of, one for each webhook. */
+/** Returns one run per webhook of a report. */
 export function runsOf(counted: readonly CountedDeliveries[]): Run[] {
   const runs = new Map<string, Run>();
   for (const one of [...counted].sort((early, late) => early.atMs - late.atMs)) {
-    const { workspaceId, environment, webhookId, failuresAtEnd, atMs } = one;
+    const { workspaceId, environment, webhookId, url, failuresAtEnd, atMs } = one;
     const key = `${workspaceId}\n${environment}\n${webhookId}`;
     const before = runs.get(key);
     const wentWell = one.failedAttempts < one.attempts;
@@ -141,12 +148,13 @@ export function runsOf(counted: readonly CountedDeliveries[]): Run[] {
       failures: failuresAtEnd + (wentWell ? 0 : (before?.failures ?? 0)),
       lastAttemptMs: atMs,
       lastSuccessMs: wentWell ? atMs : before?.lastSuccessMs,
+      url,
     });
   }
   return [...runs.values()];
 }
 
-/** What a chart shows: so many periods up to the one that is under way. */
+/** Period and number of points of each chart. The last point is the current period. */
 export const spans = {
   hour: { period: 'minute', points: 60 },
   day: { period: 'hour', points: 24 },
@@ -155,7 +163,7 @@ export const spans = {
 
 export type Span = keyof typeof spans;
 
-/** When each point of a span begins, oldest first. */
+/** Returns the start of each point of a span, oldest first. */
 export function pointsOf(span: Span, nowMs: number): number[] {
   const { period, points } = spans[span];
   return Array.from({ length: points }, (_, i) => startOf(period, nowMs, i + 1 - points));

@@ -1,12 +1,12 @@
 import type { Queryable } from '@rms/db';
 import type { Email } from '../user/email.ts';
 
-/** An address that somebody wants to have, once a mail to it has been answered. */
+/** A requested email address. It takes effect when the user opens the link sent to it. */
 export interface EmailChange extends Email {
   readonly userId: string;
 }
 
-/** Stores the hash of a token that confirms the change; false if the address is somebody else's. */
+/** Stores the hash of a token that confirms the change. Returns false if another user has the address. */
 export async function insertEmailChange(
   tx: Queryable,
   tokenHash: Buffer,
@@ -21,7 +21,16 @@ export async function insertEmailChange(
   return rowCount === 1;
 }
 
-/** Uses up a token: of two who bring it at once one gets it. */
+/** Returns the user ID of an unexpired token. */
+export async function findEmailChange(db: Queryable, tokenHash: Buffer): Promise<string | undefined> {
+  const { rows } = await db.query<{ user_id: string }>(
+    'select user_id from auth.email_changes where token_hash = $1 and expires_at > now()',
+    [tokenHash],
+  );
+  return rows[0]?.user_id;
+}
+
+/** Deletes the token and returns its email change. Of two concurrent calls with the same token, one succeeds. */
 export async function takeEmailChange(tx: Queryable, tokenHash: Buffer): Promise<EmailChange | undefined> {
   const { rows } = await tx.query<{ user_id: string; email: string; email_key: string }>(
     `delete from auth.email_changes where token_hash = $1 and expires_at > now() returning user_id, email, email_key`,
@@ -30,12 +39,12 @@ export async function takeEmailChange(tx: Queryable, tokenHash: Buffer): Promise
   return rows[0] && { userId: rows[0].user_id, email: rows[0].email, emailKey: rows[0].email_key };
 }
 
-/** Makes all such links of a user void. */
+/** Invalidates all pending email changes of a user. */
 export async function deleteEmailChanges(tx: Queryable, userId: string): Promise<void> {
   await tx.query('delete from auth.email_changes where user_id = $1', [userId]);
 }
 
-/** Forgets tokens that have run out. */
+/** Deletes expired tokens. */
 export async function trimEmailChanges(db: Queryable): Promise<void> {
   await db.query('delete from auth.email_changes where expires_at <= now()');
 }

@@ -6,18 +6,18 @@ export interface Identity {
   readonly subject: string;
 }
 
-const longestIssuer = 2_048;
-/** OpenID Connect Core, 2: "sub" has at most 255 characters. */
-const longestSubject = 255;
+const maxIssuerLength = 2_048;
+/** OpenID Connect Core, section 2: `sub` has at most 255 characters. */
+const maxSubjectLength = 255;
 
-/** Throws one `invalid_request` that names every wrong field. */
+/** Throws one `invalid_request` that names every invalid field. */
 export function checkIdentity({ issuer, subject }: Identity): Identity {
   const details: FieldViolation[] = [];
-  if (issuer === '' || issuer.length > longestIssuer) {
-    details.push({ field: 'issuer', message: `must have 1 to ${longestIssuer} characters` });
+  if (issuer === '' || issuer.length > maxIssuerLength) {
+    details.push({ field: 'issuer', message: `must have 1 to ${maxIssuerLength} characters` });
   }
-  if (subject === '' || subject.length > longestSubject) {
-    details.push({ field: 'subject', message: `must have 1 to ${longestSubject} characters` });
+  if (subject === '' || subject.length > maxSubjectLength) {
+    details.push({ field: 'subject', message: `must have 1 to ${maxSubjectLength} characters` });
   }
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   return { issuer, subject };

@@ -1,8 +1,9 @@
 import { type AuditOrigin, appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { Change, tellOfChange } from '../mail/security-mail.ts';
+import type { Queryable } from '@rms/db';
+import type { Logger } from '@rms/logging';
+import type { SecretBox } from '@rms/secrets';
+import { Change, notifyOfChange } from '../email/security-email.ts';
 import { membershipsOf } from '../member/member-queries.ts';
-import type { HandlerParts } from '../rpc/handler.ts';
 import type { User } from '../user/user.ts';
 import { bySelf, userChanges } from '../user/user-audit.ts';
 import { findUserByEmail, lockUser } from '../user/user-queries.ts';
@@ -10,27 +11,34 @@ import type { Identity } from './identity.ts';
 import { hasIdentityAt, insertIdentity } from './identity-queries.ts';
 
 /**
- * Links an identity to the user of an e-mail address that its provider has verified; undefined if there is no such user.
- * Only once for a user and provider: an address that the provider gives to somebody else later does not bring the account
- * with it. The user is told.
+ * Returns the user to whom an identity may be linked: the user with the email address that the provider has verified,
+ * unless the user already has an identity at this provider. One identity per provider is the limit because a provider
+ * may later reassign the address: the new holder must not get the account.
+ */
+export async function findLinkable(db: Queryable, { issuer }: Identity, emailKey: string): Promise<User | undefined> {
+  const user = await findUserByEmail(db, emailKey);
+  return user && !(await hasIdentityAt(db, user.id, issuer)) ? user : undefined;
+}
+
+/**
+ * Links an identity to a user who has completed all steps of the sign-in, in the transaction of the sign-in, and
+ * notifies the user. Returns false if the user has been disabled or linked to another identity of the provider since.
  */
 export async function linkIdentity(
-  { pool, box, log }: Pick<HandlerParts, 'pool' | 'box' | 'log'>,
+  tx: Queryable,
+  { box, log }: { readonly box: SecretBox; readonly log: Logger },
   identity: Identity,
-  emailKey: string,
+  { id }: Pick<User, 'id'>,
   origin: AuditOrigin,
-): Promise<User | undefined> {
-  return inTransaction(pool, async (tx) => {
-    const known = await findUserByEmail(tx, emailKey);
-    // Two first sign-ins at once, by different identities, meet here.
-    const user = known && (await lockUser(tx, known.id));
-    if (!user || (await hasIdentityAt(tx, user.id, identity.issuer))) return undefined;
-    if (!(await insertIdentity(tx, identity, user.id))) return undefined;
-    await tellOfChange(tx, box, user, Change.IDENTITY_LINKED, origin);
-    const details = { issuer: identity.issuer, subject: identity.subject };
-    const changes = userChanges(user.id, await membershipsOf(tx, [user.id]), 'user.identity_linked', details);
-    await appendAudit(tx, bySelf(origin, user.id), changes);
-    log.info({ user_id: user.id, issuer: identity.issuer }, 'identity linked');
-    return user;
-  });
+): Promise<boolean> {
+  // Serializes concurrent first sign-ins with different identities.
+  const user = await lockUser(tx, id);
+  if (!user || user.disabledAt || (await hasIdentityAt(tx, id, identity.issuer))) return false;
+  if (!(await insertIdentity(tx, identity, id))) return false;
+  await notifyOfChange(tx, box, user, Change.IDENTITY_LINKED, origin);
+  const details = { issuer: identity.issuer, subject: identity.subject };
+  const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.identity_linked', details);
+  await appendAudit(tx, bySelf(origin, id), changes);
+  log.info({ user_id: id, issuer: identity.issuer }, 'identity linked');
+  return true;
 }

@@ -3,7 +3,7 @@ import type { Invitation } from './invitation.ts';
 
 type What = 'created' | 'revoked' | 'accepted';
 
-/** What the audit log says of invitations. */
+/** Returns the audit entry of a change to an invitation. */
 export function invitationChange(what: What, { workspaceId, id, email, role }: Invitation): AuditChange {
   return { workspaceId, action: `invitation.${what}`, targetId: id, details: { email, role } };
 }

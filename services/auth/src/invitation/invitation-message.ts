@@ -2,7 +2,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { toRoleMessage } from '../member/member-message.ts';
 import type { Invitation } from './invitation.ts';
 
-/** An invitation as rms.auth.v1.Invitation. */
+/** Converts an invitation to rms.auth.v1.Invitation. */
 export function toInvitationMessage({ id, workspaceId, email, role, invitedBy, createdAt, expiresAt }: Invitation) {
   return {
     id,

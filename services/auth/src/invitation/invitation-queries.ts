@@ -1,5 +1,6 @@
 import type { Queryable } from '@rms/db';
 import type { Role } from '@rms/roles';
+import { actorOfUser } from '@rms/rpc';
 import type { Invitation } from './invitation.ts';
 
 interface InvitationRow {
@@ -16,7 +17,7 @@ interface InvitationRow {
 
 const columns = 'workspace_id, id, email, email_key, role, token_hash, invited_by, created_at, expires_at';
 
-/** The invitation of an address to a workspace that there is, held until the transaction ends. */
+/** Returns the invitation of an address to a workspace, locked until the transaction ends. */
 export async function lockInvitationOf(
   tx: Queryable,
   workspaceId: string,
@@ -29,7 +30,7 @@ export async function lockInvitationOf(
   return rows[0] && toInvitation(rows[0]);
 }
 
-/** Stores an invitation in place of the one that the address had to that workspace. */
+/** Stores an invitation. Replaces an existing invitation of the same address to the same workspace. */
 export async function upsertInvitation(tx: Queryable, invitation: Invitation): Promise<void> {
   await tx.query(
     `insert into auth.invitations (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -50,7 +51,7 @@ export async function upsertInvitation(tx: Queryable, invitation: Invitation): P
   );
 }
 
-/** The invitations of a workspace, newest first. */
+/** Returns the invitations of a workspace, newest first. */
 export async function listInvitations(db: Queryable, workspaceId: string): Promise<Invitation[]> {
   const { rows } = await db.query<InvitationRow>(
     `select ${columns} from auth.invitations where workspace_id = $1 order by id desc`,
@@ -59,7 +60,17 @@ export async function listInvitations(db: Queryable, workspaceId: string): Promi
   return rows.map(toInvitation);
 }
 
-/** The invitation of a token that has not run out, with the name of its workspace. */
+/** Returns the number of unexpired invitations to a workspace, counted up to `most`. */
+export async function countOpenInvitations(tx: Queryable, workspaceId: string, most: number): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::integer as count
+       from (select from auth.invitations where workspace_id = $1 and expires_at > now() limit $2) as open`,
+    [workspaceId, most],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Returns the unexpired invitation with this token, and the name of its workspace. */
 export async function findInvitation(
   db: Queryable,
   tokenHash: Buffer,
@@ -73,7 +84,7 @@ export async function findInvitation(
   return rows[0] && { invitation: toInvitation(rows[0]), workspaceName: rows[0].workspace_name };
 }
 
-/** Uses up the invitation of a token: of two who come at once one gets it. */
+/** Deletes the invitation and returns it. Of two concurrent calls with the same token, one succeeds. */
 export async function takeInvitation(tx: Queryable, tokenHash: Buffer): Promise<Invitation | undefined> {
   const { rows } = await tx.query<InvitationRow>(
     `delete from auth.invitations where token_hash = $1 and expires_at > now() returning ${columns}`,
@@ -94,7 +105,35 @@ export async function deleteInvitation(
   return rows[0] && toInvitation(rows[0]);
 }
 
-/** Forgets invitations that ran out long ago; until then owners see them. */
+/** Deletes the open invitations that a user created, in all workspaces of the user, and returns them. */
+export async function deleteInvitationsBy(tx: Queryable, userId: string): Promise<Invitation[]> {
+  const { rows } = await tx.query<InvitationRow>(
+    `delete from auth.invitations
+      where workspace_id in (select workspace_id from auth.memberships where user_id = $1)
+        and invited_by = $2 and expires_at > now()
+     returning ${columns}`,
+    [userId, actorOfUser(userId)],
+  );
+  return rows.map(toInvitation);
+}
+
+/** Deletes the open invitations as one of `roles` that a user created in a workspace, and returns them. */
+export async function deleteInvitationsIn(
+  tx: Queryable,
+  workspaceId: string,
+  userId: string,
+  roles: readonly Role[],
+): Promise<Invitation[]> {
+  const { rows } = await tx.query<InvitationRow>(
+    `delete from auth.invitations
+      where workspace_id = $1 and invited_by = $2 and role = any($3) and expires_at > now()
+     returning ${columns}`,
+    [workspaceId, actorOfUser(userId), roles],
+  );
+  return rows.map(toInvitation);
+}
+
+/** Deletes invitations 30 days after their expiry. Until then owners see them as expired. */
 export async function trimInvitations(db: Queryable): Promise<void> {
   await db.query(`delete from auth.invitations where expires_at < now() - interval '30 days'`);
 }

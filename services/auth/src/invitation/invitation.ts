@@ -2,13 +2,13 @@ import { newId } from '@rms/ids';
 import type { Role } from '@rms/roles';
 import type { Email } from '../user/email.ts';
 
-/** Somebody who may become a member by the token that was mailed to them. */
+/** An invitation to a workspace. Its token is sent by email, or returned once to the inviter. */
 export interface Invitation extends Email {
   readonly workspaceId: string;
   readonly id: string;
   readonly role: Role;
   readonly tokenHash: Buffer;
-  /** "user:usr_…", "operator:alice@laptop". */
+  /** For example "user:usr_…" or "operator:alice@laptop". */
   readonly invitedBy: string;
   readonly createdAt: Date;
   readonly expiresAt: Date;

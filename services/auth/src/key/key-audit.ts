@@ -1,7 +1,7 @@
 import type { AuditChange } from '@rms/audit';
 import type { StoredKey } from './key.ts';
 
-/** What the audit log says of changes of keys. */
+/** Returns the audit entry of a new key. */
 export function keyCreated(key: StoredKey): AuditChange {
   return changeOf(key, 'key.created', { scope: key.scope, expires_at: key.expiresAt ?? null, ...settingsOf(key) });
 }
@@ -14,7 +14,7 @@ export function keyRevoked(key: StoredKey): AuditChange {
   return changeOf(key, 'key.revoked', { name: key.name });
 }
 
-/** `old` as it is after the roll. */
+/** Returns the audit entry of a roll. `old` is the old key after the roll. */
 export function keyRolled(old: StoredKey): AuditChange {
   return changeOf(old, 'key.rolled', { name: old.name, replaced_by: old.replacedById, ends_at: old.rolledAt });
 }

@@ -1,14 +1,14 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { KeyEnvironment } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
-import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
+import { toEnvironmentMessage } from '@rms/tenant';
 import type { KeyScope, StoredKey } from './key.ts';
 import type { KeyUse } from './use-queries.ts';
 
 const scopes: EnumNames<KeyScope, Scope> = enumNames(Scope);
 
-/** A stored key as rms.auth.v1.Key. */
+/** Converts a stored key to rms.auth.v1.Key. */
 export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = []) {
   return {
     id: key.id,
@@ -21,6 +21,7 @@ export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = []) {
     allowedIps: [...key.allowedIps],
     replacedById: key.replacedById ?? '',
     createdBy: key.createdBy,
+    version: BigInt(key.version),
     uses: uses.map(({ lastUsedAt, address, userAgent, requests }) => ({
       lastUseTime: timestampFromDate(lastUsedAt),
       address,
@@ -32,17 +33,6 @@ export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = []) {
     ...(key.revokedAt ? { revokeTime: timestampFromDate(key.revokedAt) } : {}),
     ...(key.rolledAt ? { rollTime: timestampFromDate(key.rolledAt) } : {}),
   };
-}
-
-export function toEnvironmentMessage(environment: KeyEnvironment): Environment {
-  return environment === 'live' ? Environment.LIVE : Environment.SANDBOX;
-}
-
-/** One environment; unspecified is refused. */
-export function fromEnvironmentMessage(environment: Environment): KeyEnvironment {
-  if (environment === Environment.LIVE) return 'live';
-  if (environment === Environment.SANDBOX) return 'sandbox';
-  throw new RmsError('invalid_request', { details: [{ field: 'environment', message: 'must be live or sandbox' }] });
 }
 
 export function toScopeMessage(scope: KeyScope): Scope {

@@ -1,12 +1,12 @@
-import type { KeyEnvironment } from '@rms/api-key';
-import type { Queryable } from '@rms/db';
+import type { PageStart, Queryable } from '@rms/db';
+import type { Environment, TenantScope } from '@rms/tenant';
 import type { PlanLimits } from '../plan/plan.ts';
-import { optionalNumber, type PlanColumns, toPlanLimits } from '../plan/plan-queries.ts';
-import type { KeyScope, StoredKey } from './key.ts';
+import { optionalNumber, type PlanColumns, planColumns, toPlanLimits } from '../plan/plan-queries.ts';
+import type { KeyScope, KeyStatus, StoredKey } from './key.ts';
 
 interface KeyRow {
   workspace_id: string;
-  environment: KeyEnvironment;
+  environment: Environment;
   id: string;
   hash: Buffer;
   hint: string;
@@ -26,7 +26,9 @@ interface KeyRow {
 const columns = `workspace_id, environment, id, hash, hint, name, scope, allowed_ips, created_at, expires_at, revoked_at,
   rolled_at, replaced_by_id, created_by, version, rate_limit_requests`;
 
-/** Stores a new key. */
+/** Condition of a valid key; see `verdictFor`. */
+const isValid = 'revoked_at is null and coalesce(expires_at > now(), true) and coalesce(rolled_at > now(), true)';
+
 export async function insertKey(db: Queryable, key: StoredKey): Promise<void> {
   await db.query(
     `insert into auth.keys (workspace_id, environment, id, hash, hint, name, scope, allowed_ips, created_at, expires_at,
@@ -49,64 +51,145 @@ export async function insertKey(db: Queryable, key: StoredKey): Promise<void> {
   );
 }
 
-/** All keys of a workspace, newest first; both environments if none is given. */
-export async function listKeysOf(
-  db: Queryable,
-  workspaceId: string,
-  environments: KeyEnvironment[],
-): Promise<StoredKey[]> {
-  const { rows } = await db.query<KeyRow>(
-    `select ${columns} from auth.keys where workspace_id = $1 and environment = any($2) order by id desc`,
-    [workspaceId, environments],
+/** Returns the number of valid keys of a workspace, counted up to `most`. */
+export async function countValidKeys(tx: Queryable, workspaceId: string, most: number): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::integer as count
+       from (
+              select from auth.keys
+               where workspace_id = $1 and ${isValid} limit $2
+            ) as valid`,
+    [workspaceId, most],
   );
-  return rows.map(toKey);
+  return rows[0]?.count ?? 0;
 }
 
-/** One key, locked until the transaction ends. */
-export async function lockKey(tx: Queryable, workspaceId: string, id: string): Promise<StoredKey | undefined> {
-  const { rows } = await tx.query<KeyRow>(
-    `select ${columns} from auth.keys
-      where workspace_id = $1 and environment in ('live', 'sandbox') and id = $2
-        for update`,
-    [workspaceId, id],
+/** Condition of each status; see KeyStatus in keys_service.proto. */
+const hasStatus: Readonly<Record<KeyStatus, string>> = {
+  active: `rolled_at is null and ${isValid}`,
+  expired: 'revoked_at is null and rolled_at is null and expires_at <= now()',
+  revoked: 'revoked_at is not null',
+  rolled: 'revoked_at is null and rolled_at is not null',
+};
+
+/** Maximum number of keys that a filtered list reads. Bounds the cost of a filter that few keys match. */
+const maxKeysRead = 10_000;
+
+export interface KeyPage {
+  readonly workspaceId: string;
+  readonly environments: readonly Environment[];
+  readonly start: PageStart | undefined;
+  readonly validOnly: boolean;
+  readonly ownLimitOnly: boolean;
+  readonly status: KeyStatus | undefined;
+  /** Part of the name, in any case; empty: any. */
+  readonly namePart: string;
+  readonly limit: number;
+}
+
+/**
+ * Returns up to `limit` keys of a workspace after or before `start`, newest first. Reads one index range per
+ * environment. With a status or a part of the name, it reads at most {@link maxKeysRead} keys; if it stops there,
+ * `lastRead` is the ID of the last key that it read.
+ */
+export async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: StoredKey[]; lastRead?: string }> {
+  const { workspaceId, environments, start, limit } = page;
+  const backwards = start?.direction === 'before';
+  const order = backwards ? 'asc' : 'desc';
+  const conditions = ['workspace_id = $1', 'environment = requested.name', `id ${backwards ? '>' : '<'} $3`];
+  if (page.validOnly) conditions.push(isValid);
+  if (page.ownLimitOnly) conditions.push('rate_limit_requests is not null');
+  const inOrder = (selected: string, most: string) => `
+    select key.*
+      from unnest($2::text[]) as requested (name)
+           cross join lateral (
+             select ${selected} from auth.keys where ${conditions.join(' and ')} order by id ${order} limit ${most}
+           ) as key
+     order by id ${order}`;
+  // "~" sorts after every ID.
+  const values: unknown[] = [workspaceId, environments, start?.keys[0] ?? '~'];
+  const listed = (rows: KeyRow[]) => (backwards ? rows.map(toKey).reverse() : rows.map(toKey));
+  const { status, namePart } = page;
+  if (!status && namePart === '') {
+    const { rows } = await db.query<KeyRow>(`${inOrder(columns, '$4')} limit $4`, [...values, limit]);
+    return { keys: listed(rows) };
+  }
+  // As a subquery, the limit is unknown to the planner, which then reads the index in order instead of sorting.
+  const most = `(select ${maxKeysRead})`;
+  const { rows } = await db.query<KeyRow>(
+    `select * from (${inOrder(columns, most)} limit ${most}) as read
+      where ${status ? hasStatus[status] : 'true'} and ($4 = '' or strpos(lower(name), lower($4)) > 0)
+      order by id ${order} limit $5`,
+    [...values, namePart, limit],
+  );
+  if (rows.length === limit) return { keys: listed(rows) };
+  const last = await db.query<{ id: string }>(
+    `${inOrder('id', most)} offset (select ${maxKeysRead - 1}) limit 1`,
+    values,
+  );
+  const [end] = last.rows;
+  return { keys: listed(rows), ...(end ? { lastRead: end.id } : {}) };
+}
+
+/** Returns a key if it belongs to one of these environments. */
+export async function findKey(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  environments: readonly Environment[],
+): Promise<StoredKey | undefined> {
+  const { rows } = await db.query<KeyRow>(
+    `select ${columns} from auth.keys where workspace_id = $1 and environment = any($2) and id = $3`,
+    [workspaceId, environments, id],
   );
   return rows[0] && toKey(rows[0]);
 }
 
-/** Several keys by their ids, locked until the transaction ends, in the order of the ids. */
+/** Returns one key, locked until the transaction ends. */
+export async function lockKey(tx: Queryable, ref: KeyRef): Promise<StoredKey | undefined> {
+  return (await lockKeys(tx, [ref]))[0];
+}
+
+/** Returns several keys, locked in ID order until the transaction ends. */
 export async function lockKeys(tx: Queryable, refs: readonly KeyRef[]): Promise<StoredKey[]> {
+  const places = refs.flatMap(({ workspaceId, environments, id }) =>
+    environments.map((environment) => ({ workspaceId, environment, id })),
+  );
   const { rows } = await tx.query<KeyRow>(
     `select ${columns} from auth.keys
-      where (workspace_id, id) in (select * from unnest($1::text[], $2::text[])) and environment in ('live', 'sandbox')
+      where (workspace_id, environment, id) in (select * from unnest($1::text[], $2::text[], $3::text[]))
       order by id for update`,
-    [refs.map(({ workspaceId }) => workspaceId), refs.map(({ id }) => id)],
+    [
+      places.map(({ workspaceId }) => workspaceId),
+      places.map(({ environment }) => environment),
+      places.map(({ id }) => id),
+    ],
   );
   return rows.map(toKey);
 }
 
-/** Which key of which workspace. */
-export interface KeyRef {
-  readonly workspaceId: string;
+/** Reference to a key. */
+export interface KeyRef extends TenantScope {
   readonly id: string;
 }
 
-/** A key that was looked up, with what else its verdict needs. */
+/** A key found by its hash, with the data for its verdict. */
 export interface FoundKey {
   readonly key: StoredKey;
-  /** The database's time, which sets the ends of overlaps as well: clocks of replicas that differ prolong no key's life. */
+  /**
+   * Database time. It also sets the end of overlaps, so clock differences between replicas never prolong a key's life.
+   */
   readonly now: Date;
   readonly plan: PlanLimits;
   readonly workspaceName: string;
 }
 
-/** Looks keys up by hash, in one statement; those that do not exist are not in the answer. */
+/** Finds keys by hash, in one statement. Unknown hashes are absent from the result. */
 export async function findKeysByHash(db: Queryable, hashes: readonly Uint8Array[]): Promise<FoundKey[]> {
   const { rows } = await db.query<KeyRow & PlanColumns & { now: Date; workspace_name: string }>({
     name: 'keys-by-hash',
     text: `
-      select key.*, now(), workspaces.name as workspace_name, plans.rate_limit_requests as plan_rate_limit_requests,
-             plans.rate_limit_window_seconds as plan_rate_limit_window_seconds,
-             plans.monthly_quota as plan_monthly_quota
+      select key.*, now(), workspaces.name as workspace_name, ${planColumns}
         from (select ${columns} from auth.keys where hash = any($1::bytea[])) as key
         join auth.workspaces on workspaces.id = key.workspace_id
         left join auth.plans on plans.name = workspaces.plan`,
@@ -120,7 +203,7 @@ export async function findKeysByHash(db: Queryable, hashes: readonly Uint8Array[
   }));
 }
 
-/** Marks keys as revoked, and so as changed; one that is revoked already keeps its time. */
+/** Revokes keys and increments their versions. A key that is already revoked keeps its revocation time. */
 export async function setRevoked(tx: Queryable, keys: readonly StoredKey[]): Promise<StoredKey[]> {
   const { rows } = await tx.query<KeyRow>(
     `update auth.keys set revoked_at = coalesce(revoked_at, now()), version = version + 1
@@ -131,7 +214,7 @@ export async function setRevoked(tx: Queryable, keys: readonly StoredKey[]): Pro
   return rows.map(toKey);
 }
 
-/** Notes which key takes another's place, and that the old one is expired after the overlap. */
+/** Records the replacement of a key, and the end of the overlap, after which the old key is expired. */
 export async function setRolled(
   tx: Queryable,
   key: StoredKey,
@@ -147,7 +230,7 @@ export async function setRolled(
   return toKey(rows[0] as KeyRow);
 }
 
-/** Writes what an operator may change of a key. */
+/** Stores the changeable settings of a key: name, allowlist and rate limit. */
 export async function updateKey(tx: Queryable, key: StoredKey): Promise<StoredKey> {
   const { rows } = await tx.query<KeyRow>(
     `update auth.keys set name = $4, allowed_ips = $5, rate_limit_requests = $6, version = version + 1

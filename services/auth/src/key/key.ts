@@ -1,39 +1,37 @@
-import { isIP } from 'node:net';
-import { generateApiKey, hashOfApiKey, hintOfApiKey, type KeyEnvironment } from '@rms/api-key';
+import { generateApiKey, hashOfApiKey, hintOfApiKey } from '@rms/api-key';
+import { normalizeCidr } from '@rms/cidr';
 import { type FieldViolation, RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
-import ipaddr from 'ipaddr.js';
+import type { Environment, Tenant } from '@rms/tenant';
 import { nameViolations } from '../name.ts';
 import { limitViolations } from '../plan/plan.ts';
 
 export type KeyScope = 'read' | 'write' | 'admin';
 
-/** A key as it is stored. */
-export interface StoredKey {
-  readonly workspaceId: string;
-  readonly environment: KeyEnvironment;
+/** An API key as stored. */
+export interface StoredKey extends Tenant {
   readonly id: string;
   readonly hash: Buffer;
   readonly hint: string;
   readonly name: string;
   readonly scope: KeyScope;
-  /** CIDRs in normal form; empty: any address. */
+  /** Normalized CIDRs. If empty, all addresses are allowed. */
   readonly allowedIps: readonly string[];
   readonly createdAt: Date;
   readonly expiresAt: Date | undefined;
   readonly revokedAt: Date | undefined;
-  /** From then on api_key_expired. */
+  /** End of the overlap of a roll. From this time on the key is rejected with `api_key_expired`. */
   readonly rolledAt: Date | undefined;
   readonly replacedById: string | undefined;
-  /** "key:key_…", "operator:alice@laptop", "system"; empty: unknown. */
+  /** For example "key:key_…", "operator:alice@laptop" or "system". Empty if unknown. */
   readonly createdBy: string;
-  /** Counts changes. */
+  /** Incremented by every change. */
   readonly version: number;
-  /** Requests it may make in a window; 0: no limit; undefined: as the workspace's plan says. */
+  /** Requests per window, at least 1. It can only lower the plan's limit. undefined: only the plan's limit applies. */
   readonly rateLimitRequests: number | undefined;
 }
 
-/** What an operator chooses of a key. */
+/** Properties of a key that its creator chooses. */
 export interface KeyInput {
   readonly name: string;
   readonly allowedIps: readonly string[];
@@ -44,10 +42,10 @@ export interface KeyInput {
 export type KeyVerdict = 'valid' | 'invalid' | 'expired';
 
 const allowedIpsLimit = 100;
-/** The last moment that a google.protobuf.Timestamp can tell. */
+/** The latest time that a google.protobuf.Timestamp can represent. */
 const latestExpiry = new Date('9999-12-31T23:59:59.999Z');
 
-/** A new key with its value, which is not kept. */
+/** Creates a key and its value. Only the hash of the value is stored. */
 export function makeKey(input: KeyInput & Pick<StoredKey, 'workspaceId' | 'environment' | 'scope' | 'createdBy'>): {
   key: StoredKey;
   value: string;
@@ -76,60 +74,39 @@ export function makeKey(input: KeyInput & Pick<StoredKey, 'workspaceId' | 'envir
 }
 
 /**
- * What a key sent to a listener is worth now. Revoked wins over expired: a revoked key answers invalid_api_key whatever
- * else is true of it (specification, "Authentication" 6 and "Errors").
+ * Decides whether a key is valid for a listener's environment. A revoked key is always `invalid`, even if it has also
+ * expired, so it is rejected with `invalid_api_key` (specification, "Authentication" 6 and "Errors").
  */
-export function judgeKey(key: StoredKey, environment: KeyEnvironment, now: Date): KeyVerdict {
+export function verdictFor(key: StoredKey, environment: Environment, now: Date): KeyVerdict {
   if (key.environment !== environment || key.revokedAt) return 'invalid';
   const end = endOfKey(key);
   return end && end <= now ? 'expired' : 'valid';
 }
 
-/** When a key stops by itself: its expiry date or the end of a roll's overlap, whichever is first. */
+export type KeyStatus = 'active' | 'expired' | 'revoked' | 'rolled';
+
+/** Returns when a key stops working: at its expiry date or at the end of a roll's overlap, whichever comes first. */
 export function endOfKey({ expiresAt, rolledAt }: StoredKey): Date | undefined {
   if (expiresAt && rolledAt) return expiresAt < rolledAt ? expiresAt : rolledAt;
   return expiresAt ?? rolledAt;
 }
 
-/** Checks what an operator asks for; throws one `invalid_request` that names every wrong field. */
+/** Validates and normalizes the input. Throws one `invalid_request` that names every invalid field. */
 export function checkKeyInput(input: KeyInput, now: Date): KeyInput {
   const details: FieldViolation[] = nameViolations(input.name);
-  // Neither is true of a date that JavaScript cannot hold.
+  // Both comparisons are false for an invalid Date.
   if (input.expiresAt && !(input.expiresAt > now && input.expiresAt <= latestExpiry)) {
-    details.push({ field: 'expires_at', message: 'must be in the future, and before the year 10000' });
+    details.push({ field: 'expires_at', message: 'must be in the future and before the year 10000' });
   }
   if (input.allowedIps.length > allowedIpsLimit) {
     details.push({ field: 'allowed_ips', message: `must have at most ${allowedIpsLimit} entries` });
   }
   const allowedIps = input.allowedIps.map((text, i) => {
     const cidr = normalizeCidr(text);
-    if (!cidr) details.push({ field: `allowed_ips[${i}]`, message: `"${text}" is neither an address nor a CIDR` });
+    if (!cidr) details.push({ field: `allowed_ips[${i}]`, message: `"${text}" is not an IP address or CIDR` });
     return cidr ?? text;
   });
-  details.push(...limitViolations('rate_limit_requests', input.rateLimitRequests));
+  details.push(...limitViolations('rate_limit_requests', input.rateLimitRequests, 1));
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   return { ...input, allowedIps: [...new Set(allowedIps)] };
-}
-
-/** "10.1.2.3/8" → "10.0.0.0/8", "::ffff:192.0.2.1" → "192.0.2.1/32"; undefined if it is no address or CIDR. */
-export function normalizeCidr(text: string): string | undefined {
-  const [address = '', bits, ...more] = text.split('/');
-  // Node's reading is strict: short and octal spellings of IPv4 mean different things to different readers.
-  if (more.length > 0 || isIP(address) === 0 || address.includes('%')) return;
-  if (bits !== undefined && !/^(?:0|[1-9]\d{0,2})$/.test(bits)) return;
-  let parsed = ipaddr.parse(address);
-  let length = bits === undefined ? undefined : Number(bits);
-  if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()) {
-    if (length !== undefined && length < 96) return;
-    parsed = parsed.toIPv4Address();
-    length = length === undefined ? undefined : length - 96;
-  }
-  const longest = parsed.kind() === 'ipv4' ? 32 : 128;
-  length ??= longest;
-  if (length > longest) return;
-  const network =
-    parsed.kind() === 'ipv4'
-      ? ipaddr.IPv4.networkAddressFromCIDR(`${parsed}/${length}`)
-      : ipaddr.IPv6.networkAddressFromCIDR(`${parsed}/${length}`);
-  return `${network}/${length}`;
 }

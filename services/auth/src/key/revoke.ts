@@ -1,35 +1,46 @@
 import { type AuditOrigin, appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import type { HandlerParts } from '../rpc/handler.ts';
+import { inTransaction, type Pool } from '@rms/db';
+import type { Logger } from '@rms/logging';
+import type { RevokeKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { toEnvironments } from '@rms/tenant';
 import type { StoredKey } from './key.ts';
 import { keyRevoked } from './key-audit.ts';
 import { type KeyRef, lockKeys, setRevoked } from './key-queries.ts';
-import { insertPendingMarks, type KeyMark } from './mark-queries.ts';
+import { insertPendingMarkers, type KeyMarker } from './marker-queries.ts';
+import type { Markers } from './markers.ts';
 
 /**
- * Revokes keys, and resolves once no gateway lets them in any more (invariant 3). Asked again, it makes sure again.
- * Answers with those that exist.
+ * Revokes the keys that exist and returns them. Resolves once every gateway rejects them (invariant 3). A repeated call
+ * for a revoked key waits for the same guarantee.
+ * @param check throws if a key must not be revoked; then none is
  */
 export async function revokeKeys(
-  { pool, marks, log }: HandlerParts,
+  { pool, markers, log }: { readonly pool: Pool; readonly markers: Pick<Markers, 'hold'>; readonly log: Logger },
   refs: readonly KeyRef[],
   origin: AuditOrigin,
+  check: (key: StoredKey) => void = () => {},
 ): Promise<StoredKey[]> {
   const revoked = await inTransaction(pool, async (tx) => {
     const before = await lockKeys(tx, refs);
+    before.forEach(check);
     const after = await setRevoked(tx, before);
-    await insertPendingMarks(tx, after.map(markOf));
+    await insertPendingMarkers(tx, after.map(markerOf));
     await appendAudit(tx, origin, before.filter(({ revokedAt }) => !revokedAt).map(keyRevoked));
     return after;
   });
-  await marks.hold(revoked.map(markOf));
+  await markers.hold(revoked.map(markerOf));
   for (const { workspaceId, environment, id } of revoked) {
     log.info({ workspace_id: workspaceId, environment, key_id: id }, 'key revoked');
   }
   return revoked;
 }
 
-/** The mark of a key's present version. */
-export function markOf({ workspaceId, environment, id, version }: StoredKey): KeyMark {
+/** Returns the reference of a request. */
+export function refOf({ workspaceId, environment, id }: Pick<RevokeKeyRequest, 'workspaceId' | 'environment' | 'id'>) {
+  return { workspaceId, environments: toEnvironments(environment), id };
+}
+
+/** Returns the revocation marker of a key's current version. */
+export function markerOf({ workspaceId, environment, id, version }: StoredKey): KeyMarker {
   return { workspaceId, environment, keyId: id, version };
 }

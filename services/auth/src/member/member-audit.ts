@@ -1,7 +1,7 @@
 import type { AuditChange } from '@rms/audit';
 import type { Role } from '@rms/roles';
 
-/** What the audit log says of who is in a workspace. */
+/** Returns the audit entry of a new member. */
 export function memberAdded(workspaceId: string, userId: string, role: Role): AuditChange {
   return { workspaceId, action: 'member.added', targetId: userId, details: { role } };
 }

@@ -5,7 +5,7 @@ import type { Role } from '@rms/roles';
 import { type EnumNames, enumNames } from '@rms/rpc';
 import type { Member } from './member.ts';
 
-/** A member as rms.auth.v1.Member. */
+/** Converts a member to rms.auth.v1.Member. */
 export function toMemberMessage(member: Member) {
   return {
     userId: member.userId,
@@ -25,7 +25,7 @@ export function toRoleMessage(role: Role): RoleMessage {
   return roles.toValue(role);
 }
 
-/** A role; unspecified is refused. */
+/** Converts a role. Throws `invalid_request` for an unspecified one. */
 export function fromRoleMessage(message: RoleMessage): Role {
   const role = roles.toName(message);
   if (role) return role;

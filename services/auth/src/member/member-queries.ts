@@ -2,7 +2,7 @@ import type { Queryable } from '@rms/db';
 import type { Role } from '@rms/roles';
 import { type Member, type MemberRole, type Membership, requireOtherOwner } from './member.ts';
 
-/** Makes somebody a member; false if they are one already. */
+/** Adds a member. Returns false if the user is already a member. */
 export async function insertMembership(
   tx: Queryable,
   { workspaceId, userId, role }: Pick<Membership, 'workspaceId' | 'userId' | 'role'>,
@@ -23,7 +23,7 @@ interface MembershipRow {
   created_at: Date;
 }
 
-/** Where these users are members, by the names of the workspaces. */
+/** Returns the memberships of these users, sorted by workspace name. */
 export async function membershipsOf(db: Queryable, userIds: readonly string[]): Promise<Membership[]> {
   const { rows } = await db.query<MembershipRow>(
     `select workspace_id, workspaces.name as workspace_name, user_id, role, memberships.created_at
@@ -41,10 +41,19 @@ export async function membershipsOf(db: Queryable, userIds: readonly string[]): 
   }));
 }
 
-/** What somebody is in a workspace. */
+/** Returns a user's role in a workspace. */
 export async function roleOf(db: Queryable, workspaceId: string, userId: string): Promise<Role | undefined> {
   const { rows } = await db.query<{ role: Role }>(
     'select role from auth.memberships where workspace_id = $1 and user_id = $2',
+    [workspaceId, userId],
+  );
+  return rows[0]?.role;
+}
+
+/** Like `roleOf`, but locks the membership, so that the role cannot change until the transaction ends. */
+export async function lockRoleOf(tx: Queryable, workspaceId: string, userId: string): Promise<Role | undefined> {
+  const { rows } = await tx.query<{ role: Role }>(
+    'select role from auth.memberships where workspace_id = $1 and user_id = $2 for share',
     [workspaceId, userId],
   );
   return rows[0]?.role;
@@ -61,7 +70,7 @@ interface MemberRow {
   disabled: boolean;
 }
 
-/** The members of a workspace, by e-mail address. */
+/** Returns the members of a workspace, sorted by email address. */
 export async function listMembers(db: Queryable, workspaceId: string): Promise<Member[]> {
   const { rows } = await db.query<MemberRow>(
     `select user_id, email, name, role, memberships.created_at, last_sign_in_at,
@@ -83,10 +92,20 @@ export async function listMembers(db: Queryable, workspaceId: string): Promise<M
   }));
 }
 
-/** All members of a workspace with their roles, held until the transaction ends, always in the same order. */
+/** Returns the number of members of a workspace, counted up to `most`. */
+export async function countMembers(tx: Queryable, workspaceId: string, most: number): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::integer as count
+       from (select from auth.memberships where workspace_id = $1 limit $2) as few`,
+    [workspaceId, most],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Locks all members of a workspace until the transaction ends, in a fixed order, and returns their roles. */
 export async function lockMembers(tx: Queryable, workspaceId: string): Promise<MemberRole[]> {
   await tx.query('select from auth.memberships where workspace_id = $1 order by user_id for update', [workspaceId]);
-  // Read once they are held: who was disabled while this waited counts as disabled.
+  // Read after the lock is held, so that users disabled in the meantime count as disabled.
   const { rows } = await tx.query<{ user_id: string; role: Role; disabled: boolean }>(
     `select user_id, role, disabled_at is not null as disabled
        from auth.memberships join auth.users on users.id = user_id
@@ -98,7 +117,7 @@ export async function lockMembers(tx: Queryable, workspaceId: string): Promise<M
 }
 
 /**
- * Holds all members of each workspace that somebody owns, always in the same order. Throws `conflict` where there is no
+ * Locks all members of every workspace that the user owns, in a fixed order. Throws `conflict` if a workspace has no
  * other owner.
  */
 export async function lockOwned(tx: Queryable, userId: string): Promise<void> {

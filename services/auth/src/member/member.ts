@@ -1,7 +1,7 @@
 import { RmsError } from '@rms/errors';
-import { may, mayChangeRole, type Permission, type Role } from '@rms/roles';
+import { leastRoleFor, may, mayChangeRole, type Permission, type Role } from '@rms/roles';
 
-/** A person's place in a workspace. */
+/** A user's membership in a workspace. */
 export interface Membership {
   readonly workspaceId: string;
   readonly workspaceName: string;
@@ -10,7 +10,7 @@ export interface Membership {
   readonly createdAt: Date;
 }
 
-/** A member as the others see them. */
+/** A member as shown to other members. */
 export interface Member {
   readonly userId: string;
   readonly email: string;
@@ -19,31 +19,37 @@ export interface Member {
   readonly createdAt: Date;
   readonly lastSignInAt: Date | undefined;
   readonly hasSecondFactor: boolean;
-  /** Is not let in, and counts as no owner. */
+  /** A disabled user cannot sign in and does not count as an owner. */
   readonly disabled: boolean;
 }
 
-/** What is decided on of each member. */
+/** The fields of a member that role changes depend on. */
 export type MemberRole = Pick<Member, 'userId' | 'role' | 'disabled'>;
 
-/** Who acts in a workspace: a person with a role there (undefined: none), or an operator, who may do all. */
+/**
+ * The caller in a workspace: a user with a role there (undefined if not a member), or an operator with all permissions.
+ */
 export type Acting = 'operator' | { readonly userId: string; readonly role: Role | undefined };
 
-/** Throws `insufficient_role` unless who acts may do that. */
+/** Throws `insufficient_role` unless the caller has the permission. */
 export function requirePermission(acting: Acting, permission: Permission): void {
-  if (acting !== 'operator' && !may(acting.role, permission)) throw new RmsError('insufficient_role');
+  if (acting === 'operator' || may(acting.role, permission)) return;
+  const own = acting.role === undefined ? 'you are not a member of this workspace' : `yours is ${acting.role}`;
+  throw new RmsError('insufficient_role', { message: `The role ${leastRoleFor(permission)} is required; ${own}.` });
 }
 
-/** Throws `insufficient_role` unless who acts may make a member of role `from` one of role `to` (see mayChangeRole). */
+/** Throws `insufficient_role` unless the caller may change a member's role from `from` to `to` (see mayChangeRole). */
 export function requireRoleChange(acting: Acting, from: Role | undefined, to: Role | undefined): void {
-  if (acting !== 'operator' && !mayChangeRole(acting.role, from, to)) throw new RmsError('insufficient_role');
+  if (acting === 'operator' || mayChangeRole(acting.role, from, to)) return;
+  const message = 'Only admins and owners can change members. They cannot change or grant a role above their own.';
+  throw new RmsError('insufficient_role', { message });
 }
 
 /**
- * Throws unless who acts may give the member `userId` another role, or take the membership away: `not_found` for who is
- * no member, `insufficient_role`, or `conflict` where no owner would be left. Everybody may leave.
- * @param members all of the workspace
- * @param to undefined: no member any more
+ * Throws unless the caller may change the role of member `userId` or remove the member. Throws `not_found` for a user
+ * who is not a member, `insufficient_role`, or `conflict` if no owner would remain. Every member may leave.
+ * @param members all members of the workspace
+ * @param to the new role; undefined removes the member
  */
 export function checkRoleChange(
   members: readonly MemberRole[],
@@ -53,7 +59,7 @@ export function checkRoleChange(
 ): void {
   const from = members.find((member) => member.userId === userId)?.role;
   const isLeaving = acting !== 'operator' && acting.userId === userId && to === undefined && acting.role !== undefined;
-  // Whoever may not even see the members is told nothing of who is one.
+  // A caller who may not list members must not learn who is a member.
   if (!isLeaving) requirePermission(acting, 'members.write');
   if (from === undefined) {
     throw new RmsError('not_found', { message: `There is no member "${userId}" in this workspace.` });
@@ -62,8 +68,8 @@ export function checkRoleChange(
   if (from === 'owner' && to !== 'owner') requireOtherOwner(members, userId);
 }
 
-/** Throws `conflict` unless the workspace has an owner besides that user, one who may sign in. */
+/** Throws `conflict` unless the workspace has another owner who is not disabled. */
 export function requireOtherOwner(members: readonly MemberRole[], userId: string): void {
   if (members.some((member) => member.userId !== userId && member.role === 'owner' && !member.disabled)) return;
-  throw new RmsError('conflict', { message: 'A workspace needs an owner: make somebody else an owner first.' });
+  throw new RmsError('conflict', { message: 'A workspace needs an owner. Make another member an owner first.' });
 }

@@ -1,6 +1,6 @@
 /**
- * Words that people take for a password when it has to be long, as they stand at the top of every published list of leaked
- * ones: without the digits and signs that are put behind them, which do not help.
+ * Frequent entries of published lists of leaked passwords. Users extend them when a password must be long. Trailing
+ * digits and symbols are left out because `checkNewPassword` ignores them.
  */
 export const commonPasswords: ReadonlySet<string> = new Set([
   ...['a', 'abc', 'abcd', 'abcdef', 'admin', 'administrator', 'adminadmin', 'asdfasdf', 'asdfgh', 'asdfghjkl'],

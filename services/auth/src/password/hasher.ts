@@ -1,57 +1,58 @@
-import { randomBytes } from 'node:crypto';
-import { hash, verify } from '@node-rs/argon2';
 import { RmsError } from '@rms/errors';
+import { hashArgon2id, phcPrefix, unmatchedArgon2id, verifyArgon2id } from './argon2id.ts';
 
-/** Makes and checks hashes of passwords, a few at a time and never on the event loop. */
+/** Hashes and verifies passwords off the event loop, with bounded concurrency. */
 export interface PasswordHasher {
-  /** Argon2id as a PHC string. Throws `service_unavailable` while too many others wait. */
+  /** Returns an Argon2id hash as a PHC string. Throws `service_unavailable` if the queue is full. */
   hash(password: string): Promise<string>;
   /**
-   * Whether it is the password of the hash. Without a hash the same work is done for nothing: an account that does not
-   * exist, or has no password, cannot be told by the time. Throws `service_unavailable` while too many others wait.
+   * Returns whether the password matches the hash. Without a hash it does the same work and returns false, so the time
+   * does not reveal whether an account exists or has a password. Throws `service_unavailable` if the queue is full.
    */
   verify(passwordHash: string | undefined, password: string): Promise<boolean>;
-  /** Whether a hash was made at another cost than new ones are. */
+  /** Returns whether a hash was made with cost parameters other than the current ones. */
   isOutdated(passwordHash: string): boolean;
 }
 
-/** Argon2id above what OWASP asks for at least: 32 MiB, and some 30 ms of one processor. */
-const cost = { memoryCost: 32_768, timeCost: 3, parallelism: 1 };
-const currentForm = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`;
-/** Two of the four threads that Node has for such work, and 64 MiB. */
-const atOnce = 2;
-/** Some seconds of waiting. */
-const longestQueue = 100;
+/** Argon2id above the minimum that OWASP recommends: 32 MiB and about 80 ms on one CPU. */
+const cost = { memoryKib: 32_768, passes: 3, parallelism: 1 };
+const currentForm = phcPrefix(cost);
+/** Concurrent hashes: two of the four threads in Node's pool, and 64 MiB. */
+const permits = 2;
+/** A full queue takes about four seconds. */
+const maxQueueLength = 100;
 
-/** One for a process, which all its handlers share. */
+/** Creates a hasher. All handlers of a process share one. */
 export function createPasswordHasher(): PasswordHasher {
-  const turns = createTurns(atOnce, longestQueue);
-  let nobodys: Promise<string> | undefined;
+  const withPermit = createSemaphore(permits, maxQueueLength);
+  const unmatched = unmatchedArgon2id(cost);
   return {
-    hash: (password) => turns(() => hash(normalized(password), cost)),
+    hash: (password) => withPermit(() => hashArgon2id(normalized(password), cost)),
     verify: (passwordHash, password) =>
-      turns(async () => {
-        nobodys ??= hash(randomBytes(32), cost);
-        const isRight = await verify(passwordHash ?? (await nobodys), normalized(password));
+      withPermit(async () => {
+        const isRight = await verifyArgon2id(passwordHash ?? unmatched, normalized(password));
         return isRight && passwordHash !== undefined;
       }),
     isOutdated: (passwordHash) => !passwordHash.startsWith(currentForm),
   };
 }
 
-/** Keyboards differ in how they compose what looks the same (NIST SP 800-63B, 5.1.1.2). No password is longer than the cut. */
+/**
+ * Normalizes to NFKC, because keyboards encode the same visible character differently (NIST SP 800-63B, 5.1.1.2).
+ * Truncates above the maximum length of a password.
+ */
 function normalized(password: string): string {
   return password.slice(0, 1_024).normalize('NFKC');
 }
 
-/** Lets `atOnce` run, and `longest` wait in the order in which they came; who comes then is refused. */
-function createTurns(atOnce: number, longest: number) {
+/** Runs at most `permits` tasks concurrently and queues at most `longest` more in FIFO order. Rejects the rest. */
+function createSemaphore(permits: number, longest: number) {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running < atOnce) running += 1;
+    if (running < permits) running += 1;
     else if (waiting.length >= longest) throw new RmsError('service_unavailable', { retryAfterSeconds: 1 });
-    // Who ends hands its turn to the next.
+    // A finished task passes its slot to the next one in the queue.
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       return await work();

@@ -1,14 +1,27 @@
 import type { Queryable } from '@rms/db';
 
-/** Stores the hash of a token by which a user may choose another password; for an id that is nobody's it is work for nothing. */
-export async function insertReset(tx: Queryable, tokenHash: Buffer, userId: string, expiresAt: Date): Promise<void> {
-  await tx.query(
-    'insert into auth.password_resets (token_hash, user_id, expires_at) select $1, id, $3 from auth.users where id = $2',
-    [tokenHash, userId, expiresAt],
+/**
+ * Stores the hash of a password reset token and locks the user until the transaction ends. Returns false if no enabled
+ * user has this ID and email address. The statement costs the same for an unknown user, so its duration reveals
+ * nothing.
+ */
+export async function insertReset(
+  tx: Queryable,
+  tokenHash: Buffer,
+  { userId, emailKey }: { readonly userId: string; readonly emailKey: string },
+  expiresAt: Date,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `with known as (
+       select id from auth.users where id = $2 and email_key = $4 and disabled_at is null for update
+     )
+     insert into auth.password_resets (token_hash, user_id, expires_at) select $1, id, $3 from known`,
+    [tokenHash, userId, expiresAt, emailKey],
   );
+  return rowCount === 1;
 }
 
-/** Whose token it is, if it has not run out. */
+/** Returns the user ID of an unexpired token. */
 export async function findReset(db: Queryable, tokenHash: Buffer): Promise<string | undefined> {
   const { rows } = await db.query<{ user_id: string }>(
     'select user_id from auth.password_resets where token_hash = $1 and expires_at > now()',
@@ -17,7 +30,7 @@ export async function findReset(db: Queryable, tokenHash: Buffer): Promise<strin
   return rows[0]?.user_id;
 }
 
-/** Uses up a token: of two who bring it at once one gets it. Answers with whose it is. */
+/** Deletes the token and returns its user ID. Of two concurrent calls with the same token, one succeeds. */
 export async function takeReset(tx: Queryable, tokenHash: Buffer): Promise<string | undefined> {
   const { rows } = await tx.query<{ user_id: string }>(
     'delete from auth.password_resets where token_hash = $1 and expires_at > now() returning user_id',
@@ -26,12 +39,12 @@ export async function takeReset(tx: Queryable, tokenHash: Buffer): Promise<strin
   return rows[0]?.user_id;
 }
 
-/** Makes all links of a user void. */
+/** Invalidates all reset links of a user. */
 export async function deleteResets(tx: Queryable, userId: string): Promise<void> {
   await tx.query('delete from auth.password_resets where user_id = $1', [userId]);
 }
 
-/** Forgets tokens that have run out. */
+/** Deletes expired tokens. */
 export async function trimResets(db: Queryable): Promise<void> {
   await db.query('delete from auth.password_resets where expires_at <= now()');
 }

@@ -1,10 +1,13 @@
-import type { Limits } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Plan as PlanMessage } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import type { Plan, PlanLimits } from './plan.ts';
 
-/** A plan as rms.auth.v1.Plan. */
+/** Converts a plan to rms.auth.v1.Plan. */
 export function toPlanMessage(plan: Plan) {
-  return { name: plan.name, ...toLimitsMessage(plan) };
+  return {
+    name: plan.name,
+    ...toLimitsMessage(plan),
+    ...(plan.maxKeys === undefined ? {} : { maxKeys: BigInt(plan.maxKeys) }),
+  };
 }
 
 export function fromPlanMessage(message: PlanMessage): Plan {
@@ -13,19 +16,30 @@ export function fromPlanMessage(message: PlanMessage): Plan {
     rateLimitRequests: optional(message.rateLimitRequests),
     rateLimitWindowSeconds: optional(message.rateLimitWindowSeconds),
     monthlyQuota: optional(message.monthlyQuota),
+    workspaceRateLimitRequests: optional(message.workspaceRateLimitRequests),
+    maxKeys: optional(message.maxKeys),
+    maxWebhooks: optional(message.maxWebhooks),
   };
 }
 
-/** Limits as rms.auth.v1.Limits: what is as the settings say is unset. */
-export function toLimitsMessage({ rateLimitRequests, rateLimitWindowSeconds, monthlyQuota }: PlanLimits) {
-  const limits: Partial<Pick<Limits, 'rateLimitRequests' | 'rateLimitWindowSeconds' | 'monthlyQuota'>> = {};
-  if (rateLimitRequests !== undefined) limits.rateLimitRequests = BigInt(rateLimitRequests);
-  if (rateLimitWindowSeconds !== undefined) limits.rateLimitWindowSeconds = BigInt(rateLimitWindowSeconds);
-  if (monthlyQuota !== undefined) limits.monthlyQuota = BigInt(monthlyQuota);
-  return limits;
+/**
+ * Converts the limits that the gateway enforces or forwards to rms.auth.v1.Limits. Limits that come from the settings
+ * are unset.
+ */
+export function toLimitsMessage(limits: PlanLimits) {
+  const { rateLimitRequests, rateLimitWindowSeconds, monthlyQuota, workspaceRateLimitRequests, maxWebhooks } = limits;
+  return {
+    ...(rateLimitRequests === undefined ? {} : { rateLimitRequests: BigInt(rateLimitRequests) }),
+    ...(rateLimitWindowSeconds === undefined ? {} : { rateLimitWindowSeconds: BigInt(rateLimitWindowSeconds) }),
+    ...(monthlyQuota === undefined ? {} : { monthlyQuota: BigInt(monthlyQuota) }),
+    ...(workspaceRateLimitRequests === undefined
+      ? {}
+      : { workspaceRateLimitRequests: BigInt(workspaceRateLimitRequests) }),
+    ...(maxWebhooks === undefined ? {} : { maxWebhooks: BigInt(maxWebhooks) }),
+  };
 }
 
-/** An optional int64 as a number; a limit is below 10^12, and what is not is refused as such. */
+/** Converts an optional int64. Limits are at most 10^12; larger values are rejected by validation. */
 export function optional(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }

@@ -1,32 +1,50 @@
 import type { Queryable } from '@rms/db';
 import type { Plan, PlanLimits } from './plan.ts';
 
-/** A plan's limits as they stand beside a key; bigint as text. */
+/** The limits of a plan as columns of a joined row. bigint columns arrive as text. */
 export interface PlanColumns {
   readonly plan_rate_limit_requests: string | null;
   readonly plan_rate_limit_window_seconds: string | null;
   readonly plan_monthly_quota: string | null;
+  readonly plan_workspace_rate_limit_requests: string | null;
+  readonly plan_max_keys: string | null;
+  readonly plan_max_webhooks: string | null;
 }
 
-/** Makes a plan or replaces it. */
+/** The columns of `auth.plans` as PlanColumns. */
+export const planColumns = `plans.rate_limit_requests as plan_rate_limit_requests,
+  plans.rate_limit_window_seconds as plan_rate_limit_window_seconds, plans.monthly_quota as plan_monthly_quota,
+  plans.workspace_rate_limit_requests as plan_workspace_rate_limit_requests, plans.max_keys as plan_max_keys,
+  plans.max_webhooks as plan_max_webhooks`;
+
+/** Creates or replaces a plan. */
 export async function upsertPlan(tx: Queryable, plan: Plan): Promise<void> {
   await tx.query(
-    `insert into auth.plans (name, rate_limit_requests, rate_limit_window_seconds, monthly_quota)
-     values ($1, $2, $3, $4)
+    `insert into auth.plans (name, rate_limit_requests, rate_limit_window_seconds, monthly_quota,
+                             workspace_rate_limit_requests, max_keys, max_webhooks)
+     values ($1, $2, $3, $4, $5, $6, $7)
          on conflict (name) do update
         set rate_limit_requests = excluded.rate_limit_requests,
             rate_limit_window_seconds = excluded.rate_limit_window_seconds,
-            monthly_quota = excluded.monthly_quota, updated_at = now()`,
-    [plan.name, plan.rateLimitRequests, plan.rateLimitWindowSeconds, plan.monthlyQuota],
+            monthly_quota = excluded.monthly_quota,
+            workspace_rate_limit_requests = excluded.workspace_rate_limit_requests,
+            max_keys = excluded.max_keys, max_webhooks = excluded.max_webhooks, updated_at = now()`,
+    [
+      plan.name,
+      plan.rateLimitRequests,
+      plan.rateLimitWindowSeconds,
+      plan.monthlyQuota,
+      plan.workspaceRateLimitRequests,
+      plan.maxKeys,
+      plan.maxWebhooks,
+    ],
   );
 }
 
-/** All plans, by name. */
+/** Returns all plans, sorted by name. */
 export async function listAllPlans(db: Queryable): Promise<Plan[]> {
   const { rows } = await db.query<{ name: string } & PlanColumns>(
-    `select name, rate_limit_requests as plan_rate_limit_requests,
-            rate_limit_window_seconds as plan_rate_limit_window_seconds, monthly_quota as plan_monthly_quota
-       from auth.plans order by name`,
+    `select name, ${planColumns} from auth.plans order by name`,
   );
   return rows.map((row) => ({ name: row.name, ...toPlanLimits(row) }));
 }
@@ -36,16 +54,19 @@ export async function planExists(db: Queryable, name: string): Promise<boolean> 
   return rowCount === 1;
 }
 
-/** The limits in a row; of a workspace without a plan (left join), all undefined. */
+/** Reads the limits from a row. For a workspace without a plan (left join), all are undefined. */
 export function toPlanLimits(row: PlanColumns): PlanLimits {
   return {
     rateLimitRequests: optionalNumber(row.plan_rate_limit_requests),
     rateLimitWindowSeconds: optionalNumber(row.plan_rate_limit_window_seconds),
     monthlyQuota: optionalNumber(row.plan_monthly_quota),
+    workspaceRateLimitRequests: optionalNumber(row.plan_workspace_rate_limit_requests),
+    maxKeys: optionalNumber(row.plan_max_keys),
+    maxWebhooks: optionalNumber(row.plan_max_webhooks),
   };
 }
 
-/** A bigint column that fits a number. */
+/** Converts a nullable bigint column to a number. */
 export function optionalNumber(text: string | null): number | undefined {
   return text === null ? undefined : Number(text);
 }

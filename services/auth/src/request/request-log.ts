@@ -1,33 +1,42 @@
-import type { KeyEnvironment } from '@rms/api-key';
 import { dayPartitions } from '@rms/db';
+import type { Environment } from '@rms/tenant';
 
-/** A request of the API, and what it came to. */
+/** An API request and its outcome. */
 export interface LoggedRequest {
-  /** Empty: it has shown no key that is valid. */
+  /** Empty if the request had no valid key. */
   readonly workspaceId: string;
-  readonly environment: KeyEnvironment;
+  readonly environment: Environment;
   readonly requestId: string;
   readonly startedAt: Date;
-  /** Empty: it was not traced. */
+  /** Empty if the request was not traced. */
   readonly traceId: string;
   readonly method: string;
-  /** Empty: there is no such address. */
+  /** Without the query, secrets redacted. Empty if no route matched, or if it was not recorded. */
+  readonly path: string;
+  /** Empty if it was not recorded. */
+  readonly clientAddress: string;
+  /** Empty if no route matched. */
   readonly route: string;
-  /** 0: the client went away before it was answered. */
+  /** 0 if the client disconnected before the response. */
   readonly status: number;
-  /** Empty: none. */
+  /** Empty if there was no error. */
   readonly errorCode: string;
   readonly keyId: string;
+  /** "user:usr_…"; empty for a request with an API key. */
+  readonly actor: string;
   readonly replayed: boolean;
-  /** Milliseconds from its start until each step had ended; null: it did not come so far. */
+  /** Milliseconds from the start of the request to the end of each step. null if the request did not reach the step. */
   readonly authenticatedMs: number | null;
   readonly limitedMs: number | null;
   readonly handledMs: number | null;
   readonly durationMs: number;
-  /** What a person knows its key by; empty if the key is not known. */
+  /** Hint of the key as shown to users. Empty if the key is unknown. */
   readonly keyHint: string;
   readonly keyName: string;
 }
 
-/** Reports come within seconds of the request; who was away for longer than a day has lost what it knew. */
+/**
+ * Partitions cover one day back because reports arrive within seconds. Entries that a gateway reports more than a day
+ * late are lost.
+ */
 export const requestPartitions = dayPartitions('auth', { daysBack: 1, daysAhead: 7 });

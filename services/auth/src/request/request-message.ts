@@ -6,15 +6,22 @@ import {
   type Request,
   RequestColumnsSchema,
 } from '@rms/proto/rms/auth/v1/requests_service_pb';
-import { fromEnvironmentMessage, toEnvironmentMessage } from '../key/key-message.ts';
+import { fromEnvironmentMessage, toEnvironmentMessage } from '@rms/tenant';
 import type { LoggedRequest } from './request-log.ts';
 import type { RequestColumns } from './request-queries.ts';
 
-/** What a gateway reports. Throws `invalid_request` unless there is an entry for each request in each column. */
+/** Converts a gateway's report. Throws `invalid_request` unless all columns have the same length. */
 export function fromReport({ columns, requests }: BatchReportRequestsRequest): RequestColumns {
-  const { $typeName, $unknown, environments, ...others } = columns ?? toColumns(requests);
+  const { $typeName, $unknown, environments, actors, paths, clientAddresses, ...rest } = columns ?? toColumns(requests);
+  const orEmpty = (column: readonly string[]) => (column.length > 0 ? column : environments.map(() => ''));
+  const others = {
+    ...rest,
+    actors: orEmpty(actors),
+    paths: orEmpty(paths),
+    clientAddresses: orEmpty(clientAddresses),
+  };
   const lengths = new Set([...Object.values(others), environments].map(({ length }) => length));
-  if (lengths.size > 1) throw new RmsError('invalid_request', { message: 'The columns are of different lengths.' });
+  if (lengths.size > 1) throw new RmsError('invalid_request', { message: 'All columns must have the same length.' });
   return { ...others, environments: environments.map(fromEnvironmentMessage) };
 }
 
@@ -31,6 +38,9 @@ function toColumns(requests: readonly Request[]) {
     statuses: each(({ status }) => status),
     errorCodes: each(({ errorCode }) => errorCode),
     keyIds: each(({ keyId }) => keyId),
+    actors: each(({ actor }) => actor),
+    paths: each(({ path }) => path),
+    clientAddresses: each(({ clientAddress }) => clientAddress),
     replayed: each(({ replayed }) => replayed),
     authenticatedMs: each(({ authenticatedMs }) => authenticatedMs ?? -1),
     limitedMs: each(({ limitedMs }) => limitedMs ?? -1),
@@ -39,7 +49,7 @@ function toColumns(requests: readonly Request[]) {
   });
 }
 
-/** A request as rms.auth.v1.Request. */
+/** Converts a request to rms.auth.v1.Request. */
 export function toRequestMessage(request: LoggedRequest) {
   const { environment, startedAt, authenticatedMs, limitedMs, handledMs, ...rest } = request;
   return {

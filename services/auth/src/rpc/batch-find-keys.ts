@@ -3,26 +3,25 @@ import type { Handlers } from '@rms/rpc';
 import { toKeyMessage } from '../key/key-message.ts';
 import { findKeysByHash } from '../key/key-queries.ts';
 import { readUses } from '../key/use-queries.ts';
-import { checkBatchSize, type HandlerParts, translated } from './handler.ts';
+import { checkBatchSize, type HandlerParts } from './handler.ts';
 
 const batchLimit = 1_000;
 
 export function batchFindKeys({ pool }: HandlerParts): Handlers<typeof KeysService>['batchFindKeys'] {
-  return ({ keyHashes }) =>
-    translated(async () => {
-      checkBatchSize(keyHashes, batchLimit);
-      const found = await findKeysByHash(pool, keyHashes);
-      const byHash = new Map(found.map((one) => [one.key.hash.toString('hex'), one]));
-      const uses = await readUses(
-        pool,
-        found.map(({ key }) => key),
-      );
-      return {
-        results: keyHashes.map((hash) => {
-          const one = byHash.get(Buffer.from(hash).toString('hex'));
-          if (!one) return {};
-          return { key: toKeyMessage(one.key, uses.get(one.key.id)), workspaceName: one.workspaceName };
-        }),
-      };
-    });
+  return async ({ keyHashes }) => {
+    checkBatchSize(keyHashes, batchLimit);
+    const found = await findKeysByHash(pool, keyHashes);
+    const byHash = new Map(found.map((one) => [one.key.hash.toString('hex'), one]));
+    const uses = await readUses(
+      pool,
+      found.map(({ key }) => key),
+    );
+    return {
+      results: keyHashes.map((hash) => {
+        const one = byHash.get(Buffer.from(hash).toString('hex'));
+        if (!one) return {};
+        return { key: toKeyMessage(one.key, uses.get(one.key.id)), workspaceName: one.workspaceName };
+      }),
+    };
+  };
 }

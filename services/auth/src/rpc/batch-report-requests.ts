@@ -1,18 +1,22 @@
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { invalid } from '../refusals.ts';
 import { fromReport } from '../request/request-message.ts';
 import { insertRequests } from '../request/request-queries.ts';
-import { checkBatchSize, type HandlerParts, translated } from './handler.ts';
+import { checkBatchSize, type HandlerParts } from './handler.ts';
 
 const batchLimit = 10_000;
 
-/** Those of a gateway whose clock is wrong by days are left out. */
+/**
+ * Stores requests that a gateway reports, or that the dashboard reports for a user. Ignores requests whose start time
+ * is off by days because of a wrong clock. Throws `invalid_request` if a request names an actor other than the caller.
+ */
 export function batchReportRequests({ pool }: HandlerParts): Handlers<typeof RequestsService>['batchReportRequests'] {
-  return (report) =>
-    translated(async () => {
-      const columns = fromReport(report);
-      checkBatchSize(columns.requestIds, batchLimit);
-      if (columns.requestIds.length > 0) await insertRequests(pool, columns);
-      return {};
-    });
+  return async (report, { actor }) => {
+    const columns = fromReport(report);
+    checkBatchSize(columns.requestIds, batchLimit);
+    if (columns.actors.some((one) => one !== actor)) throw invalid('actors', 'must be the actor of the call');
+    if (columns.requestIds.length > 0) await insertRequests(pool, columns);
+    return {};
+  };
 }

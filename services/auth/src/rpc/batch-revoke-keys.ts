@@ -2,25 +2,24 @@ import { RmsError } from '@rms/errors';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type Handlers, toStatusMessage } from '@rms/rpc';
 import { toKeyMessage } from '../key/key-message.ts';
-import { revokeKeys } from '../key/revoke.ts';
-import { checkBatchSize, type HandlerParts, translated } from './handler.ts';
+import { refOf, revokeKeys } from '../key/revoke.ts';
+import { checkBatchSize, type HandlerParts } from './handler.ts';
 
 const batchLimit = 1_000;
 
-/** All that exist, in one transaction; those that do not get an error of their own. */
+/** Revokes all existing keys in one transaction. The results contain a separate error for each unknown key. */
 export function batchRevokeKeys(parts: HandlerParts): Handlers<typeof KeysService>['batchRevokeKeys'] {
-  return ({ requests }, context) =>
-    translated(async () => {
-      checkBatchSize(requests, batchLimit);
-      const revoked = await revokeKeys(parts, requests, context);
-      const byId = new Map(revoked.map((key) => [`${key.workspaceId}/${key.id}`, key]));
-      return {
-        results: requests.map(({ workspaceId, id }) => {
-          const key = byId.get(`${workspaceId}/${id}`);
-          if (key) return { result: { case: 'key' as const, value: toKeyMessage(key) } };
-          const error = new RmsError('not_found', { message: `There is no key "${id}".` });
-          return { result: { case: 'error' as const, value: toStatusMessage(error) } };
-        }),
-      };
-    });
+  return async ({ requests }, context) => {
+    checkBatchSize(requests, batchLimit);
+    const revoked = await revokeKeys(parts, requests.map(refOf), context);
+    const byId = new Map(revoked.map((key) => [`${key.workspaceId}/${key.id}`, key]));
+    return {
+      results: requests.map(({ workspaceId, id }) => {
+        const key = byId.get(`${workspaceId}/${id}`);
+        if (key) return { result: { case: 'key' as const, value: toKeyMessage(key) } };
+        const error = new RmsError('not_found', { message: `There is no key "${id}".` });
+        return { result: { case: 'error' as const, value: toStatusMessage(error) } };
+      }),
+    };
+  };
 }

@@ -10,28 +10,27 @@ import { checkEmail } from '../user/email.ts';
 import { makeUser } from '../user/user.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { insertUser, lockAnyUser } from '../user/user-queries.ts';
-import { listAllWorkspaces } from '../workspace/workspace-queries.ts';
-import { type HandlerParts, translated } from './handler.ts';
+import { listWorkspaces } from '../workspace/workspace-queries.ts';
+import type { HandlerParts } from './handler.ts';
 
-/** Several first starts at once make one user: the table is locked while one of them looks and makes. */
+/** Creates the first user. A table lock serializes concurrent first starts, so only one user is created. */
 export function bootstrapUser({ pool, passwords }: HandlerParts): Handlers<typeof UsersService>['bootstrapUser'] {
-  return ({ email }, context) =>
-    translated(async () => {
-      operatorsOnly(context);
-      const password = makePassword();
-      const user = makeUser(checkEmail(email), '', await passwords.hash(password));
-      const created = await inTransaction(pool, async (tx) => {
-        if (await lockAnyUser(tx)) return false;
-        const [first] = await listAllWorkspaces(tx);
-        if (!first) return false;
-        await insertUser(tx, user);
-        await insertMembership(tx, { workspaceId: first.id, userId: user.id, role: 'owner' });
-        await appendAudit(tx, context, [
-          { workspaceId: first.id, action: 'user.created', targetId: user.id, details: { email: user.email } },
-          memberAdded(first.id, user.id, 'owner'),
-        ]);
-        return true;
-      });
-      return created ? { created, user: toUserMessage(user), password } : { created };
+  return async ({ email }, context) => {
+    operatorsOnly(context);
+    const password = makePassword();
+    const user = makeUser(checkEmail(email), '', await passwords.hash(password));
+    const created = await inTransaction(pool, async (tx) => {
+      if (await lockAnyUser(tx)) return false;
+      const [first] = await listWorkspaces(tx, { after: '', limit: 1 });
+      if (!first) return false;
+      await insertUser(tx, user);
+      await insertMembership(tx, { workspaceId: first.id, userId: user.id, role: 'owner' });
+      await appendAudit(tx, context, [
+        { workspaceId: first.id, action: 'user.created', targetId: user.id, details: { email: user.email } },
+        memberAdded(first.id, user.id, 'owner'),
+      ]);
+      return true;
     });
+    return created ? { created, user: toUserMessage(user), password } : { created };
+  };
 }

@@ -3,44 +3,41 @@ import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { Change, tellOfChange } from '../mail/security-mail.ts';
+import { Change, notifyOfChange } from '../email/security-email.ts';
 import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { checkNewPassword } from '../password/password.ts';
-import { provePassword } from '../password/prove-password.ts';
-import { deleteResets } from '../password/reset-queries.ts';
+import { found } from '../refusals.ts';
+import { endPending } from '../sign-in/end-pending.ts';
+import { provePassword } from '../sign-in/prove-password.ts';
 import { bySelf, userChanges } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUser, lockUser, setPassword } from '../user/user-queries.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function changePassword(parts: HandlerParts): Handlers<typeof PasswordsService>['changePassword'] {
   const { pool, box, passwords, log } = parts;
-  return ({ userId, currentPassword, password }, context) =>
-    translated(async () => {
-      selfOnly(context, userId);
-      const before = found(await findUser(pool, userId), 'user', userId);
-      if (before.passwordHash === undefined) {
-        // An unattended session must not get a password of its own.
-        throw new RmsError('conflict', { message: 'There is no password yet: a link by e-mail sets one.' });
+  return async ({ userId, currentPassword, password }, context) => {
+    selfOnly(context, userId);
+    const before = found(await findUser(pool, userId), 'user', userId);
+    checkNewPassword(password, before);
+    const { clientAddress } = context;
+    await provePassword(parts, before, currentPassword, { field: 'current_password', clientAddress });
+    const passwordHash = await passwords.hash(password);
+    const user = await inTransaction(pool, async (tx) => {
+      const now = found(await lockUser(tx, userId), 'user', userId);
+      if (now.passwordHash !== before.passwordHash) {
+        throw new RmsError('conflict', {
+          message: 'The password was changed in the meantime. Sign in with the new one.',
+        });
       }
-      checkNewPassword(password, before);
-      const { clientAddress } = context;
-      await provePassword(parts, before, currentPassword, { field: 'current_password', clientAddress });
-      const passwordHash = await passwords.hash(password);
-      const user = await inTransaction(pool, async (tx) => {
-        const now = found(await lockUser(tx, userId), 'user', userId);
-        if (now.passwordHash !== before.passwordHash) {
-          throw new RmsError('conflict', { message: 'The password was changed meanwhile.' });
-        }
-        await deleteResets(tx, userId);
-        const user = await setPassword(tx, userId, passwordHash);
-        await tellOfChange(tx, box, user, Change.PASSWORD_CHANGED, context);
-        const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.password_changed', { by: 'self' });
-        await appendAudit(tx, bySelf(context, userId), changes);
-        return user;
-      });
-      log.info({ user_id: userId }, 'password changed');
-      return { user: toUserMessage(user) };
+      const user = await setPassword(tx, userId, passwordHash);
+      await notifyOfChange(tx, box, user, Change.PASSWORD_CHANGED, context);
+      const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.password_changed', { by: 'self' });
+      await appendAudit(tx, bySelf(context, userId), [...changes, ...(await endPending(tx, userId))]);
+      return user;
     });
+    log.info({ user_id: userId }, 'password changed');
+    return { user: toUserMessage(user) };
+  };
 }

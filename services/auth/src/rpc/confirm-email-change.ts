@@ -2,37 +2,39 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { deleteEmailChanges, takeEmailChange } from '../email-change/email-change-queries.ts';
-import { Change, tellOfChange } from '../mail/security-mail.ts';
+import { Change, notifyOfChange } from '../email/security-email.ts';
+import { findEmailChange, takeEmailChange } from '../email-change/email-change-queries.ts';
 import { membershipsOf } from '../member/member-queries.ts';
-import { deleteResets } from '../password/reset-queries.ts';
 import { behindLink, validLink } from '../sign-in/attempts.ts';
+import { endPending } from '../sign-in/end-pending.ts';
 import { hashOfToken } from '../token.ts';
 import { bySelf, userChanges } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { lockUser, setEmail } from '../user/user-queries.ts';
-import { type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
-/** The link was mailed to the new address: who has it may read mail there. Links to choose a password went to the old one. */
+/**
+ * Changes the email address. The token was sent to the new address, so the caller can read email there. Pending
+ * password reset links are invalidated because they were sent to the old address.
+ */
 export function confirmEmailChange(parts: HandlerParts): Handlers<typeof UsersService>['confirmEmailChange'] {
   const { pool, box, log } = parts;
-  return ({ token }, context) =>
-    translated(async () => {
-      const confirm = () =>
-        inTransaction(pool, async (tx) => {
-          const change = validLink(await takeEmailChange(tx, hashOfToken(token)));
-          const before = validLink(await lockUser(tx, change.userId));
-          const user = validLink(await setEmail(tx, before.id, change));
-          await deleteEmailChanges(tx, user.id);
-          await deleteResets(tx, user.id);
-          await tellOfChange(tx, box, before, Change.EMAIL_CHANGED, context);
-          const details = { from: before.email, to: user.email };
-          const changes = userChanges(user.id, await membershipsOf(tx, [user.id]), 'user.email_changed', details);
-          await appendAudit(tx, bySelf(context, user.id), changes);
-          return user;
-        });
-      const user = await behindLink(parts, context.clientAddress, confirm);
-      log.info({ user_id: user.id }, 'e-mail address changed');
-      return { user: toUserMessage(user) };
-    });
+  return async ({ token }, context) => {
+    const confirm = () =>
+      inTransaction(pool, async (tx) => {
+        const tokenHash = hashOfToken(token);
+        // Locks the user before the token, in the same order as every other change of credentials, to avoid deadlocks.
+        const before = validLink(await lockUser(tx, validLink(await findEmailChange(tx, tokenHash))));
+        const change = validLink(await takeEmailChange(tx, tokenHash));
+        const user = validLink(await setEmail(tx, before.id, change));
+        await notifyOfChange(tx, box, before, Change.EMAIL_CHANGED, context);
+        const details = { from: before.email, to: user.email };
+        const changes = userChanges(user.id, await membershipsOf(tx, [user.id]), 'user.email_changed', details);
+        await appendAudit(tx, bySelf(context, user.id), [...changes, ...(await endPending(tx, user.id))]);
+        return user;
+      });
+    const user = await behindLink(parts, context.clientAddress, confirm);
+    log.info({ user_id: user.id }, 'email address changed');
+    return { user: toUserMessage(user) };
+  };
 }

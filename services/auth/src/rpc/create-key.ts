@@ -1,38 +1,49 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { actorOf, appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { CreateKeyResponseSchema, type KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { fromEnvironmentMessage } from '@rms/tenant';
+import { checkGrant, grantingKey } from '../key/granting-key.ts';
 import { checkKeyInput, makeKey } from '../key/key.ts';
 import { keyCreated } from '../key/key-audit.ts';
-import { fromEnvironmentMessage, fromScopeMessage, toKeyMessage } from '../key/key-message.ts';
-import { insertKey } from '../key/key-queries.ts';
+import { checkKeyLimit } from '../key/key-limit.ts';
+import { fromScopeMessage, toKeyMessage } from '../key/key-message.ts';
+import { insertKey, lockKeys } from '../key/key-queries.ts';
 import { optional } from '../plan/plan-message.ts';
-import { workspaceExists } from '../workspace/workspace-queries.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
-export function createKey({ pool, log }: HandlerParts): Handlers<typeof KeysService>['createKey'] {
-  return (request, context) =>
-    translated(async () => {
-      const { workspaceId } = request;
-      const input = checkKeyInput(
-        {
-          name: request.name,
-          allowedIps: request.allowedIps,
-          expiresAt: request.expireTime && timestampDate(request.expireTime),
-          rateLimitRequests: optional(request.rateLimitRequests),
-        },
-        new Date(),
-      );
-      const scope = fromScopeMessage(request.scope);
-      const environment = fromEnvironmentMessage(request.environment);
-      const { key, value } = makeKey({ ...input, workspaceId, environment, scope, createdBy: actorOf(context) });
-      await inTransaction(pool, async (tx) => {
-        found((await workspaceExists(tx, workspaceId)) || undefined, 'workspace', workspaceId);
-        await insertKey(tx, key);
-        await appendAudit(tx, context, [keyCreated(key)]);
-      });
-      log.info({ workspace_id: workspaceId, environment, key_id: key.id, scope }, 'key created');
-      return { key: toKeyMessage(key), keyValue: value };
+export function createKey({ idempotency, maxKeys, log }: HandlerParts): Handlers<typeof KeysService>['createKey'] {
+  return async (request, context) => {
+    const { workspaceId } = request;
+    const input = checkKeyInput(
+      {
+        name: request.name,
+        allowedIps: request.allowedIps,
+        expiresAt: request.expireTime && timestampDate(request.expireTime),
+        rateLimitRequests: optional(request.rateLimitRequests),
+      },
+      new Date(),
+    );
+    const scope = fromScopeMessage(request.scope);
+    const environment = fromEnvironmentMessage(request.environment);
+    const actor = actorOf(context);
+    const idempotent = {
+      tenant: () => ({ workspaceId, environment }),
+      operation: 'create key',
+      key: request.idempotencyKey,
+      content: [scope, { ...input, allowedIps: [...input.allowedIps].sort() }],
+    };
+    const { response, replayed } = await idempotency.once(idempotent, CreateKeyResponseSchema, async (tx) => {
+      const { key, value } = makeKey({ ...input, workspaceId, environment, scope, createdBy: actor });
+      await checkKeyLimit(tx, workspaceId, maxKeys);
+      checkGrant(context, await lockKeys(tx, grantingKey(context)), key);
+      await insertKey(tx, key);
+      await appendAudit(tx, context, [keyCreated(key)]);
+      return { key: toKeyMessage(key), keyValue: value, createdBy: actor };
     });
+    const { key, keyValue, createdBy } = response;
+    if (!replayed) log.info({ workspace_id: workspaceId, environment, key_id: key?.id, scope }, 'key created');
+    // The value is shown once. Another API key must not obtain it by repeating an Idempotency-Key.
+    return { key, keyValue: createdBy === actor ? keyValue : '', replayed };
+  };
 }

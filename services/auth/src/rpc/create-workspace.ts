@@ -3,38 +3,37 @@ import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { may } from '@rms/roles';
-import type { Handlers } from '@rms/rpc';
+import { type Handlers, userOfActor } from '@rms/rpc';
 import { memberAdded } from '../member/member-audit.ts';
 import { insertMembership, membershipsOf } from '../member/member-queries.ts';
-import { userOfActor } from '../user/user-audit.ts';
+import { found } from '../refusals.ts';
 import { findUser } from '../user/user-queries.ts';
 import { makeWorkspace } from '../workspace/workspace.ts';
 import { workspaceCreated } from '../workspace/workspace-audit.ts';
 import { toWorkspaceMessage } from '../workspace/workspace-message.ts';
 import { insertWorkspace } from '../workspace/workspace-queries.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function createWorkspace({ pool, log }: HandlerParts): Handlers<typeof WorkspacesService>['createWorkspace'] {
-  return ({ name, ownerUserId }, context) =>
-    translated(async () => {
-      const workspace = makeWorkspace(name);
-      const person = userOfActor(context.actor);
-      await inTransaction(pool, async (tx) => {
-        if (person !== undefined) {
-          const memberships = await membershipsOf(tx, [person]);
-          const mayCreate = memberships.some(({ role }) => may(role, 'workspaces.create'));
-          if (person !== ownerUserId || !mayCreate) throw new RmsError('insufficient_role');
-        }
-        await insertWorkspace(tx, workspace);
-        const changes = [workspaceCreated(workspace)];
-        if (ownerUserId !== '') {
-          const { id: userId } = found(await findUser(tx, ownerUserId), 'user', ownerUserId);
-          await insertMembership(tx, { workspaceId: workspace.id, userId, role: 'owner' });
-          changes.push(memberAdded(workspace.id, userId, 'owner'));
-        }
-        await appendAudit(tx, context, changes);
-      });
-      log.info({ workspace_id: workspace.id }, 'workspace created');
-      return { workspace: toWorkspaceMessage(workspace) };
+  return async ({ name, ownerUserId }, context) => {
+    const workspace = makeWorkspace(name);
+    const userId = userOfActor(context.actor);
+    await inTransaction(pool, async (tx) => {
+      if (userId !== undefined) {
+        const memberships = await membershipsOf(tx, [userId]);
+        const mayCreate = memberships.some(({ role }) => may(role, 'workspaces.create'));
+        if (userId !== ownerUserId || !mayCreate) throw new RmsError('insufficient_role');
+      }
+      await insertWorkspace(tx, workspace);
+      const changes = [workspaceCreated(workspace)];
+      if (ownerUserId !== '') {
+        const { id: userId } = found(await findUser(tx, ownerUserId), 'user', ownerUserId);
+        await insertMembership(tx, { workspaceId: workspace.id, userId, role: 'owner' });
+        changes.push(memberAdded(workspace.id, userId, 'owner'));
+      }
+      await appendAudit(tx, context, changes);
     });
+    log.info({ workspace_id: workspace.id }, 'workspace created');
+    return { workspace: toWorkspaceMessage(workspace) };
+  };
 }

@@ -5,16 +5,18 @@ import { findInvitation as readInvitation } from '../invitation/invitation-queri
 import { behindLink } from '../sign-in/attempts.ts';
 import { hashOfToken } from '../token.ts';
 import { findUserByEmail } from '../user/user-queries.ts';
-import { type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
-/** Who has the token has had the mail: the address is theirs, and whether it has an account is no news to them. */
+/**
+ * Returns an invitation by its token. The caller has received the email, so `userExists` reveals only their own
+ * account.
+ */
 export function findInvitation(parts: HandlerParts): Handlers<typeof InvitationsService>['findInvitation'] {
   const { pool } = parts;
-  return ({ token }, { clientAddress }) =>
-    translated(async () => {
-      const read = () => readInvitation(pool, hashOfToken(token));
-      const { invitation, workspaceName } = await behindLink(parts, clientAddress, read);
-      const user = await findUserByEmail(pool, invitation.emailKey);
-      return { invitation: toInvitationMessage(invitation), workspaceName, userExists: user !== undefined };
-    });
+  return async ({ token }, { clientAddress }) => {
+    const read = () => readInvitation(pool, hashOfToken(token));
+    const { invitation, workspaceName } = await behindLink(parts, clientAddress, read);
+    const user = await findUserByEmail(pool, invitation.emailKey);
+    return { invitation: toInvitationMessage(invitation), workspaceName, userExists: user !== undefined };
+  };
 }

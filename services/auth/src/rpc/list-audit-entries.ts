@@ -1,41 +1,64 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { type AuditEntry, listAudit } from '@rms/audit';
+import { type AuditEntry, type AuditFilter, lastAuditRead, listAudit } from '@rms/audit';
+import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/db';
 import { RmsError } from '@rms/errors';
-import { isId } from '@rms/ids';
 import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Handlers } from '@rms/rpc';
-import { toEnvironmentMessage } from '../key/key-message.ts';
-import { type HandlerParts, translated } from './handler.ts';
+import { toEnvironmentMessage, toEnvironments } from '@rms/tenant';
+import type { HandlerParts } from './handler.ts';
 
-const largestPage = 1_000;
+const maxPageSize = 1_000;
+const maxTargets = 1_000;
 
-/** The page token is the id of the last entry: whoever may list may see all of them. */
-export function listAuditEntries({ pool }: HandlerParts): Handlers<typeof AuditService>['listAuditEntries'] {
-  return ({ workspaceId, targetId, action, sinceTime, pageSize, pageToken }) =>
-    translated(async () => {
-      const details = [];
-      if (pageSize < 1 || pageSize > largestPage) {
-        details.push({ field: 'page_size', message: `must be 1 to ${largestPage}` });
-      }
-      if (pageToken !== '' && !isId('aud', pageToken)) {
-        details.push({ field: 'page_token', message: 'is not of this list' });
-      }
-      if (details.length > 0) throw new RmsError('invalid_request', { details });
-      const rows = await listAudit(pool, {
-        workspaceId,
-        targetId,
-        action,
-        since: sinceTime && timestampDate(sinceTime),
-        before: pageToken || undefined,
-        limit: pageSize + 1,
-      });
-      const entries = rows.slice(0, pageSize);
+/**
+ * Returns a page of audit entries. A page can be short or empty if few entries match the filter, because the number of
+ * entries that it reads is bounded. The next page continues after the last entry that was read.
+ */
+export function listAuditEntries({
+  pool,
+  pageTokenKeys,
+}: HandlerParts): Handlers<typeof AuditService>['listAuditEntries'] {
+  return async (request) => {
+    const { workspaceId, targetId, targetIds, action, actor, sinceTime, untilTime, pageSize, pageToken } = request;
+    const details = [];
+    if (pageSize < 1 || pageSize > maxPageSize) {
+      details.push({ field: 'page_size', message: `must be 1 to ${maxPageSize}` });
+    }
+    if (targetIds.length > maxTargets) {
+      details.push({ field: 'target_ids', message: `must have at most ${maxTargets} entries` });
+    }
+    if (details.length > 0) throw new RmsError('invalid_request', { details });
+    const since = sinceTime && timestampDate(sinceTime);
+    const until = untilTime && timestampDate(untilTime);
+    const [environment, ...others] = toEnvironments(request.environment);
+    const match = {
+      workspaceId,
+      environment: others.length > 0 ? undefined : environment,
+      targetId,
+      targetIds,
+      action,
+      actor,
+      since,
+      until,
+    };
+    const binding = JSON.stringify(['audit', ...Object.values(match).map((value) => value ?? null)]);
+    const start = readPageToken(pageTokenKeys, binding, pageToken);
+    const filter: AuditFilter = { ...match, start, limit: pageSize + 1 };
+    // One snapshot, so that entries appended between the queries do not shift the last entry read.
+    return inTransaction(pool, async (tx) => {
+      await tx.query('set transaction isolation level repeatable read, read only');
+      const rows = await listAudit(tx, filter);
+      const last = rows.length > pageSize ? undefined : await lastAuditRead(tx, filter);
+      const cut = cutPage(rows, pageSize, start, last === undefined ? undefined : [last]);
       return {
-        entries: entries.map(toEntryMessage),
-        nextPageToken: rows.length > pageSize ? (entries.at(-1)?.id ?? '') : '',
+        entries: cut.items.map(toEntryMessage),
+        ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
+        page: cut.page,
+        pageSize,
       };
     });
+  };
 }
 
 function toEntryMessage(entry: AuditEntry) {

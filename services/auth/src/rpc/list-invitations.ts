@@ -4,12 +4,11 @@ import { toInvitationMessage } from '../invitation/invitation-message.ts';
 import { listInvitations as readInvitations } from '../invitation/invitation-queries.ts';
 import { actingIn } from '../member/acting.ts';
 import { requirePermission } from '../member/member.ts';
-import { type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function listInvitations({ pool }: HandlerParts): Handlers<typeof InvitationsService>['listInvitations'] {
-  return ({ workspaceId }, { actor }) =>
-    translated(async () => {
-      requirePermission(await actingIn(pool, workspaceId, actor), 'members.read');
-      return { invitations: (await readInvitations(pool, workspaceId)).map(toInvitationMessage) };
-    });
+  return async ({ workspaceId }, { actor }) => {
+    requirePermission(await actingIn(pool, workspaceId, actor), 'members.read');
+    return { invitations: (await readInvitations(pool, workspaceId)).map(toInvitationMessage) };
+  };
 }

@@ -4,12 +4,11 @@ import { actingIn } from '../member/acting.ts';
 import { requirePermission } from '../member/member.ts';
 import { toMemberMessage } from '../member/member-message.ts';
 import { listMembers as readMembers } from '../member/member-queries.ts';
-import { type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function listMembers({ pool }: HandlerParts): Handlers<typeof MembersService>['listMembers'] {
-  return ({ workspaceId }, { actor }) =>
-    translated(async () => {
-      requirePermission(await actingIn(pool, workspaceId, actor), 'members.read');
-      return { members: (await readMembers(pool, workspaceId)).map(toMemberMessage) };
-    });
+  return async ({ workspaceId }, { actor }) => {
+    requirePermission(await actingIn(pool, workspaceId, actor), 'members.read');
+    return { members: (await readMembers(pool, workspaceId)).map(toMemberMessage) };
+  };
 }

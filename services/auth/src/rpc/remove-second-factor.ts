@@ -2,32 +2,33 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { Change, tellOfChange } from '../mail/security-mail.ts';
+import { Change, notifyOfChange } from '../email/security-email.ts';
 import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
-import { codesOf, proveCode } from '../second-factor/prove-code.ts';
+import { found } from '../refusals.ts';
 import { deleteSecondFactor } from '../second-factor/second-factor-queries.ts';
+import { endPending } from '../sign-in/end-pending.ts';
+import { codesOf, proveCode } from '../sign-in/prove-code.ts';
 import { bySelf, userChanges } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUser } from '../user/user-queries.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function removeSecondFactor(parts: HandlerParts): Handlers<typeof SecondFactorsService>['removeSecondFactor'] {
   const { pool, box, throttle, log } = parts;
-  return ({ userId, code }, context) =>
-    translated(async () => {
-      selfOnly(context, userId);
-      const before = found(await findUser(pool, userId), 'user', userId);
-      await throttle.take(pool, [codesOf(before)]);
-      const user = await inTransaction(pool, async (tx) => {
-        await proveCode(tx, parts, before, code, context);
-        const user = await deleteSecondFactor(tx, userId);
-        await tellOfChange(tx, box, user, Change.SECOND_FACTOR_REMOVED, context);
-        const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.second_factor_removed');
-        await appendAudit(tx, bySelf(context, userId), changes);
-        return user;
-      });
-      log.info({ user_id: userId }, 'second factor removed');
-      return { user: toUserMessage(user) };
+  return async ({ userId, code }, context) => {
+    selfOnly(context, userId);
+    const before = found(await findUser(pool, userId), 'user', userId);
+    await throttle.take(pool, [codesOf(before)]);
+    const user = await inTransaction(pool, async (tx) => {
+      await proveCode(tx, parts, before, code, context);
+      const user = await deleteSecondFactor(tx, userId);
+      await notifyOfChange(tx, box, user, Change.SECOND_FACTOR_REMOVED, context);
+      const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.second_factor_removed');
+      await appendAudit(tx, bySelf(context, userId), [...changes, ...(await endPending(tx, userId))]);
+      return user;
     });
+    log.info({ user_id: userId }, 'second factor removed');
+    return { user: toUserMessage(user) };
+  };
 }

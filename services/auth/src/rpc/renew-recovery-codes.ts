@@ -4,27 +4,27 @@ import type { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors
 import type { Handlers } from '@rms/rpc';
 import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
+import { found } from '../refusals.ts';
 import { makeRecoveryCodes } from '../second-factor/authenticator.ts';
-import { codesOf, proveCode } from '../second-factor/prove-code.ts';
 import { replaceRecoveryCodes } from '../second-factor/second-factor-queries.ts';
+import { codesOf, proveCode } from '../sign-in/prove-code.ts';
 import { bySelf, userChanges } from '../user/user-audit.ts';
 import { findUser } from '../user/user-queries.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function renewRecoveryCodes(parts: HandlerParts): Handlers<typeof SecondFactorsService>['renewRecoveryCodes'] {
   const { pool, throttle } = parts;
-  return ({ userId, code }, context) =>
-    translated(async () => {
-      selfOnly(context, userId);
-      const user = found(await findUser(pool, userId), 'user', userId);
-      await throttle.take(pool, [codesOf(user)]);
-      const recovery = makeRecoveryCodes();
-      await inTransaction(pool, async (tx) => {
-        await proveCode(tx, parts, user, code, context);
-        await replaceRecoveryCodes(tx, userId, recovery.hashes);
-        const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.recovery_codes_renewed');
-        await appendAudit(tx, bySelf(context, userId), changes);
-      });
-      return { recoveryCodes: recovery.codes };
+  return async ({ userId, code }, context) => {
+    selfOnly(context, userId);
+    const user = found(await findUser(pool, userId), 'user', userId);
+    await throttle.take(pool, [codesOf(user)]);
+    const recovery = makeRecoveryCodes();
+    await inTransaction(pool, async (tx) => {
+      await proveCode(tx, parts, user, code, context);
+      await replaceRecoveryCodes(tx, userId, recovery.hashes);
+      const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.recovery_codes_renewed');
+      await appendAudit(tx, bySelf(context, userId), changes);
     });
+    return { recoveryCodes: recovery.codes };
+  };
 }

@@ -1,47 +1,55 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { appendAudit } from '@rms/audit';
+import { networkOf } from '@rms/cidr';
 import { inTransaction } from '@rms/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { makeEmail } from '../email/email.ts';
+import { insertEmailOf } from '../email/email-queries.ts';
+import { Change, notifyOfChange } from '../email/security-email.ts';
 import { insertEmailChange } from '../email-change/email-change-queries.ts';
-import { makeMail } from '../mail/mail.ts';
-import { insertMailOf } from '../mail/mail-queries.ts';
 import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
+import { changedMeanwhile, found, invalid } from '../refusals.ts';
 import { proveSelf } from '../sign-in/prove-self.ts';
-import { networkOf } from '../sign-in/throttle.ts';
 import { makeToken } from '../token.ts';
 import { checkEmail } from '../user/email.ts';
 import { bySelf, userChanges } from '../user/user-audit.ts';
-import { findUser } from '../user/user-queries.ts';
-import { found, type HandlerParts, invalid, translated } from './handler.ts';
+import { findUser, lockUser } from '../user/user-queries.ts';
+import type { HandlerParts } from './handler.ts';
 
 const lifetimeMs = 24 * 3_600_000;
 
-/** Answers the same, and does the same, for an address that is somebody else's: nobody learns who has an account. */
+/**
+ * Sends a confirmation link to the new address and notifies the current one. If another user has the new address, the
+ * response and the work are the same, so the call does not reveal who has an account.
+ */
 export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersService>['requestEmailChange'] {
   const { pool, box, throttle, log } = parts;
-  return ({ id, email: text, proof }, context) =>
-    translated(async () => {
-      selfOnly(context, id);
-      const user = found(await findUser(pool, id), 'user', id);
-      const { email, emailKey } = checkEmail(text);
-      if (email === user.email) throw invalid('email', 'is your address already');
-      await proveSelf(parts, user, proof, context);
-      await throttle.take(pool, [
-        { kind: 'mailAddress', of: networkOf(context.clientAddress) },
-        { kind: 'mail', of: emailKey },
-      ]);
-      const { token, tokenHash } = makeToken();
-      const expiresAt = new Date(Date.now() + lifetimeMs);
-      const value = { token, expireTime: timestampFromDate(expiresAt), address: context.clientAddress };
-      await inTransaction(pool, async (tx) => {
-        const isFree = await insertEmailChange(tx, tokenHash, { userId: id, email, emailKey }, expiresAt);
-        await insertMailOf(tx, isFree ? id : '', makeMail(box, email, { case: 'emailChange', value }, expiresAt));
-        const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.email_change_requested', { to: email });
-        await appendAudit(tx, bySelf(context, id), changes);
-      });
-      log.info({ user_id: id }, 'another e-mail address requested');
-      return {};
+  return async ({ id, email: text, proof }, context) => {
+    selfOnly(context, id);
+    const user = found(await findUser(pool, id), 'user', id);
+    const { email, emailKey } = checkEmail(text);
+    if (email === user.email) throw invalid('email', 'is already your address');
+    await proveSelf(parts, user, proof, context);
+    await throttle.take(pool, [
+      { kind: 'mailAddress', of: networkOf(context.clientAddress) },
+      { kind: 'mail', of: emailKey },
+    ]);
+    const { token, tokenHash } = makeToken();
+    const expiresAt = new Date(Date.now() + lifetimeMs);
+    const value = { token, expireTime: timestampFromDate(expiresAt), address: context.clientAddress };
+    await inTransaction(pool, async (tx) => {
+      // If the credentials have changed since the check, the request must not create a link.
+      const current = await lockUser(tx, id);
+      if (current?.sessionGeneration !== user.sessionGeneration) throw changedMeanwhile();
+      const isFree = await insertEmailChange(tx, tokenHash, { userId: id, email, emailKey }, expiresAt);
+      await insertEmailOf(tx, isFree ? id : '', makeEmail(box, email, { case: 'emailChange', value }, expiresAt));
+      await notifyOfChange(tx, box, current, Change.EMAIL_CHANGE_REQUESTED, context);
+      const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.email_change_requested', { to: email });
+      await appendAudit(tx, bySelf(context, id), changes);
     });
+    log.info({ user_id: id }, 'email change requested');
+    return {};
+  };
 }

@@ -1,45 +1,44 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { appendAudit } from '@rms/audit';
+import { networkOf } from '@rms/cidr';
 import { inTransaction } from '@rms/db';
 import type { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { makeMail } from '../mail/mail.ts';
-import { insertMailOf } from '../mail/mail-queries.ts';
+import { makeEmail } from '../email/email.ts';
+import { insertEmailOf } from '../email/email-queries.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { insertReset } from '../password/reset-queries.ts';
-import { networkOf } from '../sign-in/throttle.ts';
 import { makeToken } from '../token.ts';
 import { emailKeyOf } from '../user/email.ts';
-import { byNobody, userChanges } from '../user/user-audit.ts';
+import { userChanges, withoutActor } from '../user/user-audit.ts';
 import { findUserByEmail } from '../user/user-queries.ts';
-import { type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 const lifetimeMs = 3_600_000;
 
-/** Answers the same whoever is asked for, and does the same. */
+/** Sends a password reset link. The response and the work are the same for unknown addresses. */
 export function requestPasswordReset(parts: HandlerParts): Handlers<typeof PasswordsService>['requestPasswordReset'] {
   const { pool, box, throttle, log } = parts;
-  return ({ email }, context) =>
-    translated(async () => {
-      const emailKey = emailKeyOf(email);
-      await throttle.take(pool, [
-        { kind: 'mailAddress', of: networkOf(context.clientAddress) },
-        { kind: 'mail', of: emailKey },
-      ]);
-      const { token, tokenHash } = makeToken();
-      const expiresAt = new Date(Date.now() + lifetimeMs);
-      const value = { token, expireTime: timestampFromDate(expiresAt), address: context.clientAddress };
-      await inTransaction(pool, async (tx) => {
-        // The same statements for an address that is nobody's.
-        const user = await findUserByEmail(tx, emailKey);
-        const userId = user && !user.disabledAt ? user.id : '';
-        await insertReset(tx, tokenHash, userId, expiresAt);
-        const mail = makeMail(box, user?.email ?? email, { case: 'passwordReset', value }, expiresAt);
-        await insertMailOf(tx, userId, mail);
-        const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.password_reset_requested');
-        await appendAudit(tx, byNobody(context), changes);
-      });
-      log.info({ address: context.clientAddress }, 'password reset requested');
-      return {};
+  return async ({ email }, context) => {
+    const emailKey = emailKeyOf(email);
+    await throttle.take(pool, [
+      { kind: 'mailAddress', of: networkOf(context.clientAddress) },
+      { kind: 'mail', of: emailKey },
+    ]);
+    const { token, tokenHash } = makeToken();
+    const expiresAt = new Date(Date.now() + lifetimeMs);
+    const value = { token, expireTime: timestampFromDate(expiresAt), address: context.clientAddress };
+    await inTransaction(pool, async (tx) => {
+      // Unknown addresses run the same statements.
+      const user = await findUserByEmail(tx, emailKey);
+      const stored = await insertReset(tx, tokenHash, { userId: user?.id ?? '', emailKey }, expiresAt);
+      const userId = user && stored ? user.id : '';
+      const resetEmail = makeEmail(box, user?.email ?? email, { case: 'passwordReset', value }, expiresAt);
+      await insertEmailOf(tx, userId, resetEmail);
+      const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.password_reset_requested');
+      await appendAudit(tx, withoutActor(context), changes);
     });
+    log.info({ address: context.clientAddress }, 'password reset requested');
+    return {};
+  };
 }

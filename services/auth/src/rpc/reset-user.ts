@@ -5,32 +5,32 @@ import type { Handlers } from '@rms/rpc';
 import { operatorsOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { makePassword } from '../password/password.ts';
-import { deleteResets } from '../password/reset-queries.ts';
+import { found } from '../refusals.ts';
 import { deleteSecondFactor } from '../second-factor/second-factor-queries.ts';
+import { endPending } from '../sign-in/end-pending.ts';
 import { emailKeyOf } from '../user/email.ts';
 import { userChanges } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUserByEmail, lockUser, setPassword } from '../user/user-queries.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function resetUser({ pool, passwords, log }: HandlerParts): Handlers<typeof UsersService>['resetUser'] {
-  return (request, context) =>
-    translated(async () => {
-      operatorsOnly(context);
-      const password = makePassword();
-      const passwordHash = await passwords.hash(password);
-      const user = await inTransaction(pool, async (tx) => {
-        const id = request.id || (await findUserByEmail(tx, emailKeyOf(request.email)))?.id || '';
-        const before = found(await lockUser(tx, id), 'user', request.id || request.email);
-        const removed = request.removeSecondFactor && before.hasSecondFactor;
-        if (removed) await deleteSecondFactor(tx, id);
-        await deleteResets(tx, id);
-        const user = await setPassword(tx, id, passwordHash);
-        const details = { second_factor: removed ? 'removed' : 'kept' };
-        await appendAudit(tx, context, userChanges(id, await membershipsOf(tx, [id]), 'user.reset', details));
-        return user;
-      });
-      log.info({ user_id: user.id }, 'user reset');
-      return { user: toUserMessage(user), password };
+  return async (request, context) => {
+    operatorsOnly(context);
+    const password = makePassword();
+    const passwordHash = await passwords.hash(password);
+    const user = await inTransaction(pool, async (tx) => {
+      const id = request.id || (await findUserByEmail(tx, emailKeyOf(request.email)))?.id || '';
+      const before = found(await lockUser(tx, id), 'user', request.id || request.email);
+      const removed = request.removeSecondFactor && before.hasSecondFactor;
+      if (removed) await deleteSecondFactor(tx, id);
+      const user = await setPassword(tx, id, passwordHash);
+      const details = { second_factor: removed ? 'removed' : 'kept' };
+      const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.reset', details);
+      await appendAudit(tx, context, [...changes, ...(await endPending(tx, id))]);
+      return user;
     });
+    log.info({ user_id: user.id }, 'user reset');
+    return { user: toUserMessage(user), password };
+  };
 }

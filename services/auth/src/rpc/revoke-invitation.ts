@@ -6,19 +6,19 @@ import { invitationChange } from '../invitation/invitation-audit.ts';
 import { deleteInvitation } from '../invitation/invitation-queries.ts';
 import { actingIn } from '../member/acting.ts';
 import { requirePermission, requireRoleChange } from '../member/member.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import { found } from '../refusals.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function revokeInvitation({ pool, log }: HandlerParts): Handlers<typeof InvitationsService>['revokeInvitation'] {
-  return ({ workspaceId, id }, context) =>
-    translated(async () => {
-      await inTransaction(pool, async (tx) => {
-        const acting = await actingIn(tx, workspaceId, context.actor);
-        requirePermission(acting, 'members.write');
-        const invitation = found(await deleteInvitation(tx, workspaceId, id), 'invitation', id);
-        requireRoleChange(acting, invitation.role, undefined);
-        await appendAudit(tx, context, [invitationChange('revoked', invitation)]);
-      });
-      log.info({ workspace_id: workspaceId, invitation_id: id }, 'invitation revoked');
-      return {};
+  return async ({ workspaceId, id }, context) => {
+    await inTransaction(pool, async (tx) => {
+      const acting = await actingIn(tx, workspaceId, context.actor);
+      requirePermission(acting, 'members.write');
+      const invitation = found(await deleteInvitation(tx, workspaceId, id), 'invitation', id);
+      requireRoleChange(acting, invitation.role, undefined);
+      await appendAudit(tx, context, [invitationChange('revoked', invitation)]);
     });
+    log.info({ workspace_id: workspaceId, invitation_id: id }, 'invitation revoked');
+    return {};
+  };
 }

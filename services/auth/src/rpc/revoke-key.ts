@@ -1,13 +1,17 @@
+import { checkVersion } from '@rms/errors';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
+import type { StoredKey } from '../key/key.ts';
 import { toKeyMessage } from '../key/key-message.ts';
-import { revokeKeys } from '../key/revoke.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import { refOf, revokeKeys } from '../key/revoke.ts';
+import { found } from '../refusals.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function revokeKey(parts: HandlerParts): Handlers<typeof KeysService>['revokeKey'] {
-  return (request, context) =>
-    translated(async () => {
-      const [revoked] = await revokeKeys(parts, [request], context);
-      return { key: toKeyMessage(found(revoked, 'key', request.id)) };
-    });
+  return async (request, context) => {
+    const { id, expectedVersions } = request;
+    const check = ({ version }: StoredKey) => checkVersion(version, expectedVersions);
+    const [revoked] = await revokeKeys(parts, [refOf(request)], context, check);
+    return { key: toKeyMessage(found(revoked, 'key', id)) };
+  };
 }

@@ -1,43 +1,71 @@
+import { maxRollOverlapSeconds } from '@rms/api-key';
 import { actorOf, appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
-import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { type KeysService, type RollKeyRequest, RollKeyResponseSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { judgeKey, makeKey } from '../key/key.ts';
+import { toTenant } from '@rms/tenant';
+import { checkGrant, grantingKey } from '../key/granting-key.ts';
+import { makeKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyCreated, keyRolled } from '../key/key-audit.ts';
+import { checkKeyLimit } from '../key/key-limit.ts';
 import { toKeyMessage } from '../key/key-message.ts';
-import { insertKey, lockKey, setRolled } from '../key/key-queries.ts';
-import { insertPendingMarks } from '../key/mark-queries.ts';
-import { markOf } from '../key/revoke.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import { insertKey, lockKeys, setRolled } from '../key/key-queries.ts';
+import { insertPendingMarkers, type KeyMarker } from '../key/marker-queries.ts';
+import { markerOf, refOf } from '../key/revoke.ts';
+import { found, invalid } from '../refusals.ts';
+import type { HandlerParts } from './handler.ts';
 
-const longestOverlapSeconds = 90 * 24 * 60 * 60;
-
-/** Answers once every gateway knows when the old key ends. */
-export function rollKey({ pool, marks, log }: HandlerParts): Handlers<typeof KeysService>['rollKey'] {
-  return ({ workspaceId, id, overlap }, context) =>
-    translated(async () => {
-      const overlapSeconds = overlap ? Number(overlap.seconds) + overlap.nanos / 1e9 : 0;
-      if (overlapSeconds < 0 || overlapSeconds > longestOverlapSeconds) {
-        throw new RmsError('invalid_request', { details: [{ field: 'overlap', message: 'must be 0 to 90 days' }] });
+/**
+ * Replaces a key with a new one. Responds once every gateway knows when the old key ends. During an overlap, both keys
+ * count toward the key limit of the workspace.
+ */
+export function rollKey({ idempotency, markers, maxKeys, log }: HandlerParts): Handlers<typeof KeysService>['rollKey'] {
+  return async (request, context) => {
+    const { workspaceId, id, overlap, idempotencyKey } = request;
+    const overlapSeconds = overlap ? Number(overlap.seconds) + overlap.nanos / 1e9 : 0;
+    if (overlapSeconds < 0 || overlapSeconds > maxRollOverlapSeconds) {
+      throw invalid('overlap', `must be 0 to ${maxRollOverlapSeconds / 86_400} days`);
+    }
+    const actor = actorOf(context);
+    const idempotent = {
+      tenant: () => toTenant(request),
+      operation: 'roll key',
+      key: idempotencyKey,
+      content: [id, overlapSeconds],
+    };
+    let marker: KeyMarker | undefined;
+    const { response, replayed } = await idempotency.once(idempotent, RollKeyResponseSchema, async (tx) => {
+      if (overlapSeconds > 0) await checkKeyLimit(tx, workspaceId, maxKeys);
+      const locked = await lockKeys(tx, [refOf(request), ...grantingKey(context)]);
+      const old = found(oldOf(locked, request), 'key', id);
+      checkGrant(context, locked, old);
+      if (old.rolledAt || verdictFor(old, old.environment, new Date()) !== 'valid') {
+        throw new RmsError('conflict', {
+          message: 'Only a valid key can be rolled; this one is revoked, rolled or expired. Create a new key.',
+        });
       }
-      const { made, rolled } = await inTransaction(pool, async (tx) => {
-        const old = found(await lockKey(tx, workspaceId, id), 'key', id);
-        if (old.rolledAt || judgeKey(old, old.environment, new Date()) !== 'valid') {
-          throw new RmsError('conflict', { message: 'The key is revoked, rolled or expired already.' });
-        }
-        const made = makeKey({ ...old, createdBy: actorOf(context) });
-        await insertKey(tx, made.key);
-        const rolled = await setRolled(tx, old, overlapSeconds, made.key.id);
-        await insertPendingMarks(tx, [markOf(rolled)]);
-        await appendAudit(tx, context, [keyRolled(rolled), keyCreated(made.key)]);
-        return { made, rolled };
-      });
-      await marks.hold([markOf(rolled)]);
-      log.info(
-        { workspace_id: workspaceId, key_id: id, new_key_id: made.key.id, overlap_seconds: overlapSeconds },
-        'key rolled',
-      );
-      return { key: toKeyMessage(made.key), keyValue: made.value, oldKey: toKeyMessage(rolled) };
+      const made = makeKey({ ...old, createdBy: actor });
+      await insertKey(tx, made.key);
+      const rolled = await setRolled(tx, old, overlapSeconds, made.key.id);
+      marker = markerOf(rolled);
+      await insertPendingMarkers(tx, [marker]);
+      await appendAudit(tx, context, [keyRolled(rolled), keyCreated(made.key)]);
+      return { key: toKeyMessage(made.key), keyValue: made.value, oldKey: toKeyMessage(rolled), createdBy: actor };
     });
+    const { key, oldKey, keyValue, createdBy } = response;
+    if (marker) {
+      await markers.hold([marker]);
+      const fields = { workspace_id: workspaceId, key_id: id, new_key_id: key?.id, overlap_seconds: overlapSeconds };
+      log.info(fields, 'key rolled');
+    }
+    // The value is shown once. Another API key must not obtain it by repeating an Idempotency-Key.
+    return { key, oldKey, keyValue: createdBy === actor ? keyValue : '', replayed };
+  };
+}
+
+function oldOf(locked: readonly StoredKey[], request: RollKeyRequest): StoredKey | undefined {
+  const { workspaceId, environments, id } = refOf(request);
+  return locked.find(
+    (key) => key.id === id && key.workspaceId === workspaceId && environments.includes(key.environment),
+  );
 }

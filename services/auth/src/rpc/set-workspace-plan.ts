@@ -3,21 +3,21 @@ import { inTransaction } from '@rms/db';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { planExists } from '../plan/plan-queries.ts';
+import { found } from '../refusals.ts';
 import { workspacePlanSet } from '../workspace/workspace-audit.ts';
 import { toWorkspaceMessage } from '../workspace/workspace-message.ts';
 import { setPlan } from '../workspace/workspace-queries.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function setWorkspacePlan({ pool, log }: HandlerParts): Handlers<typeof WorkspacesService>['setWorkspacePlan'] {
-  return ({ workspaceId, plan }, context) =>
-    translated(async () => {
-      const workspace = await inTransaction(pool, async (tx) => {
-        if (plan !== '') found((await planExists(tx, plan)) || undefined, 'plan', plan);
-        const workspace = found(await setPlan(tx, workspaceId, plan || undefined), 'workspace', workspaceId);
-        await appendAudit(tx, context, [workspacePlanSet(workspace)]);
-        return workspace;
-      });
-      log.info({ workspace_id: workspaceId, plan }, 'workspace put on a plan');
-      return { workspace: toWorkspaceMessage(workspace) };
+  return async ({ workspaceId, plan }, context) => {
+    const workspace = await inTransaction(pool, async (tx) => {
+      if (plan !== '') found((await planExists(tx, plan)) || undefined, 'plan', plan);
+      const workspace = found(await setPlan(tx, workspaceId, plan || undefined), 'workspace', workspaceId);
+      await appendAudit(tx, context, [workspacePlanSet(workspace)]);
+      return workspace;
     });
+    log.info({ workspace_id: workspaceId, plan }, 'workspace plan set');
+    return { workspace: toWorkspaceMessage(workspace) };
+  };
 }

@@ -2,29 +2,31 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { revokeInvitationsOf } from '../invitation/revoke-of.ts';
 import { actingAmong } from '../member/acting.ts';
 import { checkRoleChange } from '../member/member.ts';
 import { memberUpdated } from '../member/member-audit.ts';
 import { fromRoleMessage, toMemberMessage } from '../member/member-message.ts';
 import { listMembers, lockMembers, setRole } from '../member/member-queries.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import { found } from '../refusals.ts';
+import type { HandlerParts } from './handler.ts';
 
-/** Two owners who demote each other at once meet at the lock of all members: one of them stays. */
+/** Changes a member's role. The lock on all members serializes owners who demote each other, so one owner remains. */
 export function updateMember({ pool, log }: HandlerParts): Handlers<typeof MembersService>['updateMember'] {
-  return ({ workspaceId, userId, role: roleMessage }, context) =>
-    translated(async () => {
-      const role = fromRoleMessage(roleMessage);
-      const member = await inTransaction(pool, async (tx) => {
-        const members = await lockMembers(tx, workspaceId);
-        checkRoleChange(members, actingAmong(members, context.actor), userId, role);
-        const from = found(members.find((one) => one.userId === userId)?.role, 'member', userId);
-        if (from !== role) {
-          await setRole(tx, workspaceId, userId, role);
-          await appendAudit(tx, context, [memberUpdated(workspaceId, userId, from, role)]);
-        }
-        return (await listMembers(tx, workspaceId)).find((one) => one.userId === userId);
-      });
-      log.info({ workspace_id: workspaceId, user_id: userId, role }, 'member updated');
-      return { member: toMemberMessage(found(member, 'member', userId)) };
+  return async ({ workspaceId, userId, role: roleMessage }, context) => {
+    const role = fromRoleMessage(roleMessage);
+    const member = await inTransaction(pool, async (tx) => {
+      const members = await lockMembers(tx, workspaceId);
+      checkRoleChange(members, actingAmong(members, context.actor), userId, role);
+      const from = found(members.find((one) => one.userId === userId)?.role, 'member', userId);
+      if (from !== role) {
+        await setRole(tx, workspaceId, userId, role);
+        const revoked = await revokeInvitationsOf(tx, { workspaceId, userId, role });
+        await appendAudit(tx, context, [memberUpdated(workspaceId, userId, from, role), ...revoked]);
+      }
+      return (await listMembers(tx, workspaceId)).find((one) => one.userId === userId);
     });
+    log.info({ workspace_id: workspaceId, user_id: userId, role }, 'member updated');
+    return { member: toMemberMessage(found(member, 'member', userId)) };
+  };
 }

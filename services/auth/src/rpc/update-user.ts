@@ -4,23 +4,22 @@ import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
+import { found } from '../refusals.ts';
 import { checkName } from '../user/user.ts';
 import { userChanges } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { lockUser, setName } from '../user/user-queries.ts';
-import { found, type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
-/** Changes what is sent. */
+/** Changes the fields that are set. */
 export function updateUser({ pool }: HandlerParts): Handlers<typeof UsersService>['updateUser'] {
   return ({ id, name }, context) =>
-    translated(() =>
-      inTransaction(pool, async (tx) => {
-        selfOnly(context, id);
-        const user = found(await lockUser(tx, id), 'user', id);
-        if (name === undefined || name === user.name) return { user: toUserMessage(user) };
-        const updated = await setName(tx, id, checkName(name));
-        await appendAudit(tx, context, userChanges(id, await membershipsOf(tx, [id]), 'user.updated', { name }));
-        return { user: toUserMessage(updated) };
-      }),
-    );
+    inTransaction(pool, async (tx) => {
+      selfOnly(context, id);
+      const user = found(await lockUser(tx, id), 'user', id);
+      if (name === undefined || name === user.name) return { user: toUserMessage(user) };
+      const updated = await setName(tx, id, checkName(name));
+      await appendAudit(tx, context, userChanges(id, await membershipsOf(tx, [id]), 'user.updated', { name }));
+      return { user: toUserMessage(updated) };
+    });
 }

@@ -1,51 +1,50 @@
 import { inTransaction } from '@rms/db';
 import { SignInOutcome, type SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { passwordAttempts } from '../sign-in/attempts.ts';
+import { admitPassword } from '../sign-in/attempts.ts';
 import { makeChallenge } from '../sign-in/challenge.ts';
 import { counted } from '../sign-in/counted.ts';
 import { refuse, signIn } from '../sign-in/sign-in.ts';
 import { emailKeyOf } from '../user/email.ts';
 import { findUserByEmail, replaceHash } from '../user/user-queries.ts';
-import { type HandlerParts, translated } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
-/** Does the same, and as much, for an address that is nobody's. */
+/** Verifies an email address and password. Does the same work for an unknown address. */
 export function verifyPassword(parts: HandlerParts): Handlers<typeof SignInService>['verifyPassword'] {
   const { pool, metrics, passwords, throttle, challengeKeys, log } = parts;
   return ({ email, password }, context) =>
-    translated(() =>
-      counted(metrics, async () => {
-        const emailKey = emailKeyOf(email);
-        const attempts = await passwordAttempts(pool, emailKey, context.clientAddress);
-        await throttle.take(pool, attempts);
-        const user = await findUserByEmail(pool, emailKey);
-        const isRight = await passwords.verify(user?.passwordHash, password);
-        if (!user || !isRight || user.disabledAt) {
-          log.info({ user_id: user?.id, address: context.clientAddress }, 'sign-in refused');
-          return { result: await refuse(pool, user, context, { step: 'password' }) };
-        }
-        const { id, passwordHash = '' } = user;
-        if (passwords.isOutdated(passwordHash)) {
-          await replaceHash(pool, id, passwordHash, await passwords.hash(password));
-        }
-        if (user.hasSecondFactor) {
-          await throttle.giveBack(pool, attempts);
-          const challenge = makeChallenge(challengeKeys, user, 'password');
-          return { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge } };
-        }
-        const result = await inTransaction(pool, async (tx) => {
-          await throttle.forget(
-            tx,
-            attempts.filter(({ kind }) => kind === 'account'),
-          );
-          await throttle.giveBack(
-            tx,
-            attempts.filter(({ kind }) => kind === 'address'),
-          );
-          return signIn(tx, user, context, { method: 'password' });
-        });
-        log.info({ user_id: id }, 'signed in');
+    counted(metrics, async () => {
+      const emailKey = emailKeyOf(email);
+      const { attempts, failure } = await admitPassword(parts, emailKey, context.clientAddress);
+      const user = await findUserByEmail(pool, emailKey);
+      const isRight = await passwords.verify(user?.passwordHash, password);
+      if (!user || !isRight || user.disabledAt) {
+        log.info({ user_id: user?.id, address: context.clientAddress }, 'sign-in refused');
+        const result = await refuse(pool, user, context, { step: 'password' });
+        if (failure) throw failure;
         return { result };
-      }),
-    );
+      }
+      const { id, passwordHash = '' } = user;
+      if (passwords.isOutdated(passwordHash)) {
+        await replaceHash(pool, id, passwordHash, await passwords.hash(password));
+      }
+      if (user.hasSecondFactor) {
+        await throttle.release(pool, attempts);
+        const challenge = makeChallenge(challengeKeys, user, 'password');
+        return { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge } };
+      }
+      const result = await inTransaction(pool, async (tx) => {
+        await throttle.forget(
+          tx,
+          attempts.filter(({ kind }) => kind === 'account'),
+        );
+        await throttle.release(
+          tx,
+          attempts.filter(({ kind }) => kind === 'address'),
+        );
+        return signIn(tx, user, context, { method: 'password' });
+      });
+      log.info({ user_id: id }, 'signed in');
+      return { result };
+    });
 }

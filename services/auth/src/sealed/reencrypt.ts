@@ -1,18 +1,18 @@
 import { inTransaction, type Pool } from '@rms/db';
-import { type SecretBox, SecretBoxError } from '@rms/secrets';
+import { type SealContext, type SecretBox, SecretBoxError } from '@rms/secrets';
 import { lockSealedByOthers, type SealedRow, type SealedStore, writeSealed } from './sealed-queries.ts';
 
 const batchSize = 500;
 
 export interface ReencryptedBatch {
   readonly resealed: number;
-  /** The ids of what no key of the box opens; it stays as it is. */
+  /** IDs of rows that no configured key decrypts. They stay unchanged. */
   readonly unreadable: readonly string[];
-  /** After which id the next batch begins; undefined: this was the last one. */
+  /** Last processed ID, after which the next batch starts. undefined after the last batch. */
   readonly next: string | undefined;
 }
 
-/** Seals a batch of one store with the current key, in one short transaction; what is stored stays the same secret. */
+/** Re-encrypts one batch of a store with the current key, in one short transaction. */
 export async function reencryptBatch(
   pool: Pool,
   box: SecretBox,
@@ -34,7 +34,7 @@ export async function reencryptBatch(
   });
 }
 
-function openOrNothing(box: SecretBox, sealed: Buffer, context: string): Buffer | undefined {
+function openOrNothing(box: SecretBox, sealed: Buffer, context: SealContext): Buffer | undefined {
   try {
     return box.open(sealed, context);
   } catch (error) {

@@ -1,12 +1,15 @@
 import type { Queryable } from '@rms/db';
+import type { SealContext } from '@rms/secrets';
 
-/** Where sealed bytes are, and what they are sealed for. */
+/** A column of encrypted values. */
 export interface SealedStore {
-  readonly table: 'users' | 'mail_requests';
+  readonly table: 'users' | 'mail_requests' | 'idempotency_keys';
+  /** Unique column. Default: id. */
+  readonly idColumn?: string;
   readonly column: string;
-  /** What is left out has had its time. */
+  /** SQL condition that excludes expired or empty values. */
   readonly live: string;
-  readonly context: (id: string) => string;
+  readonly context: (id: string) => SealContext;
 }
 
 export interface SealedRow {
@@ -15,39 +18,39 @@ export interface SealedRow {
 }
 
 /**
- * Up to `limit` rows after `after`, in the order of the ids, that another key than `keyId` has sealed; locked until the
- * transaction ends.
+ * Returns up to `limit` rows after ID `after`, in ID order, that are encrypted with a key other than `keyId`. Locks
+ * them until the transaction ends.
  */
 export async function lockSealedByOthers(
   tx: Queryable,
-  { table, column, live }: SealedStore,
+  { table, idColumn = 'id', column, live }: SealedStore,
   keyId: string,
   after: string,
   limit: number,
 ): Promise<SealedRow[]> {
   const { rows } = await tx.query<SealedRow>(
-    `select id, ${column} as sealed from auth.${table}
-      where substring(${column} from 1 for 4) <> decode($1, 'hex') and ${live} and id > $2
-      order by id limit $3 for no key update`,
+    `select ${idColumn} as id, ${column} as sealed from auth.${table}
+      where substring(${column} from 1 for 4) <> decode($1, 'hex') and ${live} and ${idColumn} > $2
+      order by ${idColumn} limit $3 for no key update`,
     [keyId, after, limit],
   );
   return rows;
 }
 
-/** Replaces the sealed bytes of rows that this transaction has locked. */
+/** Replaces the encrypted values of rows that this transaction has locked. */
 export async function writeSealed(
   tx: Queryable,
-  { table, column }: SealedStore,
+  { table, idColumn = 'id', column }: SealedStore,
   rows: readonly SealedRow[],
 ): Promise<void> {
   await tx.query(
     `update auth.${table} as t set ${column} = r.sealed
-       from unnest($1::text[], $2::bytea[]) as r (id, sealed) where t.id = r.id`,
+       from unnest($1::text[], $2::bytea[]) as r (id, sealed) where t.${idColumn} = r.id`,
     [rows.map(({ id }) => id), rows.map(({ sealed }) => sealed)],
   );
 }
 
-/** How much each key has sealed. */
+/** Returns the number of values that each key has encrypted. */
 export async function countByKey(
   db: Queryable,
   stores: readonly SealedStore[],

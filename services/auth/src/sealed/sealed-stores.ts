@@ -1,8 +1,25 @@
+import type { SealContext } from '@rms/secrets';
+import { emailContext } from '../email/email.ts';
 import { sealedFor } from '../second-factor/second-factor.ts';
 import type { SealedStore } from './sealed-queries.ts';
 
-/** All that this service seals. A secret that no code has confirmed yet lives for minutes, and is left to its end. */
+/** Returns the context of a response stored for an Idempotency-Key. `key` is a hash that includes the tenant. */
+export function answerContext(key: string): SealContext {
+  return { purpose: 'idempotent response', id: key };
+}
+
+/**
+ * All encrypted columns of this service. Unconfirmed second factor secrets are left out because they expire within
+ * minutes.
+ */
 export const sealedStores: readonly SealedStore[] = [
   { table: 'users', column: 'second_factor_sealed', live: 'second_factor_sealed is not null', context: sealedFor },
-  { table: 'mail_requests', column: 'sealed', live: 'expires_at > now()', context: (id) => id },
+  { table: 'mail_requests', column: 'sealed', live: 'expires_at > now()', context: emailContext },
+  {
+    table: 'idempotency_keys',
+    idColumn: 'key',
+    column: 'answer',
+    live: 'expires_at > now()',
+    context: answerContext,
+  },
 ];

@@ -2,29 +2,29 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { hashOfToken } from '../token.ts';
 
-/** What every authenticator takes for granted (RFC 6238): six digits by SHA-1, another code every 30 seconds. */
+/** The parameters that every authenticator app supports (RFC 6238): SHA-1, six digits, a new code every 30 seconds. */
 const form = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
 const secretBytes = 20;
-/** Clocks may differ by so many periods. */
+/** Allowed clock difference, in periods. */
 const drift = 1;
 const recoveryCodes = 10;
 const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789';
 const recoveryLength = 16;
 
-/** A new secret of an authenticator. */
+/** Generates the secret of an authenticator. */
 export function makeSecret(): Buffer {
   return randomBytes(secretBytes);
 }
 
-/** How a person gives it to an authenticator: typed in, and as a QR code. */
+/** Returns the secret in the forms that authenticator apps accept: base32 to type in, and the URI for a QR code. */
 export function describeSecret(secret: Buffer, account: string): { secret: string; uri: string } {
   const totp = totpOf(secret, account);
   return { secret: totp.secret.base32, uri: totp.toString() };
 }
 
 /**
- * The time step of which the code is, or undefined if it is none of now: the caller takes each step once only.
- * @param afterStep none up to this one is taken
+ * Returns the time step of a code, or undefined if the code is wrong. The caller must accept each step only once.
+ * @param afterStep last step that was accepted; this step and earlier ones are rejected
  */
 export function stepOfCode(secret: Buffer, code: string, afterStep: number, nowMs = Date.now()): number | undefined {
   if (!/^\d{6}$/.test(code)) return undefined;
@@ -34,7 +34,9 @@ export function stepOfCode(secret: Buffer, code: string, afterStep: number, nowM
   return step > afterStep ? step : undefined;
 }
 
-/** Ten codes of 80 random bits, each for one use: "abcd-efgh-jkmn-pqrs". What is stored are their hashes. */
+/**
+ * Generates ten single-use codes of 80 random bits, for example "abcd-efgh-jkmn-pqrs". Only their hashes are stored.
+ */
 export function makeRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
   const plain = Array.from({ length: recoveryCodes }, () =>
     Array.from({ length: recoveryLength }, () => alphabet[randomInt(alphabet.length)]).join(''),
@@ -42,7 +44,7 @@ export function makeRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
   return { codes: plain.map((code) => code.replace(/(.{4})(?!$)/g, '$1-')), hashes: plain.map(hashOfToken) };
 }
 
-/** What somebody has typed, without the spaces and dashes. */
+/** Normalizes a typed code: removes spaces and dashes, and converts it to lower case. */
 export function plainCode(typed: string): string {
   return typed.slice(0, 100).replace(/[\s-]/g, '').toLowerCase();
 }

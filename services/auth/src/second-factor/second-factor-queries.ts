@@ -2,18 +2,24 @@ import type { Queryable } from '@rms/db';
 import type { User } from '../user/user.ts';
 import { toUser, type UserRow, userColumns } from '../user/user-queries.ts';
 
-/** How long a secret may wait for the code that confirms it. */
+/** Minutes within which a code must confirm a new secret. */
 const pendingMinutes = 15;
 
-/** Keeps a secret that no code has confirmed yet. */
-export async function setPending(tx: Queryable, userId: string, sealed: Buffer): Promise<void> {
-  await tx.query('update auth.users set pending_factor_sealed = $2, pending_factor_at = now() where id = $1', [
-    userId,
-    sealed,
-  ]);
+/** Stores an unconfirmed secret. Returns false if the user's sessions have ended since `user` was read. */
+export async function setPending(
+  db: Queryable,
+  { id, sessionGeneration }: Pick<User, 'id' | 'sessionGeneration'>,
+  sealed: Buffer,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update auth.users set pending_factor_sealed = $2, pending_factor_at = now()
+      where id = $1 and session_generation = $3`,
+    [id, sealed, sessionGeneration],
+  );
+  return rowCount === 1;
 }
 
-/** The secret that waits to be confirmed, if it has not run out. */
+/** Returns the unconfirmed secret, unless it has expired. */
 export async function readPending(db: Queryable, userId: string): Promise<Buffer | undefined> {
   const { rows } = await db.query<{ pending_factor_sealed: Buffer }>(
     `select pending_factor_sealed from auth.users
@@ -23,7 +29,14 @@ export async function readPending(db: Queryable, userId: string): Promise<Buffer
   return rows[0]?.pending_factor_sealed;
 }
 
-/** Turns on the second factor that was pending; ends all sessions. `step` is that of the code that has confirmed it. */
+/** Deletes the unconfirmed secret. */
+export async function deletePending(tx: Queryable, userId: string): Promise<void> {
+  await tx.query('update auth.users set pending_factor_sealed = null, pending_factor_at = null where id = $1', [
+    userId,
+  ]);
+}
+
+/** Enables the pending second factor and ends all sessions. `step` is the time step of the confirming code. */
 export async function confirmPending(tx: Queryable, userId: string, step: number): Promise<User> {
   const { rows } = await tx.query<UserRow>(
     `update auth.users
@@ -35,7 +48,7 @@ export async function confirmPending(tx: Queryable, userId: string, step: number
   return toUser(rows[0] as UserRow);
 }
 
-/** The secret of the authenticator, and the step of the last code that was taken. */
+/** Returns the secret of the authenticator, and the time step of the last accepted code. */
 export async function readFactor(db: Queryable, userId: string): Promise<{ sealed: Buffer; step: number } | undefined> {
   const { rows } = await db.query<{ second_factor_sealed: Buffer | null; second_factor_step: string }>(
     'select second_factor_sealed, second_factor_step from auth.users where id = $1',
@@ -45,7 +58,7 @@ export async function readFactor(db: Queryable, userId: string): Promise<{ seale
   return sealed ? { sealed, step: Number(rows[0]?.second_factor_step) } : undefined;
 }
 
-/** Takes the code of a step: false if that step, or a later one, has been taken already. */
+/** Marks a time step as used. Returns false if this step or a later one is already used. */
 export async function takeStep(tx: Queryable, userId: string, step: number): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update auth.users set second_factor_step = $2 where id = $1 and second_factor_step < $2',
@@ -54,7 +67,7 @@ export async function takeStep(tx: Queryable, userId: string, step: number): Pro
   return rowCount === 1;
 }
 
-/** Turns the second factor off, with its recovery codes; ends all sessions. */
+/** Removes the second factor and its recovery codes, and ends all sessions. */
 export async function deleteSecondFactor(tx: Queryable, userId: string): Promise<User> {
   await tx.query('delete from auth.recovery_codes where user_id = $1', [userId]);
   const { rows } = await tx.query<UserRow>(
@@ -67,7 +80,7 @@ export async function deleteSecondFactor(tx: Queryable, userId: string): Promise
   return toUser(rows[0] as UserRow);
 }
 
-/** Puts recovery codes in the place of those before. */
+/** Replaces all recovery codes. */
 export async function replaceRecoveryCodes(tx: Queryable, userId: string, hashes: readonly Buffer[]): Promise<void> {
   await tx.query('delete from auth.recovery_codes where user_id = $1', [userId]);
   await tx.query('insert into auth.recovery_codes (user_id, code_hash) select $1, unnest($2::bytea[])', [
@@ -76,7 +89,7 @@ export async function replaceRecoveryCodes(tx: Queryable, userId: string, hashes
   ]);
 }
 
-/** Uses up a recovery code; false if it is none, or no more. */
+/** Uses up a recovery code. Returns false if it is wrong or already used. */
 export async function takeRecoveryCode(tx: Queryable, userId: string, hash: Buffer): Promise<boolean> {
   const { rowCount } = await tx.query('delete from auth.recovery_codes where user_id = $1 and code_hash = $2', [
     userId,
@@ -86,9 +99,9 @@ export async function takeRecoveryCode(tx: Queryable, userId: string, hash: Buff
 }
 
 export async function countRecoveryCodes(db: Queryable, userId: string): Promise<number> {
-  const { rows } = await db.query<{ left: number }>(
-    'select count(*)::integer as left from auth.recovery_codes where user_id = $1',
+  const { rows } = await db.query<{ remaining: number }>(
+    'select count(*)::integer as remaining from auth.recovery_codes where user_id = $1',
     [userId],
   );
-  return rows[0]?.left ?? 0;
+  return rows[0]?.remaining ?? 0;
 }

@@ -1,27 +1,27 @@
 import type { AuditOrigin } from '@rms/audit';
 import type { Queryable } from '@rms/db';
-import { Change, tellOfChange } from '../mail/security-mail.ts';
-import type { HandlerParts } from '../rpc/handler.ts';
+import type { SealContext, SecretBox } from '@rms/secrets';
+import { Change, notifyOfChange } from '../email/security-email.ts';
 import { hashOfToken } from '../token.ts';
 import type { User } from '../user/user.ts';
 import { plainCode, stepOfCode } from './authenticator.ts';
 import { readFactor, takeRecoveryCode, takeStep } from './second-factor-queries.ts';
 
-/** By what somebody has proven the second step. */
+/** Method of the second step. */
 export type Proof = 'authenticator' | 'recovery_code';
 
-/** What a secret is sealed for. */
-export function sealedFor(userId: string): string {
-  return `second factor ${userId}`;
+/** Returns the context that binds an encrypted secret to its user. */
+export function sealedFor(userId: string): SealContext {
+  return { purpose: 'second factor', id: userId, firstFormat: `second factor ${userId}` };
 }
 
 /**
- * Takes a code, once, in the caller's transaction: of the authenticator, or one for recovery, of which its user is told.
- * Undefined: it is wrong, or was taken before.
+ * Verifies and uses up a code, from the authenticator or a recovery code, in the caller's transaction. Notifies the
+ * user when a recovery code is used. Returns undefined if the code is wrong or already used.
  */
 export async function takeCode(
   tx: Queryable,
-  { box }: Pick<HandlerParts, 'box'>,
+  { box }: { readonly box: SecretBox },
   user: User,
   typed: string,
   origin: AuditOrigin,
@@ -32,6 +32,6 @@ export async function takeCode(
   const step = stepOfCode(box.open(factor.sealed, sealedFor(user.id)), code, factor.step);
   if (step !== undefined) return (await takeStep(tx, user.id, step)) ? 'authenticator' : undefined;
   if (!(await takeRecoveryCode(tx, user.id, hashOfToken(code)))) return undefined;
-  await tellOfChange(tx, box, user, Change.RECOVERY_CODE_USED, origin);
+  await notifyOfChange(tx, box, user, Change.RECOVERY_CODE_USED, origin);
   return 'recovery_code';
 }

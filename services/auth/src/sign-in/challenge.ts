@@ -1,27 +1,38 @@
 import { type Keys, openToken, signToken } from '@rms/secrets';
+import type { Identity } from '../identity/identity.ts';
 import type { User } from '../user/user.ts';
 import type { SignInMethod } from './sign-in.ts';
 
-/** What the first step of a sign-in has proven. */
+/** The result of the first step of a sign-in. */
 export interface Challenge {
   readonly userId: string;
-  /** Another password, or another second factor, makes it void. */
+  /** A new password or second factor invalidates the challenge. */
   readonly sessionGeneration: number;
   readonly method: SignInMethod;
+  /** Identity to link to the user when the sign-in is complete. */
+  readonly identity: Identity | undefined;
 }
+
+type Payload = [string, number, SignInMethod, number, Identity?];
 
 const binding = 'second factor';
 const lifetimeMs = 10 * 60_000;
 
-/** A token that stands for the first step for ten minutes. */
-export function makeChallenge(keys: Keys, { id, sessionGeneration }: User, method: SignInMethod): string {
-  return signToken(keys, JSON.stringify([id, sessionGeneration, method, Date.now() + lifetimeMs]), binding);
+/** Returns a signed token for the result of the first step. It is valid for ten minutes. */
+export function makeChallenge(
+  keys: Keys,
+  { id, sessionGeneration }: User,
+  method: SignInMethod,
+  identity?: Identity,
+): string {
+  const payload = [id, sessionGeneration, method, Date.now() + lifetimeMs, identity];
+  return signToken(keys, JSON.stringify(payload), binding);
 }
 
-/** What it stands for; undefined if it is broken, forged or past its time. */
+/** Reads a challenge token. Returns undefined if it is malformed, forged or expired. */
 export function readChallenge(keys: Keys, token: string): Challenge | undefined {
   const payload = openToken(keys, token, binding);
   if (payload === undefined) return undefined;
-  const [userId, sessionGeneration, method, endsAtMs] = JSON.parse(payload) as [string, number, SignInMethod, number];
-  return Date.now() < endsAtMs ? { userId, sessionGeneration, method } : undefined;
+  const [userId, sessionGeneration, method, endsAtMs, identity] = JSON.parse(payload) as Payload;
+  return Date.now() < endsAtMs ? { userId, sessionGeneration, method, identity: identity ?? undefined } : undefined;
 }

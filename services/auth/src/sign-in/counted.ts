@@ -8,16 +8,16 @@ const counts: Readonly<Partial<Record<SignInOutcome, SignInCount>>> = {
   [SignInOutcome.SECOND_FACTOR_REQUIRED]: 'second_factor_required',
 };
 
-/** Counts what a step of a sign-in comes to; what fails by itself is none. */
+/** Counts the outcome of a sign-in step. Errors other than throttling are not counted. */
 export async function counted<T extends { readonly result: { readonly outcome: SignInOutcome } }>(
   metrics: Pick<AuthMetrics, 'countSignIn'>,
   step: () => Promise<T>,
 ): Promise<T> {
   try {
-    const answer = await step();
-    const count = counts[answer.result.outcome];
+    const response = await step();
+    const count = counts[response.result.outcome];
     if (count) metrics.countSignIn(count);
-    return answer;
+    return response;
   } catch (error) {
     if (error instanceof RmsError && error.code === 'rate_limit_exceeded') metrics.countSignIn('throttled');
     throw error;

@@ -1,12 +1,20 @@
 import type { Queryable } from '@rms/db';
 
-/** Networks that are kept of each user, the latest ones, and for how long. */
+/** Number of most recent networks stored per user, and their retention. */
 const kept = 20;
 const keptDays = 90;
 
-/** Notes that somebody has signed in from there. */
+/** Records that the user has signed in from this network, and deletes all but the `kept` most recent networks. */
 export async function rememberNetwork(tx: Queryable, userId: string, network: string): Promise<void> {
   if (network === '') return;
+  await tx.query(
+    `delete from auth.known_networks
+      where user_id = $1 and network in (
+              select network from auth.known_networks where user_id = $1 and network <> $2
+               order by last_sign_in_at desc offset $3
+            )`,
+    [userId, network, kept - 1],
+  );
   await tx.query(
     `insert into auth.known_networks (user_id, network) values ($1, $2)
          on conflict (user_id, network) do update set last_sign_in_at = now()`,
@@ -14,7 +22,7 @@ export async function rememberNetwork(tx: Queryable, userId: string, network: st
   );
 }
 
-/** Whether the user of that e-mail address has signed in from there of late. */
+/** Returns whether the user with this email address has recently signed in from this network. */
 export async function isKnownNetwork(db: Queryable, emailKey: string, network: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `select from auth.known_networks join auth.users on users.id = user_id
@@ -24,16 +32,7 @@ export async function isKnownNetwork(db: Queryable, emailKey: string, network: s
   return rowCount === 1;
 }
 
-/** Forgets networks that nobody came from for long, and those beyond what is kept of a user. */
+/** Deletes networks without a sign-in for `keptDays`. */
 export async function trimNetworks(db: Queryable): Promise<void> {
-  await db.query(
-    `delete from auth.known_networks as known
-      using (
-              select user_id, network, row_number() over (partition by user_id order by last_sign_in_at desc) as rank
-                from auth.known_networks
-            ) as ranked
-      where known.user_id = ranked.user_id and known.network = ranked.network
-        and (rank > $1 or last_sign_in_at < now() - $2 * interval '1 day')`,
-    [kept, keptDays],
-  );
+  await db.query(`delete from auth.known_networks where last_sign_in_at < now() - $1 * interval '1 day'`, [keptDays]);
 }

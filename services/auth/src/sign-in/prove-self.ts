@@ -1,17 +1,17 @@
 import type { AuditOrigin } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
-import { provePassword } from '../password/prove-password.ts';
-import type { HandlerParts } from '../rpc/handler.ts';
-import { codesOf, proveCode } from '../second-factor/prove-code.ts';
 import type { User } from '../user/user.ts';
+import { codesOf, proveCode } from './prove-code.ts';
+import { provePassword } from './prove-password.ts';
 
 /**
- * Has somebody who is signed in prove once more who they are: by the second factor if there is one, else by the password.
- * Throws `invalid_request` on "code" or "password", throttled like signing in, and `conflict` where there is neither.
+ * Reauthenticates a signed-in user by the second factor if it is enabled, otherwise by the password. Throws
+ * `invalid_request` with a detail on "code" or "password" if it is wrong, and `conflict` if the user has neither.
+ * Attempts are throttled like sign-ins.
  */
 export async function proveSelf(
-  parts: Pick<HandlerParts, 'pool' | 'passwords' | 'throttle' | 'box'>,
+  parts: Parameters<typeof provePassword>[0] & Parameters<typeof proveCode>[1],
   user: User,
   { password = '', code = '' }: { readonly password?: string; readonly code?: string } = {},
   origin: AuditOrigin,
@@ -24,7 +24,7 @@ export async function proveSelf(
   }
   if (user.passwordHash === undefined) {
     throw new RmsError('conflict', {
-      message: 'Set a password first, by a link by e-mail, or turn on a second factor.',
+      message: 'The account has no password yet. Request a password reset link to set one.',
     });
   }
   await provePassword(parts, user, password, { field: 'password', clientAddress: origin.clientAddress });

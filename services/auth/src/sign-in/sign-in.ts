@@ -1,21 +1,22 @@
 import { type AuditOrigin, appendAudit } from '@rms/audit';
+import { networkOf } from '@rms/cidr';
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { membershipsOf } from '../member/member-queries.ts';
+import { changedMeanwhile } from '../refusals.ts';
 import type { User } from '../user/user.ts';
-import { byNobody, bySelf, userChanges } from '../user/user-audit.ts';
+import { bySelf, userChanges, withoutActor } from '../user/user-audit.ts';
 import { toMembershipMessage, toUserMessage } from '../user/user-message.ts';
 import { lockUser, setSignedIn } from '../user/user-queries.ts';
 import { rememberNetwork } from './network-queries.ts';
-import { networkOf } from './throttle.ts';
 
-/** How somebody has proven who they are; stands in the audit log. */
+/** Sign-in method as written to the audit log. */
 export type SignInMethod = 'password' | 'identity' | 'invitation';
 
 /**
- * Lets somebody in who has proven who they are, in the transaction of what else that changes.
- * @param user as it was when that was proven: `conflict` if the password has changed since
+ * Signs in an authenticated user, in the caller's transaction. Throws `conflict` if the password has changed since
+ * `user` was read.
+ * @param user the user as read during authentication
  */
 export async function signIn(
   tx: Queryable,
@@ -25,7 +26,7 @@ export async function signIn(
 ) {
   const current = await lockUser(tx, user.id);
   if (current?.sessionGeneration !== user.sessionGeneration || current.disabledAt) {
-    throw new RmsError('conflict', { message: 'The account has changed meanwhile: sign in again.' });
+    throw changedMeanwhile();
   }
   const signedIn = await setSignedIn(tx, user.id);
   await rememberNetwork(tx, user.id, networkOf(origin.clientAddress));
@@ -39,8 +40,8 @@ export async function signIn(
 }
 
 /**
- * Turns somebody away, and writes down that. For an account that does not exist the same is written into the log of the
- * installation, without what was typed: people type passwords into the wrong field.
+ * Records a failed sign-in. For an unknown account, the entry goes to the audit log of the installation. It never
+ * contains the typed text, because users sometimes type a password into the wrong field.
  */
 export async function refuse(
   pool: Pool,
@@ -51,7 +52,7 @@ export async function refuse(
   await inTransaction(pool, async (tx) => {
     const memberships = await membershipsOf(tx, [user?.id ?? '']);
     const changes = userChanges(user?.id ?? '', memberships, 'user.sign_in_failed', details);
-    await appendAudit(tx, byNobody(origin), changes);
+    await appendAudit(tx, withoutActor(origin), changes);
   });
   return { outcome: SignInOutcome.REFUSED };
 }

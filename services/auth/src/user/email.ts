@@ -1,26 +1,26 @@
 import { RmsError } from '@rms/errors';
 
 const longest = 254;
-/** As browsers take it for <input type="email">: nothing that could be two addresses, a name, or a second header line. */
+/** The syntax of HTML's `<input type="email">`. It excludes lists of addresses, display names and line breaks. */
 const form =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
-/** An address as it was given, and the key by which it is found. */
+/** An email address as entered, and its lookup key. */
 export interface Email {
   readonly email: string;
   readonly emailKey: string;
 }
 
-/** The address without spaces around it, and its key. Throws `invalid_request`. */
+/** Trims and validates an address and derives its key. Throws `invalid_request`. */
 export function checkEmail(text: string): Email {
   const email = text.trim();
   if (!isEmail(email)) {
-    throw new RmsError('invalid_request', { details: [{ field: 'email', message: 'is not an e-mail address' }] });
+    throw new RmsError('invalid_request', { details: [{ field: 'email', message: 'is not an email address' }] });
   }
   return { email, emailKey: email.toLowerCase() };
 }
 
-/** The key of whatever somebody has typed; empty, which is nobody's, if that is no address. */
+/** Returns the lookup key of typed text. Returns an empty string, which matches no user, if it is not an address. */
 export function emailKeyOf(text: string): string {
   const email = text.trim();
   return isEmail(email) ? email.toLowerCase() : '';

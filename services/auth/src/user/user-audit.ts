@@ -1,8 +1,9 @@
 import type { AuditChange, AuditOrigin } from '@rms/audit';
+import { actorOfUser } from '@rms/rpc';
 
 /**
- * What the audit log says of a person: an entry in each workspace of theirs, whose owners have to see it, or else one of
- * the installation.
+ * Returns the audit entries of a change to a user: one per workspace of the user, or one for the installation if the
+ * user has no workspace.
  */
 export function userChanges(
   userId: string,
@@ -14,24 +15,12 @@ export function userChanges(
   return workspaceIds.map((workspaceId) => ({ workspaceId, action, targetId: userId, details }));
 }
 
-/** The origin of what a person does who has just proven who they are. */
+/** Returns the origin of an action by a user immediately after authentication. */
 export function bySelf(origin: AuditOrigin, userId: string): AuditOrigin {
   return { ...origin, actor: actorOfUser(userId), principal: undefined };
 }
 
-/** The origin of what somebody does who has proven nothing. */
-export function byNobody(origin: AuditOrigin): AuditOrigin {
+/** Returns the origin of an action by an unauthenticated caller. */
+export function withoutActor(origin: AuditOrigin): AuditOrigin {
   return { ...origin, actor: 'anonymous', principal: undefined };
-}
-
-const prefix = 'user:';
-
-/** How the audit log, and the context of calls, name a person. */
-export function actorOfUser(userId: string): string {
-  return `${prefix}${userId}`;
-}
-
-/** The person who acts; undefined: an operator or a service does. */
-export function userOfActor(actor: string): string | undefined {
-  return actor.startsWith(prefix) ? actor.slice(prefix.length) : undefined;
 }

@@ -3,7 +3,7 @@ import type { Membership } from '../member/member.ts';
 import { toRoleMessage } from '../member/member-message.ts';
 import type { User } from './user.ts';
 
-/** A user as rms.auth.v1.User. */
+/** Converts a user to rms.auth.v1.User. */
 export function toUserMessage(user: User) {
   return {
     id: user.id,
@@ -18,7 +18,7 @@ export function toUserMessage(user: User) {
   };
 }
 
-/** A place in a workspace as rms.auth.v1.Membership. */
+/** Converts a membership to rms.auth.v1.Membership. */
 export function toMembershipMessage({ workspaceId, workspaceName, role, createdAt }: Membership) {
   return { workspaceId, workspaceName, role: toRoleMessage(role), createTime: timestampFromDate(createdAt) };
 }

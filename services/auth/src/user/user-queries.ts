@@ -15,11 +15,11 @@ export interface UserRow {
   disabled_at: Date | null;
 }
 
-/** What {@link toUser} reads. */
+/** The columns that {@link toUser} reads. */
 export const userColumns = `id, email, email_key, name, password_hash, session_generation, created_at, last_sign_in_at,
   second_factor_sealed is not null as has_second_factor, disabled_at`;
 
-/** Stores a new user; false if there is one with that e-mail address. */
+/** Stores a new user. Returns false if the email address is taken. */
 export async function insertUser(tx: Queryable, user: User): Promise<boolean> {
   const { rowCount } = await tx.query(
     `insert into auth.users (id, email, email_key, name, password_hash, created_at) values ($1, $2, $3, $4, $5, $6)
@@ -39,13 +39,13 @@ export async function findUserByEmail(db: Queryable, emailKey: string): Promise<
   return rows[0] && toUser(rows[0]);
 }
 
-/** One user, held until the transaction ends. */
+/** Returns one user, locked until the transaction ends. */
 export async function lockUser(tx: Queryable, id: string): Promise<User | undefined> {
   const { rows } = await tx.query<UserRow>(`select ${userColumns} from auth.users where id = $1 for update`, [id]);
   return rows[0] && toUser(rows[0]);
 }
 
-/** Users by id, which is by the time that they were made. */
+/** Returns a page of users in ID order, which is their creation order. */
 export async function listUsers(db: Queryable, after: string, limit: number): Promise<User[]> {
   const { rows } = await db.query<UserRow>(`select ${userColumns} from auth.users where id > $1 order by id limit $2`, [
     after,
@@ -54,7 +54,7 @@ export async function listUsers(db: Queryable, after: string, limit: number): Pr
   return rows.map(toUser);
 }
 
-/** Whether there is any user; lets one transaction at a time find out. */
+/** Returns whether any user exists. Locks the table, so that one transaction at a time can create the first user. */
 export async function lockAnyUser(tx: Queryable): Promise<boolean> {
   await tx.query('lock table auth.users in share row exclusive mode');
   const { rowCount } = await tx.query('select from auth.users limit 1');
@@ -65,12 +65,12 @@ export async function setName(tx: Queryable, id: string, name: string): Promise<
   return changeUser(tx, 'name = $2', [id, name]);
 }
 
-/** Another password, which ends all sessions. */
+/** Sets the password hash and ends all sessions. */
 export async function setPassword(tx: Queryable, id: string, passwordHash: string): Promise<User> {
   return changeUser(tx, 'password_hash = $2, session_generation = session_generation + 1', [id, passwordHash]);
 }
 
-/** The same password hashed anew; left alone if it was changed meanwhile. */
+/** Replaces a hash with a stronger hash of the same password, unless the password has changed in the meantime. */
 export async function replaceHash(db: Queryable, id: string, before: string, after: string): Promise<void> {
   await db.query('update auth.users set password_hash = $3 where id = $1 and password_hash = $2', [id, before, after]);
 }
@@ -79,7 +79,7 @@ export async function endSessions(tx: Queryable, id: string): Promise<User> {
   return changeUser(tx, 'session_generation = session_generation + 1', [id]);
 }
 
-/** Another address, which ends all sessions; undefined if it is somebody else's. */
+/** Changes the email address and ends all sessions. Returns undefined if another user has the address. */
 export async function setEmail(tx: Queryable, id: string, { email, emailKey }: Email): Promise<User | undefined> {
   const { rows } = await tx.query<UserRow>(
     `update auth.users set email = $2, email_key = $3, session_generation = session_generation + 1
@@ -90,13 +90,13 @@ export async function setEmail(tx: Queryable, id: string, { email, emailKey }: E
   return rows[0] && toUser(rows[0]);
 }
 
-/** Lets somebody in no more, which ends all sessions, or again. */
+/** Disables or enables a user and ends all sessions. */
 export async function setDisabled(tx: Queryable, id: string, disabled: boolean): Promise<User> {
   const since = disabled ? 'coalesce(disabled_at, now())' : 'null';
   return changeUser(tx, `disabled_at = ${since}, session_generation = session_generation + 1`, [id]);
 }
 
-/** Forgets a user with all that is theirs alone. */
+/** Deletes a user and all rows that belong only to the user. */
 export async function deleteUser(tx: Queryable, id: string): Promise<void> {
   const tables = ['memberships', 'known_networks', 'password_resets', 'recovery_codes', 'identities', 'email_changes'];
   for (const table of tables) await tx.query(`delete from auth.${table} where user_id = $1`, [id]);
@@ -115,7 +115,7 @@ async function changeUser(tx: Queryable, change: string, values: unknown[]): Pro
   return toUser(rows[0] as UserRow);
 }
 
-/** A row of {@link userColumns}. */
+/** Converts a row of {@link userColumns}. */
 export function toUser(row: UserRow): User {
   return {
     id: row.id,

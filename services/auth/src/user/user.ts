@@ -2,24 +2,24 @@ import { type FieldViolation, RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import type { Email } from './email.ts';
 
-/** A person, as stored. */
+/** A user as stored. */
 export interface User extends Email {
   readonly id: string;
   readonly name: string;
-  /** Argon2id as a PHC string; undefined: no password. */
+  /** Argon2id as a PHC string. undefined if the user has no password. */
   readonly passwordHash: string | undefined;
-  /** Counts what ends all sessions. */
+  /** Incremented to end all sessions. */
   readonly sessionGeneration: number;
   readonly createdAt: Date;
   readonly lastSignInAt: Date | undefined;
   readonly hasSecondFactor: boolean;
-  /** Since when they are not let in; undefined: they are. */
+  /** Time at which the user was disabled. undefined if the user is enabled. */
   readonly disabledAt: Date | undefined;
 }
 
-const longestName = 100;
+const maxNameLength = 100;
 
-/** A new person. Throws `invalid_request` for a bad name. */
+/** Creates a user. Throws `invalid_request` for an invalid name. */
 export function makeUser({ email, emailKey }: Email, name: string, passwordHash: string | undefined): User {
   return {
     id: newId('usr'),
@@ -35,13 +35,13 @@ export function makeUser({ email, emailKey }: Email, name: string, passwordHash:
   };
 }
 
-/** A person's name, which may be empty. Throws `invalid_request`. */
+/** Validates the name of a user, which may be empty. Throws `invalid_request`. */
 export function checkName(name: string): string {
   const details: FieldViolation[] = [];
-  if ([...name].length > longestName) {
-    details.push({ field: 'name', message: `must have at most ${longestName} characters` });
+  if ([...name].length > maxNameLength) {
+    details.push({ field: 'name', message: `must have at most ${maxNameLength} characters` });
   }
-  if (/\p{Cc}/u.test(name)) details.push({ field: 'name', message: 'must not hold control characters' });
+  if (/\p{Cc}/u.test(name)) details.push({ field: 'name', message: 'must not contain control characters' });
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   return name;
 }

@@ -1,7 +1,7 @@
 import type { AuditChange } from '@rms/audit';
 import type { Workspace } from './workspace.ts';
 
-/** What the audit log says of changes of workspaces. */
+/** Returns the audit entry of a new workspace. */
 export function workspaceCreated({ id, name }: Workspace): AuditChange {
   return { workspaceId: id, action: 'workspace.created', targetId: id, details: { name } };
 }

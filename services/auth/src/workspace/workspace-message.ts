@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Workspace } from './workspace.ts';
 
-/** A workspace as rms.auth.v1.Workspace. */
+/** Converts a workspace to rms.auth.v1.Workspace. */
 export function toWorkspaceMessage({ id, name, createdAt, plan }: Workspace) {
   return { id, name, createTime: timestampFromDate(createdAt), plan: plan ?? '' };
 }

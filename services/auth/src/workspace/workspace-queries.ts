@@ -1,7 +1,8 @@
 import type { Queryable } from '@rms/db';
+import type { Plan, PlanLimits } from '../plan/plan.ts';
+import { type PlanColumns, planColumns, toPlanLimits } from '../plan/plan-queries.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Stores a new workspace. */
 export async function insertWorkspace(db: Queryable, { id, name, createdAt }: Workspace): Promise<void> {
   await db.query('insert into auth.workspaces (id, name, created_at) values ($1, $2, $3)', [id, name, createdAt]);
 }
@@ -13,9 +14,22 @@ interface WorkspaceRow {
   plan: string | null;
 }
 
-/** All workspaces, oldest first. */
-export async function listAllWorkspaces(db: Queryable): Promise<Workspace[]> {
-  const { rows } = await db.query<WorkspaceRow>('select id, name, created_at, plan from auth.workspaces order by id');
+export interface WorkspacePage {
+  /** Lists only the workspaces of this user. undefined: all workspaces. */
+  readonly memberId?: string | undefined;
+  /** ID of the last workspace of the previous page; empty: the first page. */
+  readonly after: string;
+  readonly limit: number;
+}
+
+/** Returns a page of workspaces in ID order, which is their creation order. */
+export async function listWorkspaces(db: Queryable, { memberId, after, limit }: WorkspacePage): Promise<Workspace[]> {
+  const ofMember =
+    memberId === undefined ? '' : 'and id in (select workspace_id from auth.memberships where user_id = $3)';
+  const { rows } = await db.query<WorkspaceRow>(
+    `select id, name, created_at, plan from auth.workspaces where id > $1 ${ofMember} order by id limit $2`,
+    [after, limit, ...(memberId === undefined ? [] : [memberId])],
+  );
   return rows.map(toWorkspace);
 }
 
@@ -27,7 +41,26 @@ export async function findWorkspace(db: Queryable, id: string): Promise<Workspac
   return rows[0] && toWorkspace(rows[0]);
 }
 
-/** Puts a workspace on a plan, or on none; undefined if there is no such workspace. */
+/** Returns a workspace and its plan. The plan is undefined if the workspace has none. */
+export async function findWorkspaceAndPlan(
+  db: Queryable,
+  id: string,
+): Promise<{ workspace: Workspace; plan: Plan | undefined } | undefined> {
+  const { rows } = await db.query<WorkspaceRow & PlanColumns>(
+    `select workspaces.id, workspaces.name, workspaces.created_at, workspaces.plan, ${planColumns}
+       from auth.workspaces left join auth.plans on plans.name = workspaces.plan
+      where workspaces.id = $1`,
+    [id],
+  );
+  const [row] = rows;
+  if (!row) return undefined;
+  return {
+    workspace: toWorkspace(row),
+    plan: row.plan === null ? undefined : { name: row.plan, ...toPlanLimits(row) },
+  };
+}
+
+/** Assigns a plan to a workspace, or removes it. Returns undefined if the workspace does not exist. */
 export async function setPlan(tx: Queryable, id: string, plan: string | undefined): Promise<Workspace | undefined> {
   const { rows } = await tx.query<WorkspaceRow>(
     'update auth.workspaces set plan = $2 where id = $1 returning id, name, created_at, plan',
@@ -41,7 +74,20 @@ export async function workspaceExists(db: Queryable, id: string): Promise<boolea
   return rowCount === 1;
 }
 
-/** Lets one transaction at a time find out whether there is a workspace yet. */
+/**
+ * Locks a workspace until the transaction ends, so that its keys, members or invitations can be counted. Returns the
+ * limits of its plan, or undefined if the workspace does not exist.
+ */
+export async function lockWorkspaceLimits(tx: Queryable, id: string): Promise<PlanLimits | undefined> {
+  const { rows } = await tx.query<PlanColumns>(
+    `select ${planColumns} from auth.workspaces left join auth.plans on plans.name = workspaces.plan
+      where workspaces.id = $1 for no key update of workspaces`,
+    [id],
+  );
+  return rows[0] && toPlanLimits(rows[0]);
+}
+
+/** Locks the table, so that one transaction at a time can create the first workspace. */
 export async function lockBootstrap(tx: Queryable): Promise<void> {
   await tx.query('lock table auth.workspaces in share row exclusive mode');
 }

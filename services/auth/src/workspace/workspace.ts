@@ -6,11 +6,11 @@ export interface Workspace {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
-  /** undefined: the settings of the installation. */
+  /** If undefined, the limits come from the installation's settings. */
   readonly plan: string | undefined;
 }
 
-/** A new workspace. Throws `invalid_request` for a bad name. */
+/** Creates a workspace. Throws `invalid_request` for an invalid name. */
 export function makeWorkspace(name: string): Workspace {
   const details = nameViolations(name);
   if (details.length > 0) throw new RmsError('invalid_request', { details });

@@ -10,20 +10,20 @@ import { Refusal } from '../http/refusal.ts';
 import { newHalfSession, newSession, newToken, type Session, tokenHashOf, touchEveryMs } from '../session/session.ts';
 import type { SessionStore } from '../session/session-store.ts';
 
-/** Who is signed in, as auth knows them now. */
+/** Signed-in user with the current memberships from auth. */
 export interface SignedIn {
   readonly session: Session;
   readonly user: User;
   readonly memberships: readonly Membership[];
 }
 
-/** Sessions of the browsers that send requests. */
+/** Checks, starts and ends the session of a request. */
 export interface Sessions {
-  /** Throws `not_signed_in` unless there is a session that still stands. */
+  /** Returns the signed-in user. Throws `not_signed_in` unless the session is valid. */
   require(request: Request, response: PageResponse): Promise<SignedIn>;
-  /** The session whose second factor is asked for. Throws `not_signed_in`. */
+  /** Returns the session that awaits the second factor. Throws `not_signed_in` without such a session. */
   requireHalf(request: Request): Promise<Session>;
-  /** Begins a session under a new token, whatever the browser sent; the one before ends (session fixation). */
+  /** Starts a session with a new token and ends the session that the browser sent, which prevents session fixation. */
   begin(request: Request, response: PageResponse, user: Pick<User, 'id' | 'sessionGeneration'>): Promise<Session>;
   beginHalf(request: Request, response: PageResponse, challenge: string): Promise<Session>;
   /** Ends the session of this browser, if there is one. */

@@ -1,16 +1,16 @@
 import { RmsError } from '@rms/errors';
 import { type Membership, Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { may, type Permission, type Role } from '@rms/roles';
-import { type EnumNames, enumNames } from '@rms/rpc';
 
-export const environments = enumNames(Environment);
-export type EnvironmentName = (typeof environments.names)[number];
+import { leastRoleFor, may, type Permission, type Role } from '@rms/roles';
+
+import { type EnumNames, enumNames } from '@rms/rpc';
+import { environments, toEnvironmentMessage } from '@rms/tenant';
+
 const roles: EnumNames<Role, RoleMessage> = enumNames(RoleMessage);
 
 /**
- * The one place that lets a person into a workspace. Throws `not_found` for a workspace that they are no member of, as
- * for one that does not exist, and `insufficient_role`.
+ * Checks that the user is a member of the workspace and that the role has the permission. This is the only such check.
+ * Throws `not_found` if the workspace does not exist or the user is not a member, and `insufficient_role`.
  */
 export function checkTenant(
   memberships: readonly Membership[],
@@ -18,18 +18,25 @@ export function checkTenant(
   permission: Permission,
 ) {
   const membership = memberships.find(({ workspaceId }) => workspaceId === workspace);
-  const place = environments.names.find((name) => name === environment);
+  const selected = environments.find((name) => name === environment);
   const role = membership && roleOf(membership);
-  if (!membership || role === undefined || place === undefined) throw new RmsError('not_found');
-  if (!may(role, permission)) throw new RmsError('insufficient_role');
-  return { tenant: { workspaceId: membership.workspaceId, environment: environments.toValue(place) }, role };
+  if (!membership || role === undefined || selected === undefined) {
+    throw new RmsError('not_found', {
+      message: 'There is no such workspace and environment, or you are not a member of the workspace.',
+    });
+  }
+  if (!may(role, permission)) {
+    const message = `The role ${leastRoleFor(permission)} is required; yours in this workspace is ${role}.`;
+    throw new RmsError('insufficient_role', { message });
+  }
+  return { tenant: { workspaceId: membership.workspaceId, environment: toEnvironmentMessage(selected) }, role };
 }
 
 export function roleOf({ role }: { readonly role: RoleMessage }): Role | undefined {
   return roles.toName(role);
 }
 
-/** As the services name it. */
+/** Converts a role to its RPC value. */
 export function toRoleMessage(role: Role): RoleMessage {
   return roles.toValue(role);
 }

@@ -1,7 +1,7 @@
 import type { Role } from '@rms/roles';
-import type { EnvironmentName } from '../checks/tenant.ts';
+import type { Environment } from '@rms/tenant';
 
-/** Who is signed in, and what the pages have to know at once. */
+/** Signed-in user, with the data that every page needs. */
 export interface AccountDocument {
   readonly user: {
     readonly id: string;
@@ -11,15 +11,15 @@ export interface AccountDocument {
     readonly has_second_factor: boolean;
   };
   readonly workspaces: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
-  /** Goes into X-CSRF-Token of every change. */
+  /** Value of the X-CSRF-Token header of every change. */
   readonly csrf_token: string;
-  /** Bases of the REST API, for examples. */
-  readonly api_urls: Readonly<Record<EnvironmentName, string>>;
+  /** Base URLs of the REST API, for examples. */
+  readonly api_urls: Readonly<Record<Environment, string>>;
 }
 
 export interface SessionDocument {
   readonly id: string;
-  /** It is the one that asks. */
+  /** True for the session of this request. */
   readonly current: boolean;
   readonly address: string;
   readonly user_agent: string;

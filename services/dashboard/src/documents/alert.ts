@@ -7,23 +7,27 @@ export const alertKinds = enumNames(AlertKind);
 export type AlertKindName = (typeof alertKinds.names)[number];
 const incidentStates = enumNames(IncidentState);
 
-/** When to alert whom; see Rule of rms.alerts.v1 for the unit of the threshold. */
+/** Alert rule. See `Rule` in rms.alerts.v1 for the unit of the threshold. */
 export interface RuleDocument {
   readonly kind: AlertKindName;
   readonly enabled: boolean;
   readonly threshold: number;
-  /** null: the kind has none. */
+  /** null: this kind has no window. */
   readonly window_seconds: number | null;
   readonly minimum: number;
   readonly recipients: readonly string[];
   readonly to_owners: boolean;
   readonly unsubscribed: readonly string[];
+  /** Recipients outside the workspace that have not confirmed. */
+  readonly unconfirmed: readonly string[];
 }
 
 export interface IncidentDocument {
   readonly id: string;
   readonly kind: AlertKindName;
   readonly subject_id: string;
+  /** URL of the webhook or name of the key. Empty if the subject is the environment, or unknown. */
+  readonly object: string;
   readonly state: 'open' | 'recovered' | 'ended';
   readonly opened_at: string | null;
   readonly closed_at: string | null;
@@ -33,7 +37,7 @@ export interface IncidentDocument {
 
 export function kindNameOf(kind: AlertKind): AlertKindName {
   const name = alertKinds.toName(kind);
-  if (!name) throw new Error(`alerts answered with a kind that is not known here: ${kind}`);
+  if (!name) throw new Error(`alerts returned an unknown rule kind: ${kind}`);
   return name;
 }
 
@@ -47,6 +51,7 @@ export function ruleDocument(rule: Rule): RuleDocument {
     recipients: rule.recipients,
     to_owners: rule.toOwners,
     unsubscribed: rule.unsubscribed,
+    unconfirmed: rule.unconfirmed,
   };
 }
 
@@ -55,6 +60,7 @@ export function incidentDocument(incident: Incident): IncidentDocument {
     id: incident.id,
     kind: kindNameOf(incident.kind),
     subject_id: incident.subjectId,
+    object: incident.object,
     state: incidentStates.toName(incident.state) ?? 'ended',
     opened_at: timeOf(incident.openTime),
     closed_at: timeOf(incident.closeTime),

@@ -1,12 +1,19 @@
-import type { TailedDelivery } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import { type Attempt, type Delivery, DeliveryStatus, type Header } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import {
+  type Attempt,
+  DelayReason,
+  type Delivery,
+  DeliveryStatus,
+  type Header,
+} from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { enumNames } from '@rms/rpc';
 import { textOf, timeOf } from './text.ts';
 
 export const deliveryStatuses = enumNames(DeliveryStatus);
+const delayReasons = enumNames(DelayReason);
 export type DeliveryStatusName = (typeof deliveryStatuses.names)[number];
+export type DelayReasonName = (typeof delayReasons.names)[number];
 
-/** A delivery as lists have it. */
+/** Delivery as it appears in lists. */
 export interface DeliveryDocument {
   readonly id: string;
   readonly event_id: string;
@@ -15,12 +22,18 @@ export interface DeliveryDocument {
   readonly resource_id: string;
   readonly request_id: string;
   readonly status: DeliveryStatusName;
-  /** "event", "redelivery", or the id of a replay. */
+  /** "event", "redelivery", or the ID of a replay. */
   readonly origin: string;
   readonly created_at: string | null;
+  /** With a delay, the next attempt of the webhook, which may be an attempt of another delivery. */
   readonly next_attempt_at: string | null;
+  /** Why the delivery waits although it is due; null if it does not. */
+  readonly delay_reason: DelayReasonName | null;
+  /** "expired" if the delivery failed because its retention period ended during its retries; otherwise null. */
+  readonly end_reason: string | null;
+  /** All attempts, including those that are no longer stored. */
   readonly attempts: number;
-  /** Of the last attempt; null: there was none, or no answer. */
+  /** Status code of the last attempt. null if there was no attempt or no response. */
   readonly status_code: number | null;
   readonly error: string | null;
   readonly duration_ms: number | null;
@@ -31,7 +44,7 @@ export interface HeaderDocument {
   readonly value: string;
 }
 
-/** All of one HTTP call. */
+/** One HTTP call. */
 export interface AttemptDocument {
   readonly number: number;
   readonly started_at: string | null;
@@ -48,10 +61,11 @@ export interface AttemptDocument {
   readonly response_body: { readonly text: string } | { readonly base64: string };
 }
 
-/** One delivery with every attempt. */
+/** Delivery with its stored attempts. */
 export interface FullDeliveryDocument extends DeliveryDocument {
+  /** Oldest first. Numbers are consecutive, except where attempts are no longer stored. */
   readonly all_attempts: readonly AttemptDocument[];
-  /** What each attempt sends; empty once erased. */
+  /** Body of each attempt; empty once erased. */
   readonly request_body: string;
   readonly trace_id: string | null;
 }
@@ -60,17 +74,12 @@ export function deliveryStatusNameOf(status: DeliveryStatus): DeliveryStatusName
   return deliveryStatuses.toName(status) ?? 'pending';
 }
 
+export function delayReasonNameOf(reason: DelayReason): DelayReasonName | null {
+  return delayReasons.toName(reason) ?? null;
+}
+
 export function deliveryDocument(delivery: Delivery): DeliveryDocument {
-  const { attempts } = delivery;
-  return briefDocument(delivery, attempts.at(-1), attempts.length);
-}
-
-/** One that comes without its attempts. */
-export function tailedDocument({ delivery, lastAttempt, attemptCount }: TailedDelivery): DeliveryDocument | undefined {
-  return delivery && briefDocument(delivery, lastAttempt, attemptCount);
-}
-
-function briefDocument(delivery: Delivery, last: Attempt | undefined, attempts: number): DeliveryDocument {
+  const { lastAttempt: last } = delivery;
   return {
     id: delivery.id,
     event_id: delivery.eventId,
@@ -82,7 +91,9 @@ function briefDocument(delivery: Delivery, last: Attempt | undefined, attempts: 
     origin: delivery.origin,
     created_at: timeOf(delivery.createTime),
     next_attempt_at: timeOf(delivery.nextAttemptTime),
-    attempts,
+    delay_reason: delayReasonNameOf(delivery.delayReason),
+    end_reason: delivery.endReason || null,
+    attempts: delivery.attemptCount,
     status_code: last?.statusCode || null,
     error: last?.error || null,
     duration_ms: last?.durationMs ?? null,

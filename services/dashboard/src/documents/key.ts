@@ -6,10 +6,10 @@ import { timeOf } from './text.ts';
 export const scopes = enumNames(Scope);
 export type ScopeName = (typeof scopes.names)[number];
 
-/** Each state ends the ones before it: "rolled" keys work until `rolled_at`, and are "ended" after it. */
+/** A "rolled" key works until `rolled_at` and is "ended" afterwards. */
 export type KeyState = 'active' | 'rolled' | 'ended' | 'expired' | 'revoked';
 
-/** A key without its value. */
+/** Key without its value. */
 export interface KeyDocument {
   readonly id: string;
   readonly name: string;
@@ -20,13 +20,13 @@ export interface KeyDocument {
   readonly created_by: string | null;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
-  /** From then on it answers api_key_expired. */
+  /** Time from which the API responds with api_key_expired. */
   readonly rolled_at: string | null;
   readonly replaced_by: string | null;
   readonly allowed_ips: readonly string[];
-  /** Requests in a window; null: as the plan says; 0: no limit. */
+  /** Requests per window. null: the limit of the plan. 0: no limit. */
   readonly rate_limit_requests: number | null;
-  /** Who has used it of late, the latest first. */
+  /** Recent clients of the key, most recent first. */
   readonly uses: readonly KeyUseDocument[];
 }
 
@@ -37,7 +37,7 @@ export interface KeyUseDocument {
   readonly requests: number;
 }
 
-/** The one answer that has the value. */
+/** Response with the value of a new key. No other response contains it. */
 export interface NewKeyDocument {
   readonly key: KeyDocument;
   readonly value: string;

@@ -1,22 +1,26 @@
 import { type Replay, ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { timeOf } from './text.ts';
 
-/** Deliveries that are sent again at a rate. */
+/** Replay of deliveries at a given rate. */
 export interface ReplayDocument {
   readonly id: string;
   readonly webhook_id: string;
-  readonly status: 'running' | 'done' | 'cancelled';
-  readonly total: number;
+  readonly status: 'running' | 'done' | 'canceled';
+  /** null: no deliveries, or too many to count. */
+  readonly total: number | null;
   readonly replayed: number;
   readonly per_second: number;
   readonly created_at: string | null;
 }
 
-/** What a replay would be, or that it has begun. */
-export interface ReplayAnswerDocument {
+/** Estimate of a replay, with the replay if it was started. */
+export interface ReplayResponseDocument {
   readonly count: number;
+  /** True if there are too many deliveries to count. Then `count` is a lower bound. */
+  readonly count_is_minimum: boolean;
+  /** Estimated duration of redelivering `count` deliveries. */
   readonly duration_seconds: number;
-  /** null: it was a dry run. */
+  /** null: dry run. */
   readonly replay: ReplayDocument | null;
 }
 
@@ -27,10 +31,10 @@ export function replayDocument(replay: Replay): ReplayDocument {
     status:
       replay.status === ReplayStatus.RUNNING
         ? 'running'
-        : replay.status === ReplayStatus.CANCELLED
-          ? 'cancelled'
+        : replay.status === ReplayStatus.CANCELED
+          ? 'canceled'
           : 'done',
-    total: Number(replay.total),
+    total: Number(replay.total) || null,
     replayed: Number(replay.replayed),
     per_second: replay.perSecond,
     created_at: timeOf(replay.createTime),

@@ -1,39 +1,45 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { AuditEntry } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import type { Request } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Delivery } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import type { EventPassage } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import type { EventProgress } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { userOfActor } from '@rms/rpc';
 import { timeOf } from './text.ts';
 
-/** Something that happened because of a request. */
+/** Step on the timeline of a request. */
 export interface StepDocument {
   readonly at: string;
   readonly what: string;
   readonly tone: 'good' | 'bad' | 'plain';
-  /** The delivery that it is a part of. */
+  /** Delivery that the step belongs to. */
   readonly delivery_id: string | null;
 }
 
-/** All that is known of one X-Request-ID. */
+/** Timeline of an X-Request-ID. */
 export interface RequestDocument {
   readonly steps: readonly StepDocument[];
   readonly traces: readonly { readonly id: string; readonly url: string | null }[];
 }
 
-export function beginningOf(request: Request): StepDocument {
-  const { method, route, keyHint, keyName } = request;
-  const who = keyName ? `with the key ${keyHint} (${keyName})` : 'with a key';
-  return step(timeOf(request.startTime), `${method} ${route || '(no such address)'}, ${who}`);
+/** Returns the display name of an actor ("user:usr_…"). */
+export type NameOf = (actor: string) => string;
+
+export function beginningOf(request: Request, nameOf: NameOf): StepDocument {
+  const { method, route, keyHint, keyName, actor } = request;
+  const withKey = keyName ? `with key ${keyHint} (${keyName})` : 'with a key';
+  const who = actor === '' ? withKey : `by ${nameOf(actor)}`;
+  return step(timeOf(request.startTime), `${method} ${route || '(no route)'}, ${who}`);
 }
 
-export function answerOf(request: Request): StepDocument {
+export function responseOf(request: Request): StepDocument {
   const { status, errorCode, replayed, durationMs, startTime } = request;
-  const answer = status === 0 ? 'the client went away' : `answered ${status}${errorCode ? ` ${errorCode}` : ''}`;
+  const response = status === 0 ? 'the client disconnected' : `responded ${status}${errorCode ? ` ${errorCode}` : ''}`;
   const at = startTime ? new Date(timestampMs(startTime) + durationMs).toISOString() : null;
-  const text = `${answer}${replayed ? ', replayed' : ''} after ${round(durationMs)} ms${splitOf(request)}`;
+  const text = `${response}${replayed ? ', replayed' : ''} after ${round(durationMs)} ms${splitOf(request)}`;
   return step(at, text, status >= 200 && status < 400 ? 'good' : 'bad');
 }
 
-/** What each step of the gateway took. */
+/** Formats the duration of each step in the gateway. */
 function splitOf({ authenticatedMs: key, limitedMs: limits, handledMs: handled }: Request): string {
   const parts = [
     ...(key === undefined ? [] : [`key ${round(key)} ms`]),
@@ -43,20 +49,30 @@ function splitOf({ authenticatedMs: key, limitedMs: limits, handledMs: handled }
   return parts.length > 0 ? ` (${parts.join(', ')})` : '';
 }
 
-export function passageOf({ id, type, resourceId, createTime, storeTime, position }: EventPassage): StepDocument[] {
-  const committed = step(timeOf(createTime), `${type} ${id} of ${resourceId} committed`);
-  return storeTime ? [committed, step(timeOf(storeTime), `${id} is number ${position} of the feed`)] : [committed];
+export function stepsOfEvent(event: EventProgress, nameOf: NameOf): StepDocument[] {
+  const { id, type, resourceId, createTime, storeTime, position, actor } = event;
+  // The step of the request already names an API key.
+  const who = userOfActor(actor) === undefined ? '' : ` by ${nameOf(actor)}`;
+  const committed = step(timeOf(createTime), `${type} ${id} of ${resourceId} committed${who}`);
+  return storeTime
+    ? [committed, step(timeOf(storeTime), `${id} stored in the feed at position ${position}`)]
+    : [committed];
 }
 
 export function deliveryStepsOf({ id, eventType, webhookId, createTime, attempts }: Delivery): StepDocument[] {
-  const made = { ...step(timeOf(createTime), `${eventType} for ${webhookId}`), delivery_id: id };
-  const tried = attempts.map((attempt, index) => {
-    const { statusCode, error, durationMs } = attempt;
+  const created = { ...step(timeOf(createTime), `${eventType} for ${webhookId}`), delivery_id: id };
+  const tried = attempts.map((attempt) => {
+    const { number, statusCode, error, durationMs } = attempt;
     const isGood = statusCode === 200 && error === '';
-    const text = `attempt ${index + 1} to ${webhookId}: ${statusCode || error} in ${durationMs} ms`;
+    const text = `attempt ${number} to ${webhookId}: ${statusCode || error} in ${durationMs} ms`;
     return { ...step(timeOf(attempt.startTime), text, isGood ? 'good' : 'bad'), delivery_id: id };
   });
-  return [made, ...tried];
+  return [created, ...tried];
+}
+
+/** Returns the step of a redelivery in the audit log. */
+export function redeliveryOf({ time, targetId, actor }: AuditEntry, nameOf: NameOf): StepDocument {
+  return { ...step(timeOf(time), `${targetId} redelivered by ${nameOf(actor)}`), delivery_id: targetId };
 }
 
 function step(at: string | null, what: string, tone: StepDocument['tone'] = 'plain'): StepDocument {

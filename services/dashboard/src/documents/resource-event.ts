@@ -2,17 +2,19 @@ import type { EventOfResource } from '@rms/proto/rms/webhooks/v1/events_service_
 import { type DeliveryStatusName, deliveryStatusNameOf } from './delivery.ts';
 import { timeOf } from './text.ts';
 
-/** What has happened to a resource, and what webhooks were told of it. */
+/** Event of a resource, with its deliveries. */
 export interface ResourceEventDocument {
   readonly id: string;
   readonly type: string;
-  /** Of its resource; counts from 1. */
+  /** Number of the event within its resource, starting at 1. */
   readonly sequence: number;
-  /** In the feed: what `GET /v1/events?after=` counts by. */
+  /** Position in the event feed, as used by `GET /v1/events?after=`. */
   readonly position: number;
   readonly request_id: string;
+  /** "key:key_…" or "user:usr_…"; null if it is unknown. */
+  readonly actor: string | null;
   readonly created_at: string | null;
-  /** JSON as it is delivered; null: it was erased. */
+  /** Event JSON as delivered. null if it was erased. */
   readonly body: string | null;
   readonly deliveries: readonly {
     readonly id: string;
@@ -32,6 +34,7 @@ export function resourceEventDocument(event: EventOfResource): ResourceEventDocu
     sequence: Number(event.sequence),
     position: Number(event.position),
     request_id: event.requestId,
+    actor: event.actor || null,
     created_at: timeOf(event.createTime),
     body: event.body.length > 0 ? Buffer.from(event.body).toString('utf8') : null,
     deliveries: event.deliveries.map((delivery) => ({

@@ -12,9 +12,9 @@ export interface ResourceDocument {
   readonly id: string;
   readonly name: string;
   readonly status: ResourceStatusName;
-  /** The `type` that the create request sent; null: none. The API does not return it. */
+  /** `type` of the create request; null if it had none. The API does not return it. */
   readonly input_type: InputTypeName | null;
-  /** JSON text of the metadata: it keeps their order and every key. */
+  /** Metadata as JSON text, which preserves the order and every key. */
   readonly metadata_json: string;
   readonly created_at: string | null;
   readonly updated_at: string | null;

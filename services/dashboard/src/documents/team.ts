@@ -12,7 +12,7 @@ export interface MemberDocument {
   readonly joined_at: string | null;
   readonly last_sign_in_at: string | null;
   readonly has_second_factor: boolean;
-  /** May not sign in. */
+  /** Disabled users cannot sign in. */
   readonly disabled: boolean;
 }
 
@@ -22,6 +22,11 @@ export interface InvitationDocument {
   readonly role: Role;
   readonly created_at: string | null;
   readonly expires_at: string | null;
+}
+
+export interface NewInvitationDocument extends InvitationDocument {
+  /** Invitation link. Only this response contains it. null: the invited address receives the link by email. */
+  readonly link: string | null;
 }
 
 export function memberDocument(member: Member): MemberDocument {
@@ -45,4 +50,8 @@ export function invitationDocument(invitation: Invitation): InvitationDocument {
     created_at: timeOf(invitation.createTime),
     expires_at: timeOf(invitation.expireTime),
   };
+}
+
+export function newInvitationDocument(invitation: Invitation, link: string | null): NewInvitationDocument {
+  return { ...invitationDocument(invitation), link };
 }

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 
-/** ISO 8601 in UTC; null: unset. */
+/** Formats a timestamp as ISO 8601 in UTC; null if it is unset. */
 export function timeOf(timestamp: Timestamp | undefined): string | null {
   return timestamp ? timestampDate(timestamp).toISOString() : null;
 }
 
-/** Text, or what is none in base64. */
+/** Returns the bytes as text, or as Base64 if they are not UTF-8. */
 export function textOf(bytes: Uint8Array): { text: string } | { base64: string } {
   return isUtf8(bytes)
     ? { text: Buffer.from(bytes).toString('utf8') }

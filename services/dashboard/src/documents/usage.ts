@@ -1,4 +1,4 @@
-/** What happened in a minute, an hour or a day. */
+/** Usage in one minute, hour or day, or in the whole span. */
 export interface UsagePointDocument {
   readonly at: string | null;
   readonly requests: number;
@@ -14,14 +14,22 @@ export interface UsagePointDocument {
 }
 
 export interface UsageDocument {
-  /** Oldest first, without gaps; the last one is under way. */
+  /** Oldest first, without gaps. The last point is incomplete. */
   readonly points: readonly UsagePointDocument[];
+  /** Sums of all points, with quantiles over the whole span. */
+  readonly total: UsagePointDocument;
   readonly month: {
     readonly used: number;
-    /** 0: none; null: nothing was counted yet. */
+    /** 0: no quota. null: no request has been counted yet. */
     readonly quota: number | null;
     readonly ends_at: string | null;
   };
+}
+
+/** Number of unfinished deliveries. */
+export interface UnfinishedDocument {
+  /** 10,000 means 10,000 or more. */
+  readonly count: number;
 }
 
 export const spanNames = ['hour', 'day', 'month'] as const;

@@ -1,35 +1,38 @@
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
+import { type DelayReasonName, delayReasonNameOf } from './delivery.ts';
 import { timeOf } from './text.ts';
 
-/** How the endpoint of a webhook fares. */
+/** Health of a webhook's endpoint. */
 export interface WebhookHealthDocument {
   readonly webhook_id: string;
-  /** Since when no delivery has arrived; null: the last one has, or there was none. */
+  /** Start of the current series of failures. null if the last delivery succeeded or there was none. */
   readonly failing_since: string | null;
-  /** Null: it is closed. */
+  /** null: the circuit is closed. */
   readonly open_circuit: {
     readonly since: string | null;
-    /** About when it is probed; null: nothing waits to be tried. */
+    /** Approximate time of the next probe. null if no delivery is pending. */
     readonly next_probe_at: string | null;
   } | null;
-  /** Deliveries that have not ended; 1,000 stands for that many or more. */
-  readonly under_way: number;
+  /** Pending deliveries. 1,000 means 1,000 or more. */
+  readonly unfinished: number;
+  /** null if no delivery is pending. */
+  readonly next_attempt_at: string | null;
+  /** Why due deliveries wait until the next attempt; null if none does. */
+  readonly delay_reason: DelayReasonName | null;
   readonly last_hour: HealthWindowDocument;
   readonly last_day: HealthWindowDocument;
 }
 
-/** What attempts came to. */
+/** Attempt statistics of a time window. */
 export interface HealthWindowDocument {
   readonly since: string | null;
-  /** Attempts by what followed: no other one was needed, another one, none. */
+  /** Attempts by outcome: succeeded, will be retried, failed for good. */
   readonly delivered: number;
   readonly retried: number;
   readonly failed: number;
-  /** Of attempts, that arrived, from 0 to 1; null: there was none. */
-  readonly success_rate: number | null;
   readonly p50_ms: number | null;
   readonly p95_ms: number | null;
-  /** The most frequent first. */
+  /** Most frequent first. */
   readonly errors: readonly { readonly class: string; readonly count: number }[];
 }
 
@@ -42,7 +45,9 @@ export function webhookHealthDocument(health: WebhookHealth): WebhookHealthDocum
     open_circuit: openCircuit
       ? { since: timeOf(openCircuit.openTime), next_probe_at: timeOf(openCircuit.nextProbeTime) }
       : null,
-    under_way: health.underWay,
+    unfinished: health.unfinished,
+    next_attempt_at: timeOf(health.nextAttemptTime),
+    delay_reason: delayReasonNameOf(health.delayReason),
     last_hour: windowDocument(hour),
     last_day: windowDocument(day),
   };
@@ -56,7 +61,6 @@ function windowDocument(window: WebhookHealth['windows'][number] | undefined): H
     delivered: delivered ?? 0,
     retried: retried ?? 0,
     failed: failed ?? 0,
-    success_rate: attempts === 0 ? null : (delivered ?? 0) / attempts,
     p50_ms: attempts === 0 ? null : (window?.p50Ms ?? 0),
     p95_ms: attempts === 0 ? null : (window?.p95Ms ?? 0),
     errors: (window?.errors ?? []).map((one) => ({ class: one.class, count: Number(one.count) })),

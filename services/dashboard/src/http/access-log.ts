@@ -1,8 +1,8 @@
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
 import type { Request } from 'express';
 import type { PageResponse } from './locals.ts';
 
-/** One line for each request of the pages' API, when its answer has been handed to the system or its client has gone. */
+/** Logs one line per API request, when its response has been sent or the client has disconnected. */
 export function logAccess(request: Request, response: PageResponse, log: Logger): void {
   if (!log.isLevelEnabled('info') || !request.url.startsWith('/api/')) return;
   response.once('close', () => {
@@ -11,7 +11,7 @@ export function logAccess(request: Request, response: PageResponse, log: Logger)
       {
         request_id: requestId,
         method: request.method,
-        // The pattern, not the path: paths of those who guess may hold anything.
+        // The route pattern instead of the path, because unknown paths can contain anything.
         route: request.route?.path,
         status: response.statusCode,
         duration_ms: Math.round((performance.now() - startedAtMs) * 100) / 100,

@@ -2,15 +2,15 @@ import type { IncomingMessage } from 'node:http';
 
 export interface CookieOptions {
   readonly secure: boolean;
-  /** Seconds; 0 removes it. */
+  /** Lifetime in seconds. 0 removes the cookie. */
   readonly maxAgeSeconds: number;
-  /** 'Lax': also sent when another site leads here. Default: 'Strict'. */
+  /** 'Lax': also sent when a link on another site leads here. Default: 'Strict'. */
   readonly sameSite?: 'Lax';
 }
 
 /**
- * A cookie of ours: unseen by scripts, and unless told otherwise sent by our own pages only. Over https its name begins with `__Host-`, so that no
- * neighbouring host can set it (RFC 6265bis).
+ * Formats a Set-Cookie header. Cookies are HttpOnly and by default SameSite=Strict. Over HTTPS, the name starts with
+ * `__Host-`, so that no sibling domain can set the cookie (RFC 6265bis).
  */
 export function setCookie(name: string, value: string, { secure, maxAgeSeconds, sameSite }: CookieOptions): string {
   const attributes = [
@@ -23,7 +23,7 @@ export function setCookie(name: string, value: string, { secure, maxAgeSeconds, 
   return [`${cookieName(name, secure)}=${value}`, ...attributes].join('; ');
 }
 
-/** The value of a cookie of ours; undefined: it was not sent, or more than once. */
+/** Returns the value of a cookie. Undefined if it was sent zero or several times. */
 export function readCookie({ headers }: IncomingMessage, name: string, secure: boolean): string | undefined {
   const wanted = `${cookieName(name, secure)}=`;
   const found = (headers.cookie ?? '')

@@ -2,28 +2,28 @@ import type { ServerResponse } from 'node:http';
 
 export const eventStreamType = 'text/event-stream';
 
-/** What a browser reads as server-sent events. */
+/** Stream of server-sent events. */
 export interface EventStream {
   /**
-   * Sends an event. Who does not read fast enough gets none until they have read, and then one 'missed' with the id of the
-   * last one: nothing gathers here.
+   * Sends an event. While the client reads too slowly, events are dropped instead of buffered. Once it has caught up,
+   * it gets one `missed` event with the ID of the last dropped event.
    */
   send(event: { readonly name: string; readonly id: string; readonly data: string }): void;
-  /** Keeps what is in between from taking the silence for an end. */
+  /** Sends a comment, so that proxies do not close an idle connection. */
   beat(): void;
   end(name: string): void;
 }
 
-/** How long browsers wait before they connect again. */
+/** Delay before browsers reconnect. */
 const retryMs = 2_000;
 
-/** Answers with a stream. */
+/** Starts a response with a stream. */
 export function openEventStream(response: ServerResponse): EventStream {
   let unread = false;
   let missedTo: string | undefined;
   response.writeHead(200, {
     'Content-Type': eventStreamType,
-    // Proxies of nginx's kind hold answers back unless they are told.
+    // Disables the response buffering of nginx and compatible proxies.
     'X-Accel-Buffering': 'no',
   });
   const write = (text: string) => {
@@ -52,7 +52,7 @@ export function openEventStream(response: ServerResponse): EventStream {
   };
 }
 
-/** Data is JSON or nothing, and so one line. */
+/** Formats an event. `data` is JSON without line breaks, or empty. */
 function textOf(name: string, id: string, data: string): string {
   return `id: ${id}\nevent: ${name}\ndata: ${data}\n\n`;
 }

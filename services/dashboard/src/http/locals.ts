@@ -1,14 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import { type CidrList, clientAddress, requestIdOf } from '@rms/http';
+import type { CidrList } from '@rms/cidr';
+import { clientAddress, requestIdOf } from '@rms/http';
 import type { Response } from 'express';
 
-/** What is known of a request while it is served. */
+/** State of a request. */
 export type Locals = {
   readonly requestId: string;
   readonly startedAtMs: number;
-  /** Known once the person is. */
+  /** Set once the session has been checked. */
   userId: string | undefined;
-  /** The client's address; worked out when it is first asked for. */
+  /** Public error code of the response. Empty if it is not an error. */
+  errorCode: string;
+  /** Returns the client's address, computed on first use. */
   address(): string;
 };
 
@@ -20,6 +23,7 @@ export function newLocals(request: IncomingMessage, trustedProxies: CidrList): L
     requestId: requestIdOf(request),
     startedAtMs: performance.now(),
     userId: undefined,
+    errorCode: '',
     address() {
       address ??= clientAddress(request, trustedProxies).address;
       return address;

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import { baseUrlOf, cameByHttps } from '@rms/http';
+import { baseUrlOf, usesHttps } from '@rms/http';
 import type { DashboardConfig } from '../config.ts';
 
-type Place = Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>;
+type OriginConfig = Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>;
 
-/** "https://dashboard.example.com": the origin that our pages have in the browser. */
-export function ownOrigin(request: IncomingMessage, { publicUrl, trustedProxies }: Place): string {
+/** Returns the origin of the dashboard's pages, e.g. "https://dashboard.example.com". */
+export function ownOrigin(request: IncomingMessage, { publicUrl, trustedProxies }: OriginConfig): string {
   return new URL(publicUrl ?? baseUrlOf(request, trustedProxies)).origin;
 }
 
-/** Whether the browser talks https, with us or with the proxy in front of us. */
-export function isSecure(request: IncomingMessage, { publicUrl, trustedProxies }: Place): boolean {
-  return publicUrl?.startsWith('https:') === true || cameByHttps(request, trustedProxies);
+/** Returns whether the browser uses HTTPS, either directly or through a trusted proxy. */
+export function isSecure(request: IncomingMessage, { publicUrl, trustedProxies }: OriginConfig): boolean {
+  return publicUrl?.startsWith('https:') === true || usesHttps(request, trustedProxies);
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Our own files and nothing else: no inline script, no inline style, nothing from elsewhere, no frames. */
+/** Content Security Policy: only own files, no inline scripts or styles, no frames. */
 const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -19,20 +19,20 @@ const headers = {
   'Content-Security-Policy': contentPolicy,
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
-  // Paths name workspaces and what is in them.
+  // Paths contain workspace IDs and other identifiers.
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  // What is not told otherwise is somebody's own.
+  // Default: responses may contain personal data.
   'Cache-Control': 'no-store',
 } as const;
 
 const twoYears = 'max-age=63072000';
 
-/** What every answer of the dashboard says. */
+/** Sets the headers of every response. */
 export function setPageHeaders(response: ServerResponse, isHttps: boolean): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // Said over http it would count for nothing (RFC 6797, 7.2).
+  // Browsers ignore this header over HTTP (RFC 6797, section 7.2).
   if (isHttps) response.setHeader('Strict-Transport-Security', twoYears);
 }

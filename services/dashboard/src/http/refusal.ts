@@ -1,14 +1,14 @@
-import type { ServerResponse } from 'node:http';
 import { type FieldViolation, toRmsError } from '@rms/errors';
-import { sendAnswer } from '@rms/http';
+import { sendResponse } from '@rms/http';
+import type { PageResponse } from './locals.ts';
 
-/** Why a browser is refused, beside what the services refuse (packages/errors). */
+/** Errors that only the dashboard returns. packages/errors contains the errors of all services. */
 const refusals = {
-  not_signed_in: [401, 'Sign in first: there is no session, or it has ended.'],
-  second_factor_required: [401, 'The second factor is missing.'],
-  sign_in_refused: [401, 'The e-mail address and password do not match.'],
-  code_refused: [401, 'The code is not right, or it has been used.'],
-  cross_site_request: [403, 'The request did not come from a page of the dashboard. Load the page again.'],
+  not_signed_in: [401, 'Sign in first. There is no session, or it has expired.'],
+  second_factor_required: [401, 'A second factor is required.'],
+  sign_in_refused: [401, 'The email address or password is wrong.'],
+  code_refused: [401, 'The code is wrong or was already used.'],
+  cross_site_request: [403, 'The request did not come from a dashboard page. Reload the page.'],
 } as const;
 
 export type RefusalCode = keyof typeof refusals;
@@ -23,22 +23,23 @@ export class Refusal extends Error {
   }
 }
 
-/** The body of every answer that is no success. */
+/** Body of every error response. */
 export interface ErrorDocument {
   readonly error: {
     readonly code: string;
     readonly message: string;
     readonly status: number;
-    /** For who asks us about it. */
+    /** Request ID to quote in support requests. */
     readonly request_id: string;
     readonly details?: readonly FieldViolation[];
-    /** When to try again. */
+    /** Delay after which a retry makes sense. */
     readonly retry_after_seconds?: number;
   };
 }
 
-export function sendError(response: ServerResponse, thrown: unknown, requestId: string): void {
+export function sendError(response: PageResponse, thrown: unknown, requestId: string): void {
   const { status, retryAfterSeconds, ...error } = describe(thrown);
+  response.locals.errorCode = error.code;
   const document: ErrorDocument = {
     error: {
       ...error,
@@ -48,7 +49,7 @@ export function sendError(response: ServerResponse, thrown: unknown, requestId: 
     },
   };
   const headers = retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) };
-  sendAnswer(response, { status, json: JSON.stringify(document), headers });
+  sendResponse(response, { status, json: JSON.stringify(document), headers });
 }
 
 interface Description extends Omit<ErrorDocument['error'], 'request_id' | 'retry_after_seconds'> {
@@ -61,7 +62,7 @@ function describe(thrown: unknown): Description {
   const { code, kind, message, details, retryAfterSeconds } = toRmsError(thrown);
   return {
     code,
-    // What went wrong inside is nobody's business, whoever wrote a text of its own for it.
+    // Internal errors always get the generic message, so that no internal detail reaches the client.
     message: code === 'internal_error' ? kind.message : message,
     status: kind.httpStatus,
     ...(details.length > 0 ? { details } : {}),

@@ -1,6 +1,6 @@
+import type { Logger } from '@rms/logging';
 import type { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { RpcClient } from '@rms/rpc';
-import type { Logger } from '@rms/service';
 import type { Express, Request } from 'express';
 import { z } from 'zod';
 import type { Sessions } from '../checks/sessions.ts';
@@ -19,7 +19,7 @@ interface Parts {
   readonly log: Logger;
 }
 
-/** Holds the visit while the browser is at the provider; only this browser can come back from it. */
+/** Cookie with the visit data while the browser is at the provider. Only this browser can complete the sign-in. */
 const cookie = 'rms_oidc';
 const visitSeconds = 600;
 const startPath = '/api/oidc/start';
@@ -27,15 +27,15 @@ const callbackPath = '/api/oidc/callback';
 const visitForm = z.strictObject({ state: z.string(), nonce: z.string(), codeVerifier: z.string(), next: z.string() });
 
 /**
- * Signing in by an OpenID Connect provider, by two addresses that a browser is led to:
+ * Mounts the two routes for signing in with an OpenID Connect provider:
  *
- *   /api/oidc/start ──► provider ──► /api/oidc/callback ──► where the person wanted to go
- *                                           └─ refused ──► /sign-in?failed=<request id>
+ *   /api/oidc/start ──► provider ──► /api/oidc/callback ──► requested page
+ *                                         └─ failed ──► /sign-in?failed=<request ID>
  */
 export function mountOidc(app: Express, { config, provider, signIn, sessions, log }: Parts): void {
   const remember = (request: Request, response: PageResponse, value: string, maxAgeSeconds: number) => {
     const secure = isSecure(request, config);
-    // Lax: it is another site that leads back here.
+    // Lax, because another site redirects to the callback.
     response.append('Set-Cookie', setCookie(cookie, value, { secure, maxAgeSeconds, sameSite: 'Lax' }));
   };
 
@@ -58,17 +58,17 @@ export function mountOidc(app: Express, { config, provider, signIn, sessions, lo
       remember(request, response, '', 0);
       response.redirect(302, step === 'done' ? ownPath(next) : '/sign-in?step=second_factor');
     } catch (err) {
-      log.warn({ err, request_id: requestId }, 'signing in by OpenID Connect failed');
+      log.warn({ err, request_id: requestId }, 'OpenID Connect sign-in failed');
       remember(request, response, '', 0);
       response.redirect(302, `/sign-in?failed=${encodeURIComponent(requestId)}`);
     }
   });
 }
 
-/** A path of ours; never another site. */
+/** Returns `next` if it is a path of this site; otherwise "/". */
 function ownPath(next: string | null): string {
   if (!next?.startsWith('/') || !URL.canParse(next, 'http://own')) return '/';
   const { host, pathname, search } = new URL(next, 'http://own');
-  // The path of "/.//elsewhere" is "//elsewhere", which browsers take for another host.
+  // The path of "/.//elsewhere" is "//elsewhere", which browsers treat as another host.
   return host === 'own' && !pathname.startsWith('//') ? pathname + search : '/';
 }

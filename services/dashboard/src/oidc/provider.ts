@@ -13,14 +13,14 @@ import {
 } from 'openid-client';
 import type { OidcConfig } from '../config.ts';
 
-/** What one visit to the provider has to match; stays with the browser that began it. */
+/** Values that the callback must match. They are stored in the browser that started the sign-in. */
 export interface Visit {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
 }
 
-/** Whom the provider has told us about, verified. */
+/** Verified identity from the provider. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
@@ -28,12 +28,12 @@ export interface Identity {
   readonly emailVerified: boolean;
 }
 
-/** An OpenID Connect provider: authorization code with PKCE, state and nonce. */
+/** OpenID Connect provider: authorization code flow with PKCE, state and nonce. */
 export interface Provider {
-  /** Where to send the browser. Throws `service_unavailable` while the provider cannot be asked. */
+  /** Returns the URL to redirect to. Throws `service_unavailable` if the provider is unreachable. */
   begin(redirectUri: string): Promise<{ url: URL; visit: Visit }>;
-  /** Rejects unless the address that the browser came back to fits the visit, and the ID token is right. */
-  finish(cameBackTo: URL, visit: Visit): Promise<Identity>;
+  /** Returns the identity. Rejects unless the callback URL matches the visit and the ID token is valid. */
+  finish(callbackUrl: URL, visit: Visit): Promise<Identity>;
 }
 
 const timeoutSeconds = 10;
@@ -45,10 +45,10 @@ export function createProvider({ issuer, clientId, clientSecret }: OidcConfig): 
   const discover = () => {
     discovering ??= discovery(new URL(issuer), clientId, clientSecret, undefined, {
       timeout: timeoutSeconds,
-      // The ID token's signature is checked, too. Without TLS only on this machine: for development.
+      // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
       execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
     }).catch((cause: unknown) => {
-      // It is asked anew the next time.
+      // The next call retries discovery.
       discovering = undefined;
       throw new RmsError('service_unavailable', { cause });
     });
@@ -68,15 +68,15 @@ export function createProvider({ issuer, clientId, clientSecret }: OidcConfig): 
       });
       return { url, visit };
     },
-    async finish(cameBackTo, { state, nonce, codeVerifier }) {
-      const tokens = await authorizationCodeGrant(await discover(), cameBackTo, {
+    async finish(callbackUrl, { state, nonce, codeVerifier }) {
+      const tokens = await authorizationCodeGrant(await discover(), callbackUrl, {
         pkceCodeVerifier: codeVerifier,
         expectedState: state,
         expectedNonce: nonce,
         idTokenExpected: true,
       });
       const claims = tokens.claims();
-      if (!claims) throw new Error('the provider answered without an ID token');
+      if (!claims) throw new Error('the provider returned no ID token');
       const { iss, sub, email, email_verified: emailVerified } = claims;
       return {
         issuer: iss,

@@ -5,16 +5,16 @@ import { RmsError } from '@rms/errors';
 import type { Request } from 'express';
 import type { PageResponse } from '../http/locals.ts';
 
-/** The built pages, as they are sent. */
+/** Built pages. */
 export interface StaticFiles {
   send(request: Request, response: PageResponse): void;
 }
 
 interface StaticFile {
   readonly type: string;
-  /** By the name of its encoding; '' is the file as it is. */
+  /** Body by content encoding. '' is the uncompressed file. */
   readonly bodies: ReadonlyMap<string, Buffer>;
-  /** Its name holds a hash of its content. */
+  /** True if the file name contains a content hash. */
   readonly isImmutable: boolean;
 }
 
@@ -25,16 +25,16 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
   '.woff2': 'font/woff2',
 };
-/** Best first. The build makes them beside each file. */
+/** Preferred encoding first. The build creates a compressed file next to each file. */
 const encodings = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
 
-/** What Vite builds, beside the compiled service. */
+/** Output directory of Vite. */
 const builtFolder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'web');
 
-/** Reads all pages into memory: some hundred kilobytes. Throws an error that says how to build them. */
+/** Reads all pages into memory (a few hundred kilobytes). Throws an error with build instructions if there are none. */
 export async function readStaticFiles(folder = builtFolder): Promise<StaticFiles> {
   const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = new Map<string, StaticFile>();
@@ -51,13 +51,12 @@ export async function readStaticFiles(folder = builtFolder): Promise<StaticFiles
     files.set(url, { type, bodies, isImmutable: url.startsWith('/assets/') });
   }
   const page = files.get('/index.html');
-  if (!page)
-    throw new Error(`the pages of the dashboard are not built: ${folder} has no index.html; run npm run build`);
+  if (!page) throw new Error(`The dashboard pages are not built: ${folder} has no index.html. Run npm run build.`);
   return {
     send(request, response) {
       const { path } = request;
       const file = files.get(path);
-      // Whatever else there is, is a page: the script in it knows which. A file that is not there is no page.
+      // Any other path is a page, which the client-side router resolves. A missing file is 404.
       const isFile = path.startsWith('/assets/') || (dirname(path) === '/' && extname(path) !== '');
       if (!file && isFile) throw new RmsError('not_found');
       sendFile(request, response, file ?? page);

@@ -6,7 +6,7 @@ import { settleSignIn } from './sign-in.ts';
 
 const token = z.string().max(200);
 
-/** What a link is about. The token comes in the body: addresses are logged, bodies are not. */
+/** Returns the invitation of a link. The token is in the body, because URLs are logged and bodies are not. */
 export const findInvitation = openEndpoint({
   access: 'open',
   method: 'post',
@@ -14,7 +14,7 @@ export const findInvitation = openEndpoint({
   body: z.strictObject({ token }),
   async handle({ backend, body, context }) {
     const { invitation, workspaceName, userExists } = await backend.invitations.findInvitation(body, { context });
-    if (!invitation?.expireTime) throw new Error('auth answered without an invitation');
+    if (!invitation?.expireTime) throw new Error('auth returned no invitation');
     return {
       email: invitation.email,
       role: roleOf(invitation),
@@ -25,7 +25,7 @@ export const findInvitation = openEndpoint({
   },
 });
 
-/** Somebody new, who chooses a password. */
+/** Accepts an invitation as a new user, who chooses a password. */
 export const acceptInvitationAsNew = openEndpoint({
   access: 'open',
   method: 'post',
@@ -41,15 +41,15 @@ export const acceptInvitationAsNew = openEndpoint({
   },
 });
 
-/** Somebody who is signed in. */
+/** Accepts an invitation as the signed-in user. */
 export const acceptInvitation = accountEndpoint({
   access: 'account',
   method: 'post',
   path: '/api/account/invitation',
   body: z.strictObject({ token }),
-  async handle({ backend, body, who, context }) {
+  async handle({ backend, body, signedIn, context }) {
     const { workspaceId } = await backend.invitations.acceptInvitation(
-      { token: body.token, as: { case: 'userId', value: who.user.id } },
+      { token: body.token, as: { case: 'userId', value: signedIn.user.id } },
       { context },
     );
     return { workspace_id: workspaceId };

@@ -6,7 +6,7 @@ import { alertKinds, incidentDocument, ruleDocument } from '../documents/alert.t
 import { tenantEndpoint } from './endpoint.ts';
 
 const address = z.string().max(254);
-const mostAddresses = 20;
+const maxAddresses = 20;
 
 export const listRules = tenantEndpoint({
   access: 'alerts.read',
@@ -18,7 +18,7 @@ export const listRules = tenantEndpoint({
   },
 });
 
-/** Changes what is sent. */
+/** Changes the given fields of a rule. */
 export const updateRule = tenantEndpoint({
   access: 'alerts.write',
   method: 'patch',
@@ -29,7 +29,7 @@ export const updateRule = tenantEndpoint({
       threshold: z.number().min(0).max(1e9),
       window_seconds: z.int().min(60).max(86_400),
       minimum: z.int().min(0).max(1e9),
-      recipients: z.array(address).max(mostAddresses),
+      recipients: z.array(address).max(maxAddresses),
       to_owners: z.boolean(),
       unsubscribed: z.array(address).max(1_000),
     })
@@ -50,12 +50,12 @@ export const updateRule = tenantEndpoint({
       },
       { context },
     );
-    if (!rule) throw new Error('alerts answered without a rule');
+    if (!rule) throw new Error('alerts returned no rule');
     return ruleDocument(rule);
   },
 });
 
-/** Sends a mail that says that it is a test. */
+/** Sends a test email to the recipients of a rule. */
 export const testRule = tenantEndpoint({
   access: 'alerts.write',
   method: 'post',
@@ -66,7 +66,7 @@ export const testRule = tenantEndpoint({
   },
 });
 
-/** Newest first. */
+/** Lists incidents, newest first. */
 export const listIncidents = tenantEndpoint({
   access: 'alerts.read',
   method: 'get',
@@ -89,6 +89,9 @@ export const listIncidents = tenantEndpoint({
 
 function kindOf(text: string): AlertKind {
   const name = alertKinds.names.find((candidate) => candidate === text);
-  if (!name) throw new RmsError('not_found');
+  if (!name)
+    throw new RmsError('not_found', {
+      message: `There is no alert rule "${text}". Rules: ${alertKinds.names.join(', ')}.`,
+    });
   return alertKinds.toValue(name);
 }

@@ -4,7 +4,7 @@ import { keyDocument, type NewKeyDocument, scopes } from '../documents/key.ts';
 import { tenantEndpoint } from './endpoint.ts';
 import { present } from './find-key.ts';
 
-/** The value is in this answer and in no other. */
+/** Creates a key. Only this response contains its value. */
 export const createKey = tenantEndpoint({
   access: 'keys.write',
   method: 'post',
@@ -12,11 +12,11 @@ export const createKey = tenantEndpoint({
   body: z.strictObject({
     name: z.string(),
     scope: z.enum(scopes.names),
-    /** null: never. */
+    /** null: the key does not expire. */
     expires_at: z.iso.datetime().nullable(),
     allowed_ips: z.array(z.string().max(100)).max(1_000),
-    /** null: as the plan says; 0: no limit. */
-    rate_limit_requests: z.int().min(0).max(1e9).nullable(),
+    /** null: the limit of the plan, which a key cannot exceed. */
+    rate_limit_requests: z.int().min(1).max(1e9).nullable(),
   }),
   async handle({ backend, tenant, body, context }): Promise<NewKeyDocument> {
     const { key, keyValue } = await backend.keys.createKey(

@@ -1,17 +1,33 @@
 import { z } from 'zod';
 import { type NewSecretDocument, webhookDocument } from '../documents/webhook.ts';
 import { tenantEndpoint } from './endpoint.ts';
-import { presentWebhook, webhookBody } from './webhook-parts.ts';
+import { presentWebhook, rateLimitBody, toRateLimit, webhookBody } from './webhook-parts.ts';
 
-/** The secret is in this answer and in no other. */
+/** Creates a webhook. Only this response contains its secret. */
 export const createWebhook = tenantEndpoint({
   access: 'webhooks.write',
   method: 'post',
   path: '/webhooks',
-  body: z.strictObject({ ...webhookBody, idempotency_key: z.string().min(8).max(100) }),
+  body: z.strictObject({
+    ...webhookBody,
+    rate_limit: rateLimitBody.optional(),
+    idempotency_key: z.string().min(8).max(100),
+  }),
   async handle({ backend, tenant, body, context }): Promise<NewSecretDocument> {
-    const { url, events, idempotency_key: idempotencyKey } = body;
-    const answer = await backend.webhooks.createWebhook({ ...tenant, url, events, idempotencyKey }, { context });
-    return { webhook: webhookDocument(presentWebhook(answer.webhook)), secret: answer.secret };
+    const { url, events, rate_limit: rateLimit, idempotency_key: idempotencyKey } = body;
+    const { plan } = await backend.workspaces.getWorkspace({ workspaceId: tenant.workspaceId }, { context });
+    const limit = plan?.maxWebhooks === undefined ? {} : { maxWebhooks: plan.maxWebhooks };
+    const response = await backend.webhooks.createWebhook(
+      {
+        ...tenant,
+        url,
+        events,
+        idempotencyKey,
+        ...limit,
+        ...(rateLimit === undefined ? {} : { rateLimit: toRateLimit(rateLimit) }),
+      },
+      { context },
+    );
+    return { webhook: webhookDocument(presentWebhook(response.webhook)), secret: response.secret };
   },
 });

@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { accountEndpoint, openEndpoint } from './endpoint.ts';
 import { proofBody } from './proof.ts';
 
-/** Sends a link to the other address; the answer does not tell whether somebody else has it. */
+/** Sends a link to the new address. The response does not reveal whether another account uses it. */
 export const requestEmailChange = accountEndpoint({
   access: 'account',
   method: 'post',
   path: '/api/account/email',
   body: z.strictObject({ email: z.string().max(254), ...proofBody }),
-  async handle({ backend, body: { email, ...proof }, who, context }) {
-    await backend.users.requestEmailChange({ id: who.user.id, email, proof }, { context });
+  async handle({ backend, body: { email, ...proof }, signedIn, context }) {
+    await backend.users.requestEmailChange({ id: signedIn.user.id, email, proof }, { context });
     return undefined;
   },
 });
 
-/** Behind the link. All sessions end; signs nobody in. */
+/** Confirms the change with the token of the link. Ends all sessions and starts none. */
 export const confirmEmailChange = openEndpoint({
   access: 'open',
   method: 'post',

@@ -12,11 +12,11 @@ import type { TailHub } from '../tail/tail-hub.ts';
 
 type CallContext = MessageInitShape<typeof CallContextSchema>;
 
-/** What every call has, whoever sends it. */
+/** Parts of every call. */
 export interface OpenCall<Query, Body> {
   readonly query: Query;
   readonly body: Body;
-  /** What `{name}` of the path stands for. */
+  /** Returns the value of a path parameter. */
   param(name: string): string;
   readonly request: Request;
   readonly response: PageResponse;
@@ -24,24 +24,24 @@ export interface OpenCall<Query, Body> {
   readonly backend: Backend;
   readonly sessions: Sessions;
   readonly store: SessionStore;
-  /** For which request, from where, and on behalf of whom, for the service that is called. */
+  /** Request ID, client address and actor, for RPC calls. */
   readonly context: CallContext;
-  /** Aborts when the browser goes away. For reads: a change goes on, whoever waits for it. */
+  /** Returns a signal that aborts when the browser disconnects. For reads only: a change must complete anyway. */
   signal(): AbortSignal;
 }
 
-/** A call of somebody who is signed in. */
+/** Call of a signed-in user. */
 export interface AccountCall<Query, Body> extends OpenCall<Query, Body> {
-  readonly who: SignedIn;
+  readonly signedIn: SignedIn;
 }
 
-/** A call in one workspace and environment, by a member whose role allows it. */
+/** Call in one workspace and environment, by a member whose role has the permission. */
 export interface TenantCall<Query, Body> extends AccountCall<Query, Body> {
-  /** Goes into every request to a service: nothing of another workspace is reached. */
+  /** Tenant of the call. Every RPC request contains it, so that no call reaches data of another workspace. */
   readonly tenant: { readonly workspaceId: string; readonly environment: Environment };
   readonly role: Role;
   readonly tails: Pick<TailHub, 'join'>;
-  /** For what takes long: throws if the session or the role have ended meanwhile. */
+  /** For long-running calls: throws if the session or the membership has ended since. */
   checkAgain(): Promise<void>;
 }
 
@@ -51,22 +51,22 @@ interface Shape<Query, Body> {
   readonly body?: ZodType<Body>;
 }
 
-/** "/api/sign-in": for anybody. */
+/** Public endpoint ("/api/sign-in"). */
 export interface OpenEndpoint<Query = unknown, Body = unknown> extends Shape<Query, Body> {
   readonly access: 'open';
   readonly path: `/api/${string}`;
-  /** Resolves to the JSON document; undefined: 204, unless it has answered by itself. */
+  /** Returns the JSON document of the response. Undefined: 204, unless the handler has sent the response itself. */
   handle(call: OpenCall<Query, Body>): Promise<object | undefined>;
 }
 
-/** "/api/account/…": for who is signed in, about themselves. */
+/** Endpoint for signed-in users about their own account ("/api/account/…"). */
 export interface AccountEndpoint<Query = unknown, Body = unknown> extends Shape<Query, Body> {
   readonly access: 'account';
   readonly path: `/api/account${string}`;
   handle(call: AccountCall<Query, Body>): Promise<object | undefined>;
 }
 
-/** Below "/api/workspaces/{workspace}/{environment}": for members whose role has the permission. */
+/** Endpoint below "/api/workspaces/{workspace}/{environment}", for members whose role has the permission. */
 export interface TenantEndpoint<Query = unknown, Body = unknown> extends Shape<Query, Body> {
   readonly access: Permission;
   readonly path: `/${string}`;
@@ -75,15 +75,18 @@ export interface TenantEndpoint<Query = unknown, Body = unknown> extends Shape<Q
 
 export type Endpoint = OpenEndpoint | AccountEndpoint | TenantEndpoint;
 
-/** Where endpoints of a workspace are. */
+/** Path prefix of the endpoints of a workspace. */
 export const tenantPrefix = '/api/workspaces/{workspace}/{environment}';
 
-/** The whole path of an endpoint. */
+/** Returns the full path of an endpoint. */
 export function pathOf({ access, path }: Endpoint): string {
   return access === 'open' || access === 'account' ? path : tenantPrefix + path;
 }
 
-/** Each holds an endpoint to its own schemas, then forgets them, so that all kinds fit in one list. */
+/**
+ * The three functions check an endpoint against its own schemas, then erase their types, so that one list can hold all
+ * endpoints.
+ */
 export function openEndpoint<Query, Body>(endpoint: OpenEndpoint<Query, Body>): Endpoint {
   return endpoint as OpenEndpoint;
 }

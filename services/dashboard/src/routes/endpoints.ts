@@ -1,4 +1,5 @@
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
+import { confirmRecipient, findRecipient } from './alert-recipient.ts';
 import { listIncidents, listRules, testRule, updateRule } from './alerts.ts';
 import { createKey } from './create-key.ts';
 import { createResource } from './create-resource.ts';
@@ -14,6 +15,7 @@ import { getKey } from './get-key.ts';
 import { getLimits } from './get-limits.ts';
 import { getRequest } from './get-request.ts';
 import { getResource } from './get-resource.ts';
+import { getUnfinishedDeliveries } from './get-unfinished-deliveries.ts';
 import { getUsage } from './get-usage.ts';
 import { getWebhook } from './get-webhook.ts';
 import { getWebhookHealth } from './get-webhook-health.ts';
@@ -49,13 +51,13 @@ import {
   updateMember,
 } from './team.ts';
 import { testWebhook } from './test-webhook.ts';
-import { findUnsubscribe, unsubscribe } from './unsubscribe.ts';
+import { findUnsubscribe, resubscribe, unsubscribe } from './unsubscribe.ts';
 import { updateKey } from './update-key.ts';
 import { updateProfile } from './update-profile.ts';
 import { updateResource } from './update-resource.ts';
 import { updateWebhook } from './update-webhook.ts';
 
-/** Everything that pages can ask for. A fixed path stands before one with a parameter in its place. */
+/** All endpoints of the API. A fixed path precedes a path with a parameter in the same position. */
 export const endpoints: readonly Endpoint[] = [
   signInRoute,
   signInOptions,
@@ -67,6 +69,9 @@ export const endpoints: readonly Endpoint[] = [
   acceptInvitationAsNew,
   findUnsubscribe,
   unsubscribe,
+  resubscribe,
+  findRecipient,
+  confirmRecipient,
 
   getAccount,
   updateProfile,
@@ -126,6 +131,7 @@ export const endpoints: readonly Endpoint[] = [
   getLimits,
   getRequest,
   getUsage,
+  getUnfinishedDeliveries,
   listRules,
   updateRule,
   testRule,

@@ -1,18 +1,18 @@
-import { RmsError } from '@rms/errors';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { TenantCall } from './endpoint.ts';
 
-/** The key of the path, if it is of this workspace and environment; auth knows keys by workspace alone. */
+/**
+ * Returns the key of the path if it belongs to this workspace and environment. The other RPCs address keys by workspace
+ * only.
+ */
 export async function findKey(call: TenantCall<unknown, unknown>): Promise<Key> {
   const { backend, tenant, context } = call;
-  const { keys } = await backend.keys.listKeys(tenant, { context });
-  const key = keys.find(({ id }) => id === call.param('id'));
-  if (!key) throw new RmsError('not_found');
-  return key;
+  const { key } = await backend.keys.getKey({ ...tenant, id: call.param('id') }, { context });
+  return present(key);
 }
 
-/** What auth must put into its answer. */
+/** Returns the key of a response; throws if it is missing. */
 export function present(key: Key | undefined): Key {
-  if (!key) throw new Error('auth answered without a key');
+  if (!key) throw new Error('auth returned no key');
   return key;
 }

@@ -6,7 +6,7 @@ export const getAccount = accountEndpoint({
   access: 'account',
   method: 'get',
   path: '/api/account',
-  async handle({ who: { user, memberships, session }, config }): Promise<AccountDocument> {
+  async handle({ signedIn: { user, memberships, session }, config }): Promise<AccountDocument> {
     return {
       user: {
         id: user.id,

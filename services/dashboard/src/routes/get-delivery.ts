@@ -10,7 +10,7 @@ export const getDelivery = tenantEndpoint({
       { ...tenant, id: param('id') },
       { context, signal: signal() },
     );
-    if (!delivery) throw new Error('webhooks answered without a delivery');
+    if (!delivery) throw new Error('webhooks returned no delivery');
     return {
       ...deliveryDocument(delivery),
       all_attempts: delivery.attempts.map(attemptDocument),

@@ -1,25 +1,25 @@
 import type { LimitsDocument } from '../documents/limits.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** What holds for the keys of this workspace: its plan's limits, and the installation's where the plan says nothing. */
+/**
+ * Returns the effective limits of the workspace: the limits of its plan. Where the plan sets none, the limits of the
+ * installation apply.
+ */
 export const getLimits = tenantEndpoint({
   access: 'limits.read',
   method: 'get',
   path: '/limits',
   async handle({ backend, tenant: { workspaceId }, config, context, signal }): Promise<LimitsDocument> {
-    const options = { context, signal: signal() };
-    const [{ workspaces }, { plans }] = await Promise.all([
-      backend.workspaces.listWorkspaces({}, options),
-      backend.plans.listPlans({}, options),
-    ]);
-    const name = workspaces.find(({ id }) => id === workspaceId)?.plan ?? '';
-    const plan = plans.find((candidate) => candidate.name === name);
+    const { plan } = await backend.workspaces.getWorkspace({ workspaceId }, { context, signal: signal() });
     const { limits } = config;
     return {
       plan: plan?.name ?? null,
       rate_limit_requests: Number(plan?.rateLimitRequests ?? limits.rateLimitRequests),
+      workspace_rate_limit_requests: Number(plan?.workspaceRateLimitRequests ?? limits.workspaceRateLimitRequests),
       rate_limit_window_seconds: Number(plan?.rateLimitWindowSeconds ?? limits.rateLimitWindowSeconds),
       monthly_quota: Number(plan?.monthlyQuota ?? limits.monthlyQuota),
+      max_keys: Number(plan?.maxKeys ?? limits.maxKeys),
+      max_webhooks: Number(plan?.maxWebhooks ?? limits.maxWebhooks),
     };
   },
 });

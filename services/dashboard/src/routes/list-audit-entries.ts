@@ -1,10 +1,10 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { environmentOf } from '@rms/tenant';
 import { z } from 'zod';
-import { environments } from '../checks/tenant.ts';
 import { timeOf } from '../documents/text.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** Of the whole workspace: what concerns the other environment is named so. */
+/** Lists the audit log of the workspace, newest first. Entries name their environment. */
 export const listAuditEntries = tenantEndpoint({
   access: 'audit.read',
   method: 'get',
@@ -30,7 +30,7 @@ export const listAuditEntries = tenantEndpoint({
     const data = entries.map((entry) => ({
       id: entry.id,
       time: timeOf(entry.time),
-      environment: environments.toName(entry.environment) ?? null,
+      environment: environmentOf(entry.environment) ?? null,
       actor: entry.actor,
       address: entry.address || null,
       request_id: entry.requestId || null,

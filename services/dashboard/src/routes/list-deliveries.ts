@@ -1,20 +1,25 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { z } from 'zod';
 import { deliveryDocument, deliveryStatuses } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 const text = z.string().max(300).optional();
 const time = z.iso.datetime().optional();
+const statusList = z
+  .string()
+  .max(100)
+  .transform((names) => names.split(','))
+  .pipe(z.array(z.enum(deliveryStatuses.names)));
 
-/** Newest first, by any of the filters. */
+/** Lists deliveries that match all given filters, newest first. */
 export const listDeliveries = tenantEndpoint({
   access: 'deliveries.read',
   method: 'get',
   path: '/deliveries',
   query: z.strictObject({
     webhook: text,
-    status: z.enum(deliveryStatuses.names).optional(),
+    /** One or more, separated by commas. */
+    status: statusList.optional(),
     type: text,
     request: text,
     resource: text,
@@ -29,7 +34,7 @@ export const listDeliveries = tenantEndpoint({
       {
         ...tenant,
         webhookId: query.webhook ?? '',
-        status: query.status ? deliveryStatuses.toValue(query.status) : DeliveryStatus.UNSPECIFIED,
+        statuses: (query.status ?? []).map(deliveryStatuses.toValue),
         eventType: query.type ?? '',
         requestId: query.request ?? '',
         resourceId: query.resource ?? '',

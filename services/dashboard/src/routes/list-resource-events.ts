@@ -4,7 +4,7 @@ import { tenantEndpoint } from './endpoint.ts';
 
 const pageSize = 20;
 
-/** What has happened to a resource, newest first; also to one that is deleted. */
+/** Lists the events of a resource, newest first, even if the resource has been deleted. */
 export const listResourceEvents = tenantEndpoint({
   access: 'resources.read',
   method: 'get',

@@ -12,7 +12,7 @@ export const listResources = tenantEndpoint({
   query: z.strictObject({
     status: z.enum(resourceStatuses.names).optional(),
     sort: z.enum(sorts).optional(),
-    /** Those whose name begins so, in the order of names. */
+    /** Name prefix; the result is sorted by name. */
     name: z.string().max(255).optional(),
     cursor: z.string().max(2_000).optional(),
   }),
@@ -30,7 +30,7 @@ export const listResources = tenantEndpoint({
     );
     return {
       data: page.resources.map(resourceDocument),
-      // Under a beginning of names they are not counted.
+      // Resources with a name prefix are not counted.
       total: query.name ? null : Number(page.totalSize),
       next: page.nextPageToken || null,
       previous: page.previousPageToken || null,

@@ -3,14 +3,14 @@ import { webhookDocument } from '../documents/webhook.ts';
 import { type WebhookHealthDocument, webhookHealthDocument } from '../documents/webhook-health.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** Newest first. */
+/** Lists webhooks, newest first. */
 export const listWebhooks = tenantEndpoint({
   access: 'webhooks.read',
   method: 'get',
   path: '/webhooks',
   query: z.strictObject({
     cursor: z.string().max(2_000).optional(),
-    /** How their endpoints fare as well. */
+    /** Also returns the health of their endpoints. */
     with: z.literal('health').optional(),
   }),
   async handle({ backend, tenant, query, context, signal }) {

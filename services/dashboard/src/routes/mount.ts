@@ -1,11 +1,11 @@
-import { RmsError } from '@rms/errors';
+import { methodNotAllowed, routeNotFound } from '@rms/http';
 import type { Express, Request } from 'express';
 import type { PageResponse } from '../http/locals.ts';
 import { type Endpoint, pathOf } from './endpoint.ts';
 
 type Serve = (endpoint: Endpoint, request: Request, response: PageResponse) => Promise<void>;
 
-/** Gives each endpoint its place; elsewhere under /api there is nothing. */
+/** Mounts each endpoint. Other paths under /api are 404. */
 export function mount(app: Express, endpoints: readonly Endpoint[], serve: Serve): void {
   const paths = new Set(endpoints.map(pathOf));
   for (const path of paths) {
@@ -14,16 +14,16 @@ export function mount(app: Express, endpoints: readonly Endpoint[], serve: Serve
     for (const endpoint of here) {
       route[endpoint.method]((request: Request, response: PageResponse) => serve(endpoint, request, response));
     }
-    route.all((_request: Request, response: PageResponse) => {
-      response.setHeader('Allow', here.map(({ method }) => method.toUpperCase()).join(', '));
-      throw new RmsError('method_not_allowed');
+    const methods = here.map(({ method }) => method.toUpperCase());
+    route.all((request: Request, response: PageResponse) => {
+      throw methodNotAllowed(request, response, methods);
     });
   }
-  app.all('/api{/*rest}', () => {
-    throw new RmsError('not_found');
+  app.all('/api{/*rest}', (request: Request) => {
+    throw routeNotFound(request);
   });
-  // A path that cannot be decoded names nothing.
-  app.use((error: unknown, _request: Request, _response: PageResponse, next: (thrown: unknown) => void) => {
-    next(error instanceof URIError ? new RmsError('not_found') : error);
+  // A path with invalid percent-encoding is 404.
+  app.use((error: unknown, request: Request, _response: PageResponse, next: (thrown: unknown) => void) => {
+    next(error instanceof URIError ? routeNotFound(request) : error);
   });
 }

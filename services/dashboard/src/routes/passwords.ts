@@ -5,7 +5,7 @@ const longest = 1_000;
 const password = z.string().max(longest);
 const token = z.string().max(200);
 
-/** Sends a link, if there is such a person: the answer does not tell. */
+/** Sends a reset link if the user exists. The response does not reveal whether it does. */
 export const requestPasswordReset = openEndpoint({
   access: 'open',
   method: 'post',
@@ -17,7 +17,7 @@ export const requestPasswordReset = openEndpoint({
   },
 });
 
-/** Behind the link. Signs nobody in. */
+/** Sets a password with the token of the link. Starts no session. */
 export const resetPassword = openEndpoint({
   access: 'open',
   method: 'post',
@@ -34,13 +34,13 @@ export const changePassword = accountEndpoint({
   method: 'post',
   path: '/api/account/password',
   body: z.strictObject({ current_password: password, password }),
-  async handle({ backend, body, context, who, sessions, request, response }) {
+  async handle({ backend, body, context, signedIn, sessions, request, response }) {
     const { user } = await backend.passwords.changePassword(
-      { userId: who.user.id, currentPassword: body.current_password, password: body.password },
+      { userId: signedIn.user.id, currentPassword: body.current_password, password: body.password },
       { context },
     );
-    if (!user) throw new Error('auth answered without a user');
-    // All others have ended; this one goes on under a new token.
+    if (!user) throw new Error('auth returned no user');
+    // The change ended all sessions. This browser gets a new one.
     await sessions.begin(request, response, user);
     return undefined;
   },

@@ -1,4 +1,4 @@
 import { z } from 'zod';
 
-/** What an unattended screen does not know: one of both is asked for, which is the account's. */
+/** Proof that the user is present: the current password, or a code of the second factor if the account has one. */
 export const proofBody = { password: z.string().max(1_000), code: z.string().max(100) };

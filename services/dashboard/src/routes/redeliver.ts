@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { deliveryDocument } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** Tries a delivery again now, with a full set of retries. */
+/** Redelivers a delivery immediately, with all retries of the retry policy. */
 export const redeliver = tenantEndpoint({
   access: 'deliveries.send',
   method: 'post',
   path: '/deliveries/{id}/redeliver',
   async handle({ backend, tenant, param, context }) {
     const { delivery } = await backend.deliveries.redeliverDelivery({ ...tenant, id: param('id') }, { context });
-    if (!delivery) throw new Error('webhooks answered without a delivery');
+    if (!delivery) throw new Error('webhooks returned no delivery');
     return deliveryDocument(delivery);
   },
 });
 
-/** The same for those that were selected; each has an outcome of its own. */
+/** Redelivers the selected deliveries. A failed redelivery does not affect the others. */
 export const redeliverSelected = tenantEndpoint({
   access: 'deliveries.send',
   method: 'post',
@@ -26,7 +26,7 @@ export const redeliverSelected = tenantEndpoint({
     );
     const [refused] = outcomes.filter(({ status }) => status === 'rejected');
     const sent = outcomes.filter(({ status }) => status === 'fulfilled').length;
-    // One that cannot be sent again is told of as a count; if none can, as the error that it is.
+    // Failures are returned as a count. If all fail, the first error is thrown.
     if (sent === 0 && refused?.status === 'rejected') throw refused.reason;
     return { sent, refused: outcomes.length - sent };
   },

@@ -2,10 +2,10 @@ import { durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Replay } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { z } from 'zod';
 import { deliveryStatuses } from '../documents/delivery.ts';
-import { type ReplayAnswerDocument, replayDocument } from '../documents/replay.ts';
+import { type ReplayResponseDocument, replayDocument } from '../documents/replay.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** Sends what has failed since a time again; `dry_run` says how much that is, and how long it takes. */
+/** Starts a replay of the deliveries since a given time. With `dry_run`, only returns the count and the duration. */
 export const startReplay = tenantEndpoint({
   access: 'deliveries.send',
   method: 'post',
@@ -14,11 +14,11 @@ export const startReplay = tenantEndpoint({
     webhook_id: z.string().max(100),
     since: z.iso.datetime(),
     dry_run: z.boolean(),
-    statuses: z.array(z.enum(['delivered', 'failed', 'skipped'])).max(3),
+    statuses: z.array(z.enum(deliveryStatuses.names)).min(1),
     per_second: z.int().min(1).max(10_000),
   }),
-  async handle({ backend, tenant, body, context }): Promise<ReplayAnswerDocument> {
-    const { count, duration, replay } = await backend.deliveries.replayDeliveries(
+  async handle({ backend, tenant, body, context }): Promise<ReplayResponseDocument> {
+    const { count, countIsMinimum, duration, replay } = await backend.deliveries.replayDeliveries(
       {
         ...tenant,
         webhookId: body.webhook_id,
@@ -31,6 +31,7 @@ export const startReplay = tenantEndpoint({
     );
     return {
       count: Number(count),
+      count_is_minimum: countIsMinimum,
       duration_seconds: duration ? durationMs(duration) / 1000 : 0,
       replay: replay ? replayDocument(replay) : null,
     };
@@ -50,7 +51,7 @@ export const getReplay = tenantEndpoint({
   },
 });
 
-/** What it has sent stays sent. */
+/** Cancels a replay. Deliveries that it has already started continue. */
 export const cancelReplay = tenantEndpoint({
   access: 'deliveries.send',
   method: 'post',
@@ -62,6 +63,6 @@ export const cancelReplay = tenantEndpoint({
 });
 
 function present(replay: Replay | undefined): Replay {
-  if (!replay) throw new Error('webhooks answered without a replay');
+  if (!replay) throw new Error('webhooks returned no replay');
   return replay;
 }

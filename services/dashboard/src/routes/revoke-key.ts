@@ -2,7 +2,7 @@ import { keyDocument } from '../documents/key.ts';
 import { tenantEndpoint } from './endpoint.ts';
 import { findKey, present } from './find-key.ts';
 
-/** Answers once no gateway lets the key in any more. */
+/** Revokes a key. Responds once every gateway rejects the key. */
 export const revokeKey = tenantEndpoint({
   access: 'keys.write',
   method: 'post',

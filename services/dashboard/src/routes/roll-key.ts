@@ -1,16 +1,15 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { maxRollOverlapSeconds } from '@rms/api-key';
 import { z } from 'zod';
 import { keyDocument, type NewKeyDocument } from '../documents/key.ts';
 import { tenantEndpoint } from './endpoint.ts';
 import { findKey, present } from './find-key.ts';
 
-const longestOverlapSeconds = 30 * 86_400;
-
 export const rollKey = tenantEndpoint({
   access: 'keys.write',
   method: 'post',
   path: '/keys/{id}/roll',
-  body: z.strictObject({ overlap_seconds: z.int().min(0).max(longestOverlapSeconds) }),
+  body: z.strictObject({ overlap_seconds: z.int().min(0).max(maxRollOverlapSeconds) }),
   async handle(call): Promise<NewKeyDocument> {
     const { id } = await findKey(call);
     const { key, keyValue } = await call.backend.keys.rollKey(

@@ -8,21 +8,24 @@ export const getSecondFactor = accountEndpoint({
   access: 'account',
   method: 'get',
   path,
-  async handle({ backend, who, context, signal }) {
-    const found = await backend.secondFactors.getSecondFactor({ userId: who.user.id }, { context, signal: signal() });
-    return { enabled: found.enabled, recovery_codes_left: found.recoveryCodesLeft };
+  async handle({ backend, signedIn, context, signal }) {
+    const found = await backend.secondFactors.getSecondFactor(
+      { userId: signedIn.user.id },
+      { context, signal: signal() },
+    );
+    return { enabled: found.enabled, recovery_codes_remaining: found.recoveryCodesRemaining };
   },
 });
 
-/** A secret for an authenticator: `{secret, uri}`. Nothing changes until a code confirms it. */
+/** Returns a new authenticator secret, `{secret, uri}`. It takes effect when a code confirms it. */
 export const beginSecondFactor = accountEndpoint({
   access: 'account',
   method: 'post',
   path: `${path}/begin`,
   body: z.strictObject({ password: z.string().max(1_000) }),
-  async handle({ backend, body, who, context }) {
+  async handle({ backend, body, signedIn, context }) {
     const { secret, uri } = await backend.secondFactors.beginSecondFactor(
-      { userId: who.user.id, password: body.password },
+      { userId: signedIn.user.id, password: body.password },
       { context },
     );
     return { secret, uri };
@@ -34,11 +37,14 @@ export const confirmSecondFactor = accountEndpoint({
   method: 'post',
   path: `${path}/confirm`,
   body: z.strictObject({ code }),
-  async handle({ backend, body, who, context, sessions, request, response }) {
-    const answer = await backend.secondFactors.confirmSecondFactor({ userId: who.user.id, ...body }, { context });
-    if (!answer.user) throw new Error('auth answered without a user');
-    await sessions.begin(request, response, answer.user);
-    return { recovery_codes: answer.recoveryCodes };
+  async handle({ backend, body, signedIn, context, sessions, request, response }) {
+    const confirmed = await backend.secondFactors.confirmSecondFactor(
+      { userId: signedIn.user.id, ...body },
+      { context },
+    );
+    if (!confirmed.user) throw new Error('auth returned no user');
+    await sessions.begin(request, response, confirmed.user);
+    return { recovery_codes: confirmed.recoveryCodes };
   },
 });
 
@@ -47,9 +53,9 @@ export const renewRecoveryCodes = accountEndpoint({
   method: 'post',
   path: `${path}/recovery-codes`,
   body: z.strictObject({ code }),
-  async handle({ backend, body, who, context }) {
-    const answer = await backend.secondFactors.renewRecoveryCodes({ userId: who.user.id, ...body }, { context });
-    return { recovery_codes: answer.recoveryCodes };
+  async handle({ backend, body, signedIn, context }) {
+    const response = await backend.secondFactors.renewRecoveryCodes({ userId: signedIn.user.id, ...body }, { context });
+    return { recovery_codes: response.recoveryCodes };
   },
 });
 
@@ -58,9 +64,9 @@ export const removeSecondFactor = accountEndpoint({
   method: 'post',
   path: `${path}/remove`,
   body: z.strictObject({ code }),
-  async handle({ backend, body, who, context, sessions, request, response }) {
-    const { user } = await backend.secondFactors.removeSecondFactor({ userId: who.user.id, ...body }, { context });
-    if (!user) throw new Error('auth answered without a user');
+  async handle({ backend, body, signedIn, context, sessions, request, response }) {
+    const { user } = await backend.secondFactors.removeSecondFactor({ userId: signedIn.user.id, ...body }, { context });
+    if (!user) throw new Error('auth returned no user');
     await sessions.begin(request, response, user);
     return undefined;
   },

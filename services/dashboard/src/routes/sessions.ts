@@ -3,14 +3,14 @@ import type { SessionDocument } from '../documents/account.ts';
 import { expiresAtMs, type Session } from '../session/session.ts';
 import { accountEndpoint } from './endpoint.ts';
 
-/** Where somebody is signed in. */
+/** Lists the sessions of the signed-in user. */
 export const listSessions = accountEndpoint({
   access: 'account',
   method: 'get',
   path: '/api/account/sessions',
-  async handle({ store, who }) {
-    const sessions = await store.listOf(who.user.id);
-    return { data: sessions.map((session) => sessionDocument(session, who.session)) };
+  async handle({ store, signedIn }) {
+    const sessions = await store.listOf(signedIn.user.id);
+    return { data: sessions.map((session) => sessionDocument(session, signedIn.session)) };
   },
 });
 
@@ -18,20 +18,22 @@ export const endSession = accountEndpoint({
   access: 'account',
   method: 'delete',
   path: '/api/account/sessions/{id}',
-  async handle({ store, who, param }) {
-    if (!(await store.removeOf(who.user.id, param('id')))) throw new RmsError('not_found');
+  async handle({ store, signedIn, param }) {
+    if (!(await store.removeOf(signedIn.user.id, param('id')))) {
+      throw new RmsError('not_found', { message: 'The session does not exist or has already ended.' });
+    }
     return undefined;
   },
 });
 
-/** Ends all of them but this one, on whatever machine. */
+/** Ends all sessions of the user except this one. */
 export const endOtherSessions = accountEndpoint({
   access: 'account',
   method: 'post',
   path: '/api/account/sessions/end-others',
-  async handle({ backend, sessions, request, response, who, context }) {
-    const { user } = await backend.users.endSessions({ id: who.user.id }, { context });
-    if (!user) throw new Error('auth answered without a user');
+  async handle({ backend, sessions, request, response, signedIn, context }) {
+    const { user } = await backend.users.endSessions({ id: signedIn.user.id }, { context });
+    if (!user) throw new Error('auth returned no user');
     await sessions.begin(request, response, user);
     return undefined;
   },

@@ -3,21 +3,21 @@ import { z } from 'zod';
 import { Refusal } from '../http/refusal.ts';
 import { type OpenCall, openEndpoint } from './endpoint.ts';
 
-const longestPassword = 1_000;
+const maxPasswordLength = 1_000;
 
-/** First step: e-mail and password. `{step: "done"}`, or `{step: "second_factor"}`. */
+/** First step of signing in: email and password. Returns `{step: "done"}` or `{step: "second_factor"}`. */
 export const signInRoute = openEndpoint({
   access: 'open',
   method: 'post',
   path: '/api/sign-in',
-  body: z.strictObject({ email: z.string().max(254), password: z.string().max(longestPassword) }),
+  body: z.strictObject({ email: z.string().max(254), password: z.string().max(maxPasswordLength) }),
   async handle(call) {
     const { result } = await call.backend.signIn.verifyPassword(call.body, { context: call.context });
     return settleSignIn(call, result, 'sign_in_refused');
   },
 });
 
-/** How one can sign in here. */
+/** Returns the available sign-in methods. */
 export const signInOptions = openEndpoint({
   access: 'open',
   method: 'get',
@@ -25,7 +25,7 @@ export const signInOptions = openEndpoint({
   handle: async ({ config: { oidc } }) => ({ oidc: oidc ? { name: oidc.name } : null }),
 });
 
-/** Second step, when it is asked for. */
+/** Second step of signing in, if the first one requires it. */
 export const secondFactorRoute = openEndpoint({
   access: 'open',
   method: 'post',
@@ -34,16 +34,18 @@ export const secondFactorRoute = openEndpoint({
   async handle(call) {
     const { challenge } = await call.sessions.requireHalf(call.request);
     const { context, body } = call;
-    const { result, recoveryCodesLeft } = await call.backend.signIn.verifySecondFactor(
+    const { result, recoveryCodesRemaining } = await call.backend.signIn.verifySecondFactor(
       { challenge, code: body.code },
       { context },
     );
-    const answer = await settleSignIn(call, result, 'code_refused');
-    return recoveryCodesLeft === undefined ? answer : { ...answer, recovery_codes_left: recoveryCodesLeft };
+    const response = await settleSignIn(call, result, 'code_refused');
+    return recoveryCodesRemaining === undefined
+      ? response
+      : { ...response, recovery_codes_remaining: recoveryCodesRemaining };
   },
 });
 
-/** What becomes of the browser's session; throws a refusal if nobody was signed in. */
+/** Starts the session that results from a sign-in step. Throws a refusal if the step failed. */
 export async function settleSignIn(
   { sessions, request, response }: Pick<OpenCall<unknown, unknown>, 'sessions' | 'request' | 'response'>,
   result: SignInResult | undefined,

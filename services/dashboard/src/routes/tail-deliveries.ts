@@ -4,25 +4,26 @@ import { openEventStream } from '../http/event-stream.ts';
 import { Refusal } from '../http/refusal.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** How often it is looked whether the session still stands; and a sign of life. */
+/** Interval for checking the session and sending a heartbeat. */
 const checkEveryMs = 10_000;
 
 /**
- * Server-sent events: deliveries that are new or fare otherwise than before, as they come.
- * - `changed`: a list of deliveries, as GET /deliveries has them
- * - `missed`: more has happened than is told; the list has it
- * - `end`: the session or the role has ended; `moved`: connect again
+ * Streams new and changed deliveries as server-sent events:
+ * - `changed`: a list of deliveries in the format of GET /deliveries
+ * - `missed`: changes were dropped; reload the list
+ * - `end`: the session has ended, or the user has lost the permission
+ * - `moved`: reconnect
  *
- * The id of each is where to go on (Last-Event-ID).
+ * The ID of an event is the position to resume from (Last-Event-ID).
  */
 export const tailDeliveries = tenantEndpoint({
   access: 'deliveries.read',
   method: 'get',
   path: '/deliveries/tail',
-  async handle({ backend, tenant, tails, context, who, request, response, checkAgain }) {
+  async handle({ backend, tenant, tails, context, signedIn, request, response, checkAgain }) {
     const waiting: (() => void)[] = [];
     let stream: ReturnType<typeof openEventStream> | undefined;
-    // What comes before the head is on its way goes after it.
+    // Events that arrive before the response head is sent are queued.
     const soon = (send: (to: ReturnType<typeof openEventStream>) => void) => {
       if (stream) send(stream);
       else waiting.push(() => stream && send(stream));
@@ -30,8 +31,8 @@ export const tailDeliveries = tenantEndpoint({
     const leave = await tails.join(
       `${tenant.workspaceId} ${tenant.environment}`,
       {
-        userId: who.user.id,
-        look: (asked) => backend.deliveries.tailDeliveries({ ...tenant, ...asked }, { context }),
+        userId: signedIn.user.id,
+        poll: (requested) => backend.deliveries.tailDeliveries({ ...tenant, ...requested }, { context }),
         changed: (position, deliveries) =>
           soon((to) => to.send({ name: 'changed', id: `${position}`, data: JSON.stringify(deliveries) })),
         missed: (position) => soon((to) => to.send({ name: 'missed', id: `${position}`, data: '' })),
@@ -42,7 +43,7 @@ export const tailDeliveries = tenantEndpoint({
     const check = setInterval(() => {
       checkAgain().then(
         () => stream?.beat(),
-        // While auth is away nobody is signed out: they come again.
+        // If auth is unavailable, the browser reconnects instead of signing out.
         (error: unknown) => stream?.end(isRefusal(error) ? 'end' : 'moved'),
       );
     }, checkEveryMs).unref();
@@ -64,7 +65,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof RmsError && (error.code === 'not_found' || error.code === 'insufficient_role');
 }
 
-/** Undefined: none of ours. */
+/** Parses Last-Event-ID. Undefined if it is not a position. */
 function positionOf(lastEventId: string | string[] | undefined): bigint | undefined {
   return typeof lastEventId === 'string' && /^\d{1,18}$/.test(lastEventId) ? BigInt(lastEventId) : undefined;
 }

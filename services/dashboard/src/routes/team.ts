@@ -1,10 +1,11 @@
 import { roles } from '@rms/roles';
 import { z } from 'zod';
 import { toRoleMessage } from '../checks/tenant.ts';
-import { invitationDocument, memberDocument } from '../documents/team.ts';
+import { invitationDocument, memberDocument, newInvitationDocument } from '../documents/team.ts';
+import { ownOrigin } from '../http/own-origin.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** People belong to the workspace, whichever environment the page shows. Auth checks who may change whom. */
+/** Lists the members. Memberships belong to the workspace, not to an environment. auth checks who may change whom. */
 export const listMembers = tenantEndpoint({
   access: 'members.read',
   method: 'get',
@@ -25,12 +26,14 @@ export const updateMember = tenantEndpoint({
       { workspaceId, userId: param('id'), role: toRoleMessage(body.role) },
       { context },
     );
-    if (!member) throw new Error('auth answered without a member');
+    if (!member) throw new Error('auth returned no member');
     return memberDocument(member);
   },
 });
 
-/** Anybody may remove themselves, so that reading is enough here; auth refuses the rest. */
+/**
+ * Removes a member. The read permission suffices, because members may remove themselves; auth rejects everything else.
+ */
 export const removeMember = tenantEndpoint({
   access: 'members.read',
   method: 'delete',
@@ -51,18 +54,23 @@ export const listInvitations = tenantEndpoint({
   },
 });
 
+/**
+ * Creates an invitation. Without an SMTP server, only this response contains the link. With an SMTP server, only the
+ * invited address receives the link, so that accepting the invitation verifies the address.
+ */
 export const createInvitation = tenantEndpoint({
   access: 'members.write',
   method: 'post',
   path: '/invitations',
   body: z.strictObject({ email: z.string().max(254), role: z.enum(roles) }),
-  async handle({ backend, tenant: { workspaceId }, body, context }) {
-    const { invitation } = await backend.invitations.createInvitation(
-      { workspaceId, email: body.email, role: toRoleMessage(body.role) },
+  async handle({ backend, tenant: { workspaceId }, body, context, request, config }) {
+    const { hasSmtp } = await backend.alerts.getEmailStatus({}, { context });
+    const { invitation, token } = await backend.invitations.createInvitation(
+      { workspaceId, email: body.email, role: toRoleMessage(body.role), returnToken: !hasSmtp },
       { context },
     );
-    if (!invitation) throw new Error('auth answered without an invitation');
-    return invitationDocument(invitation);
+    if (!invitation) throw new Error('auth returned no invitation');
+    return newInvitationDocument(invitation, hasSmtp ? null : `${ownOrigin(request, config)}/invitation#${token}`);
   },
 });
 

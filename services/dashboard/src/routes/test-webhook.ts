@@ -1,14 +1,14 @@
 import { attemptDocument } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** Sends one sample event now; the answer is what the endpoint said. */
+/** Sends a sample event and returns the endpoint's response. */
 export const testWebhook = tenantEndpoint({
   access: 'deliveries.send',
   method: 'post',
   path: '/webhooks/{id}/test',
   async handle({ backend, tenant, param, context }) {
     const { attempt, responseBody } = await backend.webhooks.testWebhook({ ...tenant, id: param('id') }, { context });
-    if (!attempt) throw new Error('webhooks answered without an attempt');
+    if (!attempt) throw new Error('webhooks returned no attempt');
     return { ...attemptDocument(attempt), response_body: { text: responseBody } };
   },
 });

@@ -1,51 +1,42 @@
-import { sendAnswer } from '@rms/http';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { sendResponse } from '@rms/http';
+import { fromEnvironmentMessage } from '@rms/tenant';
 import type { Express, Request } from 'express';
-import { z } from 'zod';
 import type { Backend } from '../context.ts';
 import { kindNameOf } from '../documents/alert.ts';
 import type { PageResponse } from '../http/locals.ts';
-import { openEndpoint } from './endpoint.ts';
+import { linkEndpoint } from './link-endpoint.ts';
 
-const body = z.strictObject({ token: z.string().max(2_000) });
-
-/** What a link out of an alert's mail is about; changes nothing, for programs that scan mails follow links. */
-export const findUnsubscribe = openEndpoint({
-  access: 'open',
-  method: 'post',
-  path: '/api/unsubscribe/find',
-  body,
-  async handle({ backend, body: { token }, context }) {
-    const found = await backend.alerts.describeUnsubscribe({ token }, { context });
-    return {
-      address: found.address,
-      environment: found.environment === Environment.LIVE ? 'live' : 'sandbox',
-      kind: kindNameOf(found.kind),
-      unsubscribed: found.unsubscribed,
-    };
-  },
+/** Returns the subject of an unsubscribe link. Changes nothing, because email scanners follow links. */
+export const findUnsubscribe = linkEndpoint('/api/unsubscribe/find', async ({ backend, body: { token }, context }) => {
+  const found = await backend.alerts.describeUnsubscribe({ token }, { context });
+  return {
+    address: found.address,
+    environment: fromEnvironmentMessage(found.environment),
+    kind: kindNameOf(found.kind),
+    unsubscribed: found.unsubscribed,
+  };
 });
 
-export const unsubscribe = openEndpoint({
-  access: 'open',
-  method: 'post',
-  path: '/api/unsubscribe',
-  body,
-  async handle({ backend, body: { token }, context }) {
-    await backend.alerts.unsubscribe({ token }, { context });
-    return undefined;
-  },
+export const unsubscribe = linkEndpoint('/api/unsubscribe', async ({ backend, body: { token }, context }) => {
+  await backend.alerts.unsubscribe({ token }, { context });
+  return undefined;
+});
+
+/** Undoes an unsubscription with the token of the link, which only the recipient received. */
+export const resubscribe = linkEndpoint('/api/unsubscribe/undo', async ({ backend, body: { token }, context }) => {
+  await backend.alerts.resubscribe({ token }, { context });
+  return undefined;
 });
 
 /**
- * The same in one click for mail programs (RFC 8058): they POST to the address of the link, without a cookie and without
- * having seen a page. Whoever has the token may do this and nothing else.
+ * Mounts one-click unsubscription for email clients (RFC 8058): a POST to the URL of the link, without a cookie and
+ * without a page. The token allows only this.
  */
 export function mountOneClick(app: Express, { alerts }: Pick<Backend, 'alerts'>): void {
   app.post('/unsubscribe', async (request: Request, response: PageResponse) => {
     const token = new URL(request.url, 'http://own').searchParams.get('token') ?? '';
     const { requestId } = response.locals;
     await alerts.unsubscribe({ token }, { context: { requestId, clientAddress: response.locals.address() } });
-    sendAnswer(response, { status: 200, json: '{}' });
+    sendResponse(response, { status: 200, json: '{}' });
   });
 }

@@ -10,7 +10,7 @@ export const updateKey = tenantEndpoint({
   body: z.strictObject({
     name: z.string().optional(),
     allowed_ips: z.array(z.string().max(100)).max(1_000).optional(),
-    rate_limit_requests: z.int().min(0).max(1e9).nullable().optional(),
+    rate_limit_requests: z.int().min(1).max(1e9).nullable().optional(),
   }),
   async handle(call) {
     const { id } = await findKey(call);

@@ -6,8 +6,8 @@ export const updateProfile = accountEndpoint({
   method: 'patch',
   path: '/api/account',
   body: z.strictObject({ name: z.string().max(100) }),
-  async handle({ backend, body, who, context }) {
-    await backend.users.updateUser({ id: who.user.id, name: body.name }, { context });
+  async handle({ backend, body, signedIn, context }) {
+    await backend.users.updateUser({ id: signedIn.user.id, name: body.name }, { context });
     return undefined;
   },
 });

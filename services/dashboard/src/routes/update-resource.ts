@@ -3,7 +3,7 @@ import { resourceDocument, resourceStatuses } from '../documents/resource.ts';
 import { tenantEndpoint } from './endpoint.ts';
 import { metadataBody, resourceOf } from './resource-parts.ts';
 
-/** Changes what is sent. */
+/** Changes the given fields of a resource. */
 export const updateResource = tenantEndpoint({
   access: 'resources.write',
   method: 'patch',

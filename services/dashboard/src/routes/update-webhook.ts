@@ -2,9 +2,16 @@ import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { z } from 'zod';
 import { webhookDocument } from '../documents/webhook.ts';
 import { tenantEndpoint } from './endpoint.ts';
-import { presentWebhook, retryPolicyBody, toRetryPolicy, webhookBody } from './webhook-parts.ts';
+import {
+  presentWebhook,
+  rateLimitBody,
+  retryPolicyBody,
+  toRateLimit,
+  toRetryPolicy,
+  webhookBody,
+} from './webhook-parts.ts';
 
-/** Changes what is sent. */
+/** Changes the given fields of a webhook. */
 export const updateWebhook = tenantEndpoint({
   access: 'webhooks.write',
   method: 'patch',
@@ -14,11 +21,12 @@ export const updateWebhook = tenantEndpoint({
       ...webhookBody,
       status: z.enum(['active', 'disabled']),
       retry_policy: retryPolicyBody,
+      rate_limit: rateLimitBody,
       ordered: z.boolean(),
     })
     .partial(),
   async handle({ backend, tenant, param, body, context }) {
-    const { url, events, status, retry_policy: policy, ordered } = body;
+    const { url, events, status, retry_policy: policy, rate_limit: rateLimit, ordered } = body;
     const { webhook } = await backend.webhooks.updateWebhook(
       {
         ...tenant,
@@ -29,6 +37,7 @@ export const updateWebhook = tenantEndpoint({
           ? {}
           : { status: status === 'active' ? WebhookStatus.ACTIVE : WebhookStatus.DISABLED }),
         ...(policy === undefined ? {} : { retryPolicy: toRetryPolicy(policy) }),
+        ...(rateLimit === undefined ? {} : { rateLimit: toRateLimit(rateLimit) }),
         ...(ordered === undefined ? {} : { ordered }),
       },
       { context },

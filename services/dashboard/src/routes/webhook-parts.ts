@@ -1,18 +1,24 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import type { RetryPolicySchema, Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import type { RateLimitSchema, RetryPolicySchema, Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { z } from 'zod';
 
-/** 30 days: longer delays are none. */
-const longestSeconds = 30 * 86_400;
-const seconds = z.number().min(0).max(longestSeconds);
+/** Maximum delay: 30 days. */
+const maxSeconds = 30 * 86_400;
+const seconds = z.number().min(0).max(maxSeconds);
 
-/** Own delays, or a number of retries between two delays. */
+/** Retry policy: explicit delays, or a number of retries between an initial and a maximum delay. */
 export const retryPolicyBody = z.strictObject({
   max_retries: z.int().min(0).max(50),
   initial_delay_seconds: seconds,
   max_delay_seconds: seconds,
   delays_seconds: z.array(seconds).max(50).nullable(),
+});
+
+/** Rate limit. `requests_per_second` is null: no limit per second. */
+export const rateLimitBody = z.strictObject({
+  max_concurrency: z.int().min(1).max(1_000),
+  requests_per_second: z.number().min(0.01).max(10_000).nullable(),
 });
 
 export const webhookBody = {
@@ -31,8 +37,12 @@ export function toRetryPolicy(policy: z.infer<typeof retryPolicyBody>): MessageI
       };
 }
 
-/** What webhooks must put into its answer. */
+export function toRateLimit(limit: z.infer<typeof rateLimitBody>): MessageInitShape<typeof RateLimitSchema> {
+  return { maxConcurrency: limit.max_concurrency, requestsPerSecond: limit.requests_per_second ?? 0 };
+}
+
+/** Returns the webhook of a response; throws if it is missing. */
 export function presentWebhook(webhook: Webhook | undefined): Webhook {
-  if (!webhook) throw new Error('webhooks answered without a webhook');
+  if (!webhook) throw new Error('webhooks returned no webhook');
   return webhook;
 }

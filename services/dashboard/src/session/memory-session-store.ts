@@ -1,35 +1,38 @@
 import { expiresAtMs, type Session } from './session.ts';
-import type { SessionStore } from './session-store.ts';
+import { maxPerUser, type SessionStore } from './session-store.ts';
 
-/** More are not kept: the one that was used least recently ends. */
-const mostSessions = 10_000;
+/** Maximum number of sessions. The least recently used one is evicted. */
+const maxSessions = 10_000;
 
-/** Sessions in this process: they end with it. */
+/** Creates a session store in memory. Its sessions end with the process. */
 export function createMemorySessionStore(nowMs: () => number = Date.now): SessionStore {
-  /** In the order of their last use. */
+  /** Sessions in order of their last use. */
   const sessions = new Map<string, Session>();
   const put = (tokenHash: string, session: Session) => {
     sessions.delete(tokenHash);
     sessions.set(tokenHash, session);
   };
-  const standing = (session: Session | undefined) => (session && expiresAtMs(session) > nowMs() ? session : undefined);
+  const isUnexpired = (session: Session | undefined) =>
+    session && expiresAtMs(session) > nowMs() ? session : undefined;
   const ofUser = (userId: string) =>
-    [...sessions].filter(([, session]) => session.userId === userId && standing(session)).reverse();
+    [...sessions].filter(([, session]) => session.userId === userId && isUnexpired(session)).reverse();
   return {
     async add(tokenHash, session) {
       put(tokenHash, session);
       for (const [oldest] of sessions) {
-        if (sessions.size <= mostSessions) break;
+        if (sessions.size <= maxSessions) break;
         sessions.delete(oldest);
       }
+      if (session.userId === '') return;
+      for (const [surplus] of ofUser(session.userId).slice(maxPerUser)) sessions.delete(surplus);
     },
     async find(tokenHash) {
-      const found = standing(sessions.get(tokenHash));
+      const found = isUnexpired(sessions.get(tokenHash));
       if (!found) sessions.delete(tokenHash);
       return found;
     },
     async update(tokenHash, session) {
-      if (standing(sessions.get(tokenHash))) put(tokenHash, session);
+      if (isUnexpired(sessions.get(tokenHash))) put(tokenHash, session);
     },
     async remove(tokenHash) {
       sessions.delete(tokenHash);

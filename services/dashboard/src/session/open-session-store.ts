@@ -1,9 +1,13 @@
 import { openRedis } from '@rms/limiter';
-import type { Logger, Settings } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import { orSettingsError, requireSettings, type Settings } from '@rms/settings';
 import { createRedisSessionStore } from './redis-session-store.ts';
+import { createSessionBox } from './session-box.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** The store on the Redis that the settings name. Throws SettingsError. */
+/** Opens the session store in Redis. Throws SettingsError. */
 export function openSessionStore(settings: Settings, log: Logger): SessionStore {
-  return createRedisSessionStore(openRedis(settings), log);
+  requireSettings(settings, 'SESSION_KEY');
+  const box = orSettingsError(() => createSessionBox(settings.SESSION_KEY));
+  return createRedisSessionStore(openRedis(settings), box, log);
 }

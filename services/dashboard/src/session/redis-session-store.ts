@@ -1,29 +1,38 @@
 import { RmsError } from '@rms/errors';
 import type { openRedis } from '@rms/limiter';
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
 import { expiresAtMs, type Session } from './session.ts';
-import type { SessionStore } from './session-store.ts';
+import { isForeignRecord, type SessionBox } from './session-box.ts';
+import { maxPerUser, type SessionStore } from './session-store.ts';
 
-const sessionKey = (tokenHash: string) => `rms:session:${tokenHash}`;
-/** A hash of a user's sessions: id → hash of the token. Those that have expired are cleared away as it is read. */
-const userKey = (userId: string) => `rms:sessions-of:${userId}`;
+// The prefix differs from the limiter's "rms:", so that Redis users can separate the dashboard from the gateways.
+const sessionKey = (tokenHash: string) => `rms-dashboard:session:${tokenHash}`;
+/** Redis hash of a user's sessions: session ID → token hash. Reading it removes expired entries. */
+const userKey = (userId: string) => `rms-dashboard:sessions-of:${userId}`;
 
 /**
- * Sessions that all dashboards share. Redis ends them by itself; while it is away nobody is let in, for nobody can say
- * who they are (503).
+ * Creates the session store that all dashboard instances share. Sessions expire by their TTL in Redis. While Redis is
+ * unavailable, no session can be verified and requests fail with 503.
+ *
+ * Records are sealed: the store ignores records that the dashboard did not write. The hash of a user's sessions needs
+ * no seal, because an entry is valid only if the sealed record contains the same user and session ID.
  */
-export function createRedisSessionStore(redis: ReturnType<typeof openRedis>, log: Logger): SessionStore {
-  let told = '';
+export function createRedisSessionStore(
+  redis: ReturnType<typeof openRedis>,
+  box: SessionBox,
+  log: Logger,
+): SessionStore {
+  let reported = '';
   redis.on('error', (err: Error) => {
-    // It is dialled again and again; each reason is told once until it answers.
-    if (err.message !== told) log.warn({ err }, 'redis cannot be reached: nobody can sign in');
-    told = err.message;
+    // The client reconnects continuously. Each distinct error is logged once until the connection is back.
+    if (err.message !== reported) log.warn({ err }, 'lost the connection to Redis; users cannot sign in');
+    reported = err.message;
   });
   redis.on('ready', () => {
-    told = '';
+    reported = '';
   });
 
-  const asked = async <T>(work: Promise<T>): Promise<T> => {
+  const guarded = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
     } catch (cause) {
@@ -31,40 +40,51 @@ export function createRedisSessionStore(redis: ReturnType<typeof openRedis>, log
     }
   };
   const read = async (tokenHash: string): Promise<Session | undefined> => {
-    const text = await redis.get(sessionKey(tokenHash));
-    return text === null ? undefined : (JSON.parse(text) as Session);
+    const record = await redis.get(sessionKey(tokenHash));
+    if (record === null) return undefined;
+    try {
+      return box.open(tokenHash, record);
+    } catch (err) {
+      if (!isForeignRecord(err)) throw err;
+      log.warn({ err }, 'session record rejected');
+      return undefined;
+    }
   };
-  /** Every session that stands, with the hash of its token. */
+  const write = (tokenHash: string, session: Session) =>
+    [sessionKey(tokenHash), box.seal(tokenHash, session), 'PXAT', expiresAtMs(session)] as const;
+  /** Returns the valid sessions of a user with their token hashes. */
   const ofUser = async (userId: string): Promise<[string, Session][]> => {
     const known = await redis.hgetall(userKey(userId));
     const found: [string, Session][] = [];
     for (const [id, tokenHash] of Object.entries(known)) {
       const session = await read(tokenHash);
-      if (session) found.push([tokenHash, session]);
+      if (session?.userId === userId && session.id === id) found.push([tokenHash, session]);
       else await redis.hdel(userKey(userId), id);
     }
     return found.sort(([, a], [, b]) => b.lastSeenAtMs - a.lastSeenAtMs);
   };
   return {
     add: (tokenHash, session) =>
-      asked(
+      guarded(
         (async () => {
-          await redis.set(sessionKey(tokenHash), JSON.stringify(session), 'PXAT', expiresAtMs(session));
+          await redis.set(...write(tokenHash, session));
           if (session.userId === '') return;
           await redis.hset(userKey(session.userId), session.id, tokenHash);
-          // As long as the last of them can live.
+          // Of the user's sessions, the new one ends last.
           await redis.pexpireat(userKey(session.userId), session.endsAtMs);
+          if ((await redis.hlen(userKey(session.userId))) <= maxPerUser) return;
+          for (const [surplus, { id }] of (await ofUser(session.userId)).slice(maxPerUser)) {
+            await redis.del(sessionKey(surplus));
+            await redis.hdel(userKey(session.userId), id);
+          }
         })(),
       ),
-    find: (tokenHash) => asked(read(tokenHash)),
-    update: (tokenHash, session) =>
-      asked(
-        redis.set(sessionKey(tokenHash), JSON.stringify(session), 'PXAT', expiresAtMs(session), 'XX').then(() => {}),
-      ),
-    remove: (tokenHash) => asked(redis.del(sessionKey(tokenHash)).then(() => {})),
-    listOf: (userId) => asked(ofUser(userId).then((found) => found.map(([, session]) => session))),
+    find: (tokenHash) => guarded(read(tokenHash)),
+    update: (tokenHash, session) => guarded(redis.set(...write(tokenHash, session), 'XX').then(() => {})),
+    remove: (tokenHash) => guarded(redis.del(sessionKey(tokenHash)).then(() => {})),
+    listOf: (userId) => guarded(ofUser(userId).then((found) => found.map(([, session]) => session))),
     removeOf: (userId, sessionId) =>
-      asked(
+      guarded(
         (async () => {
           const tokenHash = await redis.hget(userKey(userId), sessionId);
           if (tokenHash === null) return false;
@@ -79,7 +99,7 @@ export function createRedisSessionStore(redis: ReturnType<typeof openRedis>, log
         () => false,
       ),
     async start() {
-      // A Redis that is away at the start is as one that goes away later.
+      // The dashboard starts even if Redis is unreachable; the client keeps trying to connect.
       await redis.connect().catch(() => {});
     },
     async stop() {

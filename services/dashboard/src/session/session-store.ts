@@ -1,15 +1,19 @@
 import type { Session } from './session.ts';
 
-/** Sessions by the hash of their token. Redis and memory implement it; sessions that have expired are not there. */
+/** Sessions per user. Bounds the storage of a user and the cost of listing it. */
+export const maxPerUser = 50;
+
+/** Sessions by token hash, implemented with Redis and in memory. Expired sessions are never returned. */
 export interface SessionStore {
+  /** Adds a session. Beyond {@link maxPerUser}, the least recently used session of the user ends. */
   add(tokenHash: string, session: Session): Promise<void>;
   find(tokenHash: string): Promise<Session | undefined>;
-  /** Replaces what is kept of a session that still exists; one that has ended meanwhile stays ended. */
+  /** Replaces an existing session. A session that has ended in the meantime is not restored. */
   update(tokenHash: string, session: Session): Promise<void>;
   remove(tokenHash: string): Promise<void>;
-  /** Those of a user, the latest used first. */
+  /** Returns the sessions of a user, most recently used first. */
   listOf(userId: string): Promise<readonly Session[]>;
-  /** Ends one session of that user; false: there is none with that id. */
+  /** Ends one session of the user. Returns false if it does not exist. */
   removeOf(userId: string, sessionId: string): Promise<boolean>;
   healthy(): Promise<boolean>;
   start(): Promise<void>;

@@ -1,34 +1,37 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { newId } from '@rms/ids';
 
-/** What the server knows of one browser that is signed in, or half way there. The browser holds a token and nothing else. */
+/** Session of a browser, signed in or waiting for the second factor. The browser stores only the token. */
 export interface Session {
-  /** "ses_…": for lists and for ending it; opens nothing. */
+  /** ID for listing and ending the session ("ses_…"). It grants no access. */
   readonly id: string;
-  /** Empty until the second factor has been given. */
+  /** Empty until the second factor is verified. */
   readonly userId: string;
-  /** The user's, as it was when the session began; a decimal number. */
+  /**
+   * Session generation of the user at sign-in, as a decimal number. Ending all sessions increments the user's
+   * generation.
+   */
   readonly generation: string;
-  /** What the page sends with every change. */
+  /** Token that pages send with every change. */
   readonly csrfToken: string;
-  /** Proves the first step while the second factor is asked for; empty otherwise. */
+  /** Proof of the first step while the second factor is pending; otherwise empty. */
   readonly challenge: string;
   readonly createdAtMs: number;
   readonly lastSeenAtMs: number;
-  /** However much it is used, it ends then. */
+  /** Maximum lifetime, independent of use. */
   readonly endsAtMs: number;
-  /** Where it began. */
+  /** Client address at sign-in. */
   readonly address: string;
   readonly userAgent: string;
 }
 
-/** Without a request for so long, a session ends. */
+/** A session without requests for this long expires. */
 export const idleMs = 24 * 3_600_000;
-const longestMs = 14 * 24 * 3_600_000;
+const maxMs = 14 * 24 * 3_600_000;
 const secondStepMs = 10 * 60_000;
-/** How often a use is written down. */
+/** Minimum interval between updates of `lastSeenAtMs`. */
 export const touchEveryMs = 60_000;
-const longestUserAgent = 256;
+const maxUserAgentLength = 256;
 
 interface Start {
   readonly address: string;
@@ -36,12 +39,12 @@ interface Start {
   readonly nowMs: number;
 }
 
-/** A session of who has signed in. */
+/** Creates the session of a signed-in user. */
 export function newSession(userId: string, generation: bigint, start: Start): Session {
-  return { ...begin(start, longestMs), userId, generation: String(generation), challenge: '' };
+  return { ...begin(start, maxMs), userId, generation: String(generation), challenge: '' };
 }
 
-/** Of who has given the password, and is asked for the second factor: opens nothing but that step. */
+/** Creates a session for the second step. It grants access to that step only. */
 export function newHalfSession(challenge: string, start: Start): Session {
   return { ...begin(start, secondStepMs), userId: '', generation: '0', challenge };
 }
@@ -54,21 +57,21 @@ function begin({ address, userAgent, nowMs }: Start, lengthMs: number) {
     lastSeenAtMs: nowMs,
     endsAtMs: nowMs + lengthMs,
     address,
-    userAgent: userAgent.slice(0, longestUserAgent),
+    userAgent: userAgent.slice(0, maxUserAgentLength),
   };
 }
 
-/** When it ends unless it is used. */
+/** Returns when the session expires if it is not used again. */
 export function expiresAtMs({ lastSeenAtMs, endsAtMs }: Session): number {
   return Math.min(lastSeenAtMs + idleMs, endsAtMs);
 }
 
-/** What the browser's cookie holds: 256 random bits. */
+/** Returns a session token: 256 random bits. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** A store holds tokens only so: who reads it cannot sign in with what is there. */
+/** Hashes a token. Stores keep only this hash, so that read access to a store does not allow signing in. */
 export function tokenHashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }

@@ -1,35 +1,39 @@
+import { abortableDelay } from '@rms/async';
 import { RmsError } from '@rms/errors';
-import { abortableDelay, type Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
 import { Tail, type Viewer } from './tail.ts';
 
-/** Those who follow deliveries as they come, of all workspaces. */
+/** Live tails of deliveries, for all workspaces. */
 export interface TailHub {
   /**
-   * Resolves once webhooks has been asked, with what ends it. Rejects as webhooks does, and with `rate_limit_exceeded` if
-   * there are as many as an instance takes, or as one user may have.
-   * @param key the workspace and environment
-   * @param after where a stream before has ended; undefined: from now on
+   * Adds a viewer. Resolves after the first poll, with a function that removes the viewer. Rejects with the error of
+   * the poll, or with `rate_limit_exceeded` if the limit per instance or per user is reached.
+   * @param key workspace and environment
+   * @param after position of the last received event; undefined: only new changes
    */
   join(key: string, viewer: Viewer, after: bigint | undefined): Promise<() => void>;
-  /** Ends all streams; browsers go on at another instance. */
+  /** Ends all streams. Browsers reconnect to another instance. */
   stop(): void;
 }
 
 const everyMs = 1_000;
-/** After a look that failed. */
-const againMs = 5_000;
-const mostViewers = 500;
-/** Pages that somebody may have open. */
-const mostOfUser = 20;
+/** Delay after a failed poll. */
+const retryMs = 5_000;
+const maxViewers = 500;
+/** Open live tails per user. */
+const maxPerUser = 20;
 
 interface Running {
   readonly tail: Tail;
-  /** The first look. */
-  readonly began: Promise<void>;
+  /** First poll. */
+  readonly started: Promise<void>;
   readonly stop: AbortController;
 }
 
-/** As long as anybody looks at a workspace and environment, webhooks is asked once a second, however many they are. */
+/**
+ * Polls webhooks once per second for each workspace and environment that has viewers. The rate does not depend on the
+ * number of viewers.
+ */
 export function createTailHub(log: Logger): TailHub {
   const running = new Map<string, Running>();
   let count = 0;
@@ -40,18 +44,18 @@ export function createTailHub(log: Logger): TailHub {
     else ofUsers.delete(userId);
   };
 
-  const run = async (tail: Tail, began: Promise<void>, { signal }: AbortController) => {
-    await began.catch(() => undefined);
-    let away = false;
+  const run = async (tail: Tail, started: Promise<void>, { signal }: AbortController) => {
+    await started.catch(() => undefined);
+    let unavailable = false;
     while (!signal.aborted) {
-      await abortableDelay(away ? againMs : everyMs, signal);
+      await abortableDelay(unavailable ? retryMs : everyMs, signal);
       if (signal.aborted) return;
       try {
-        await tail.look();
-        away = false;
+        await tail.poll();
+        unavailable = false;
       } catch (err) {
-        if (!away && !signal.aborted) log.warn({ err }, 'a live tail stands still: webhooks cannot be asked');
-        away = true;
+        if (!unavailable && !signal.aborted) log.warn({ err }, 'live tail poll failed');
+        unavailable = true;
       }
     }
   };
@@ -59,30 +63,32 @@ export function createTailHub(log: Logger): TailHub {
   const begin = (key: string): Running => {
     const tail = new Tail();
     const stop = new AbortController();
-    // Once its first viewer is there.
-    const began = Promise.resolve().then(() => tail.look());
-    const made = { tail, began, stop };
-    running.set(key, made);
-    void run(tail, began, stop);
-    return made;
+    // Polls after the first viewer has been added.
+    const started = Promise.resolve().then(() => tail.poll());
+    const created = { tail, started, stop };
+    running.set(key, created);
+    void run(tail, started, stop);
+    return created;
   };
 
   return {
     async join(key, viewer, after) {
-      if (count >= mostViewers) {
-        throw new RmsError('rate_limit_exceeded', { message: `${mostViewers} live tails are open already.` });
+      if (count >= maxViewers) {
+        throw new RmsError('rate_limit_exceeded', { message: `Too many live tails are open (limit: ${maxViewers}).` });
       }
-      if ((ofUsers.get(viewer.userId) ?? 0) >= mostOfUser) {
-        throw new RmsError('rate_limit_exceeded', { message: `You have ${mostOfUser} live tails open already.` });
+      if ((ofUsers.get(viewer.userId) ?? 0) >= maxPerUser) {
+        throw new RmsError('rate_limit_exceeded', {
+          message: `You have too many live tails open (limit: ${maxPerUser}).`,
+        });
       }
       const here = running.get(key) ?? begin(key);
       count += 1;
       countUser(viewer.userId, 1);
       here.tail.add(viewer, after);
-      let left = false;
+      let hasLeft = false;
       const leave = () => {
-        if (left) return;
-        left = true;
+        if (hasLeft) return;
+        hasLeft = true;
         count -= 1;
         countUser(viewer.userId, -1);
         here.tail.remove(viewer);
@@ -91,7 +97,7 @@ export function createTailHub(log: Logger): TailHub {
         if (running.get(key) === here) running.delete(key);
       };
       try {
-        await here.began;
+        await here.started;
       } catch (error) {
         leave();
         throw error;

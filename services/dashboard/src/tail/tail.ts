@@ -4,31 +4,31 @@ import type {
   TailDeliveriesResponse,
   TailedDelivery,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import { type DeliveryDocument, tailedDocument } from '../documents/delivery.ts';
+import { type DeliveryDocument, deliveryDocument } from '../documents/delivery.ts';
 
-/** Asks webhooks, in the name of whoever looks. */
-export type Look = (
-  asked: Pick<MessageInitShape<typeof TailDeliveriesRequestSchema>, 'after' | 'knownIds'>,
+/** Polls webhooks with the identity of the viewer. */
+export type Poll = (
+  requested: Pick<MessageInitShape<typeof TailDeliveriesRequestSchema>, 'after' | 'knownIds'>,
 ) => Promise<TailDeliveriesResponse>;
 
 export interface Viewer {
   readonly userId: string;
-  readonly look: Look;
-  /** Deliveries are new or fare otherwise than before; the position is where to go on. */
+  readonly poll: Poll;
+  /** Called with new and changed deliveries. `position` is the position to resume from. */
   changed(position: bigint, deliveries: readonly DeliveryDocument[]): void;
-  /** More has happened than is told. */
+  /** Called when changes were dropped. */
   missed(position: bigint): void;
   end(): void;
 }
 
-/** Deliveries whose changes are told: those of the latest events. */
-const mostKnown = 200;
+/** Maximum number of deliveries that are watched for changes. The most recent ones are kept. */
+const maxKnown = 200;
 
-/** The deliveries of one workspace and environment, for all who look at them. */
+/** Live tail of a workspace and environment. */
 export class Tail {
-  /** Up to where each has been told; undefined: from the first look on. */
+  /** Position up to which each viewer has been notified. Undefined until the first poll. */
   readonly #viewers = new Map<Viewer, bigint | undefined>();
-  /** As they were told last, as JSON; the latest last. */
+  /** Last sent JSON of each delivery, oldest first. */
   readonly #known = new Map<string, string>();
   #position: bigint | undefined;
 
@@ -36,7 +36,10 @@ export class Tail {
     return [...this.#viewers.keys()];
   }
 
-  /** @param after undefined: from now on */
+  /**
+   * Adds a viewer.
+   * @param after position of the last received event; undefined: only new changes
+   */
   add(viewer: Viewer, after: bigint | undefined): void {
     this.#viewers.set(viewer, after ?? this.#position);
   }
@@ -45,37 +48,41 @@ export class Tail {
     this.#viewers.delete(viewer);
   }
 
-  /** One look for all. Rejects if webhooks does: nothing has been told then, and the next look goes on from there. */
-  async look(): Promise<void> {
+  /**
+   * Polls once for all viewers. If the poll fails, no viewer is notified and the next poll starts at the same position.
+   */
+  async poll(): Promise<void> {
     const [first] = this.#viewers.keys();
     if (!first) return;
-    const found = await first.look({ ...this.#after(), knownIds: [...this.#known.keys()] });
-    const fresh = found.deliveries.flatMap(toPlaced);
-    const changed = found.known.flatMap(toPlaced).filter(({ document, json }) => this.#known.get(document.id) !== json);
+    const found = await first.poll({ ...this.#after(), knownIds: [...this.#known.keys()] });
+    const fresh = found.deliveries.flatMap(toPositioned);
+    const changed = found.known
+      .flatMap(toPositioned)
+      .filter(({ document, json }) => this.#known.get(document.id) !== json);
     for (const [viewer, position] of this.#viewers) {
       if (position === undefined) this.#viewers.set(viewer, found.position);
-      else this.#tell(viewer, position, found, fresh, changed);
+      else this.#notify(viewer, position, found, fresh, changed);
     }
     this.#remember(found, [...changed, ...fresh]);
     this.#position = found.position;
   }
 
-  /** Of the viewer that is behind the most. */
+  /** Returns the position of the viewer that is furthest behind. */
   #after(): { after?: bigint } {
     const known = [...this.#viewers.values(), this.#position].filter((position) => position !== undefined);
     const [least] = known.sort((a, b) => (a < b ? -1 : 1));
     return least === undefined ? {} : { after: least };
   }
 
-  #tell(
+  #notify(
     viewer: Viewer,
     position: bigint,
     found: TailDeliveriesResponse,
-    fresh: readonly Placed[],
-    changed: readonly Placed[],
+    fresh: readonly Positioned[],
+    changed: readonly Positioned[],
   ): void {
     this.#viewers.set(viewer, found.position);
-    // The feed ends before what they have seen: it is another one, of a database that was restored.
+    // A position beyond the end of the feed means that the database was restored from a backup.
     if (position < found.completeAfter || position > found.position) {
       viewer.missed(found.position);
       return;
@@ -85,22 +92,24 @@ export class Tail {
     if (news.size > 0) viewer.changed(found.position, [...news.values()]);
   }
 
-  #remember(found: TailDeliveriesResponse, told: readonly Placed[]): void {
+  #remember(found: TailDeliveriesResponse, notified: readonly Positioned[]): void {
     const present = new Set(found.known.map(({ delivery }) => delivery?.id));
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id);
-    for (const { document, json } of told) this.#known.set(document.id, json);
-    const tooMany = this.#known.size - mostKnown;
+    for (const { document, json } of notified) this.#known.set(document.id, json);
+    const tooMany = this.#known.size - maxKnown;
     for (const id of [...this.#known.keys()].sort().slice(0, Math.max(0, tooMany))) this.#known.delete(id);
   }
 }
 
-interface Placed {
+interface Positioned {
   readonly document: DeliveryDocument;
+  /** Viewers are notified when it changes. Without `next_attempt_at`, which every attempt of a webhook moves. */
   readonly json: string;
   readonly position: bigint;
 }
 
-function toPlaced(tailed: TailedDelivery): Placed[] {
-  const document = tailedDocument(tailed);
-  return document ? [{ document, json: JSON.stringify(document), position: tailed.position }] : [];
+function toPositioned(tailed: TailedDelivery): Positioned[] {
+  if (!tailed.delivery) return [];
+  const document = deliveryDocument(tailed.delivery);
+  return [{ document, json: JSON.stringify({ ...document, next_attempt_at: null }), position: tailed.position }];
 }

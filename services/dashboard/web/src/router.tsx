@@ -3,18 +3,19 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  notFound,
   Outlet,
   redirect,
 } from '@tanstack/react-router';
 import { accountQuery } from './api/account.ts';
 import { ApiError } from './api/client.ts';
 import { queryClient } from './api/query-client.ts';
-import { Failed } from './layout/failed.tsx';
-import { NotHere } from './layout/not-here.tsx';
+import { ErrorPage } from './layout/error-page.tsx';
+import { NotFoundPage } from './layout/not-found-page.tsx';
 import { Shell } from './layout/shell.tsx';
-import { textSearch } from './search.ts';
+import { environmentOf, formatSearch, parseSearch, textSearch } from './search.ts';
 
-/** The account, or the way to where one signs in. */
+/** Returns the account, or redirects to the sign-in page. */
 async function requireAccount({ location }: { readonly location: { readonly href: string } }) {
   try {
     return await queryClient.ensureQueryData(accountQuery);
@@ -26,13 +27,13 @@ async function requireAccount({ location }: { readonly location: { readonly href
   }
 }
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: NotHere });
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFoundPage });
 
 const home = createRoute({
   getParentRoute: () => root,
   path: '/',
-  async beforeLoad(given) {
-    const { workspaces } = await requireAccount(given);
+  async beforeLoad(match) {
+    const { workspaces } = await requireAccount(match);
     const [first] = workspaces;
     if (!first) throw redirect({ to: '/account' });
     throw redirect({ to: '/w/$workspace/$environment', params: { workspace: first.id, environment: 'live' } });
@@ -43,54 +44,65 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
   validateSearch: textSearch('next', 'step', 'failed'),
-  component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
+  component: lazyRouteComponent(() => import('./features/sign-in/sign-in-page.tsx'), 'SignInPage'),
 });
 
-const forgotten = createRoute({
+const forgotPassword = createRoute({
   getParentRoute: () => root,
   path: '/forgot-password',
-  component: lazyRouteComponent(() => import('./pages/forgot-password.tsx'), 'ForgotPasswordPage'),
+  component: lazyRouteComponent(() => import('./features/sign-in/forgot-password-page.tsx'), 'ForgotPasswordPage'),
 });
 
-const reset = createRoute({
+const passwordReset = createRoute({
   getParentRoute: () => root,
   path: '/password-reset',
-  component: lazyRouteComponent(() => import('./pages/password-reset.tsx'), 'PasswordResetPage'),
+  component: lazyRouteComponent(() => import('./features/sign-in/password-reset-page.tsx'), 'PasswordResetPage'),
 });
 
 const emailChange = createRoute({
   getParentRoute: () => root,
   path: '/email-change',
-  component: lazyRouteComponent(() => import('./pages/email-change.tsx'), 'EmailChangePage'),
+  component: lazyRouteComponent(() => import('./features/account/email-change-page.tsx'), 'EmailChangePage'),
 });
 
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
-  component: lazyRouteComponent(() => import('./pages/invitation.tsx'), 'InvitationPage'),
+  component: lazyRouteComponent(() => import('./features/team/invitation-page.tsx'), 'InvitationPage'),
+});
+
+const alertRecipient = createRoute({
+  getParentRoute: () => root,
+  path: '/alert-recipient',
+  component: lazyRouteComponent(() => import('./features/alerts/alert-recipient-page.tsx'), 'AlertRecipientPage'),
 });
 
 const unsubscribe = createRoute({
   getParentRoute: () => root,
   path: '/unsubscribe',
   validateSearch: textSearch('token'),
-  component: lazyRouteComponent(() => import('./pages/unsubscribe.tsx'), 'UnsubscribePage'),
+  component: lazyRouteComponent(() => import('./features/alerts/unsubscribe-page.tsx'), 'UnsubscribePage'),
 });
 
 const account = createRoute({
   getParentRoute: () => root,
   path: '/account',
   beforeLoad: requireAccount,
-  component: lazyRouteComponent(() => import('./pages/account.tsx'), 'AccountPage'),
+  component: lazyRouteComponent(() => import('./features/account/account-page.tsx'), 'AccountPage'),
 });
 
 const tenant = createRoute({
   getParentRoute: () => root,
   path: '/w/$workspace/$environment',
-  async beforeLoad(given) {
-    const { environment } = given.params;
-    if (environment !== 'live' && environment !== 'sandbox') throw redirect({ to: '/' });
-    await requireAccount(given);
+  async beforeLoad(match) {
+    const { workspace, environment: name } = match.params;
+    const environment = environmentOf(name);
+    if (!environment) throw notFound();
+    if (environment !== name) {
+      const rest = match.location.href.split('/').slice(4);
+      throw redirect({ href: ['/w', encodeURIComponent(workspace), environment, ...rest].join('/') });
+    }
+    await requireAccount(match);
   },
   component: Shell,
 });
@@ -99,39 +111,39 @@ const overview = createRoute({
   getParentRoute: () => tenant,
   path: '/',
   validateSearch: textSearch('span'),
-  component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
+  component: lazyRouteComponent(() => import('./features/overview/overview-page.tsx'), 'OverviewPage'),
 });
 
 const keys = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/keys',
-  validateSearch: textSearch('show'),
-  component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'KeysPage'),
+  validateSearch: textSearch('show', 'cursor'),
+  component: lazyRouteComponent(() => import('./features/keys/keys-page.tsx'), 'KeysPage'),
 });
 
 const key = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/keys/$id',
-  component: lazyRouteComponent(() => import('./pages/key.tsx'), 'KeyPage'),
+  component: lazyRouteComponent(() => import('./features/keys/key-page.tsx'), 'KeyPage'),
 });
 
 const webhooks = createRoute({
   getParentRoute: () => tenant,
   path: '/webhooks',
   validateSearch: textSearch('cursor'),
-  component: lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+  component: lazyRouteComponent(() => import('./features/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
 });
 
 const newWebhook = createRoute({
   getParentRoute: () => tenant,
   path: '/webhooks/new',
-  component: lazyRouteComponent(() => import('./pages/new-webhook.tsx'), 'NewWebhookPage'),
+  component: lazyRouteComponent(() => import('./features/webhooks/new-webhook-page.tsx'), 'NewWebhookPage'),
 });
 
 const webhook = createRoute({
   getParentRoute: () => tenant,
   path: '/webhooks/$id',
-  component: lazyRouteComponent(() => import('./pages/webhook.tsx'), 'WebhookPage'),
+  component: lazyRouteComponent(() => import('./features/webhooks/webhook-page.tsx'), 'WebhookPage'),
 });
 
 const deliveries = createRoute({
@@ -149,69 +161,70 @@ const deliveries = createRoute({
     'cursor',
     'live',
   ),
-  component: lazyRouteComponent(() => import('./pages/deliveries.tsx'), 'DeliveriesPage'),
+  component: lazyRouteComponent(() => import('./features/deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
 });
 
 const delivery = createRoute({
   getParentRoute: () => tenant,
   path: '/deliveries/$id',
-  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
+  component: lazyRouteComponent(() => import('./features/deliveries/delivery-page.tsx'), 'DeliveryPage'),
 });
 
 const resources = createRoute({
   getParentRoute: () => tenant,
   path: '/resources',
   validateSearch: textSearch('status', 'sort', 'name', 'cursor'),
-  component: lazyRouteComponent(() => import('./pages/resources.tsx'), 'ResourcesPage'),
+  component: lazyRouteComponent(() => import('./features/resources/resources-page.tsx'), 'ResourcesPage'),
 });
 
 const resource = createRoute({
   getParentRoute: () => tenant,
   path: '/resources/$id',
   validateSearch: textSearch('cursor'),
-  component: lazyRouteComponent(() => import('./pages/resource.tsx'), 'ResourcePage'),
+  component: lazyRouteComponent(() => import('./features/resources/resource-page.tsx'), 'ResourcePage'),
 });
 
 const requests = createRoute({
   getParentRoute: () => tenant,
   path: '/requests',
   validateSearch: textSearch('id'),
-  component: lazyRouteComponent(() => import('./pages/requests.tsx'), 'RequestsPage'),
+  component: lazyRouteComponent(() => import('./features/requests/requests-page.tsx'), 'RequestsPage'),
 });
 
 const team = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/team',
-  component: lazyRouteComponent(() => import('./pages/team.tsx'), 'TeamPage'),
+  component: lazyRouteComponent(() => import('./features/team/team-page.tsx'), 'TeamPage'),
 });
 
 const limits = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/limits',
-  component: lazyRouteComponent(() => import('./pages/limits.tsx'), 'LimitsPage'),
+  component: lazyRouteComponent(() => import('./features/limits/limits-page.tsx'), 'LimitsPage'),
 });
 
 const alerts = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/alerts',
   validateSearch: textSearch('cursor'),
-  component: lazyRouteComponent(() => import('./pages/alerts.tsx'), 'AlertsPage'),
+  component: lazyRouteComponent(() => import('./features/alerts/alerts-page.tsx'), 'AlertsPage'),
 });
 
 const audit = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/audit',
   validateSearch: textSearch('target', 'action', 'cursor'),
-  component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
+  component: lazyRouteComponent(() => import('./features/audit/audit-page.tsx'), 'AuditPage'),
 });
 
 const routeTree = root.addChildren([
   home,
   signIn,
-  forgotten,
-  reset,
+  forgotPassword,
+  passwordReset,
   emailChange,
   invitation,
+  alertRecipient,
   unsubscribe,
   account,
   tenant.addChildren([
@@ -235,10 +248,12 @@ const routeTree = root.addChildren([
 
 export const router = createRouter({
   routeTree,
+  parseSearch,
+  stringifySearch: formatSearch,
   defaultPreload: 'intent',
   scrollRestoration: true,
-  defaultErrorComponent: ({ error }) => <Failed error={error} />,
-  defaultNotFoundComponent: NotHere,
+  defaultErrorComponent: ({ error }) => <ErrorPage error={error} />,
+  defaultNotFoundComponent: NotFoundPage,
 });
 
 declare module '@tanstack/react-router' {

@@ -1,5 +1,11 @@
 import type { DescMethod, MessageInitShape } from '@bufbuild/protobuf';
+import { coalesce } from '@rms/async';
 import type { Status } from '@rms/proto/google/rpc/status_pb';
+import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
 import {
   type CreateResourceRequestSchema,
@@ -8,38 +14,46 @@ import {
   ResourcesService,
   type UpdateResourceRequestSchema,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { callForAll, coalesce, fromStatusMessage, type RpcClient } from '@rms/rpc';
+import { callForAll, fromStatusMessage, type RpcClient } from '@rms/rpc';
 
 type CreateRequest = MessageInitShape<typeof CreateResourceRequestSchema>;
 type GetRequest = MessageInitShape<typeof GetResourceRequestSchema>;
 type UpdateRequest = MessageInitShape<typeof UpdateResourceRequestSchema>;
 type DeleteRequest = MessageInitShape<typeof DeleteResourceRequestSchema>;
 
-/** The services behind the gateway. Single resources go one at a time; calls of one moment ride one RPC. */
-export interface Backend extends Pick<RpcClient<typeof ResourcesService>, 'listResources'> {
+/** RPC clients of the services behind the gateway. Concurrent requests for single resources share batch RPCs. */
+export interface Backend extends Clients, Pick<RpcClient<typeof ResourcesService>, 'listResources'> {
   createResource(request: CreateRequest): Promise<{ resource: Resource; replayed: boolean }>;
   getResource(request: GetRequest): Promise<Resource>;
   updateResource(request: UpdateRequest): Promise<Resource>;
   deleteResource(request: DeleteRequest): Promise<void>;
+}
+
+/** RPC clients whose calls serve one request each. */
+export interface Clients {
+  readonly keys: RpcClient<typeof KeysService>;
+  readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'getWorkspace'>;
+  readonly audit: Pick<RpcClient<typeof AuditService>, 'listAuditEntries'>;
+  /** undefined if requests are not counted. */
+  readonly usage: Pick<RpcClient<typeof UsageService>, 'getUsage'> | undefined;
+  readonly requests: RpcClient<typeof RequestsService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
-  readonly events: Pick<RpcClient<typeof EventsService>, 'listEvents'>;
+  readonly deliveries: RpcClient<typeof DeliveriesService>;
+  readonly events: RpcClient<typeof EventsService>;
 }
 
 /**
- * The second batch hides the first one's round trip, and keeps one that is slow from holding up all. Behind a service
- * that hangs nobody waits longer than for its deadline and this.
+ * Two batches in flight hide the round trip, and one slow batch does not block all requests. If a service hangs, a
+ * request waits at most for the RPC deadline plus `maxWaitMs`.
  */
-const gather = { maxInFlight: 2, maxWaitMs: 2_000 };
+const gather = { maxInFlight: 2, maxWaitMs: 4_000 };
 
 const { method } = ResourcesService;
 
-export function createBackend(
-  resources: RpcClient<typeof ResourcesService>,
-  webhooks: RpcClient<typeof WebhooksService>,
-  events: Backend['events'],
-): Backend {
+export function createBackend(resources: RpcClient<typeof ResourcesService>, clients: Clients): Backend {
   const create = inOneCall(
     method.batchCreateResources,
     async (requests: CreateRequest[]) => (await resources.batchCreateResources({ requests })).results,
@@ -68,8 +82,7 @@ export function createBackend(
       if (error) throw fromStatusMessage(error);
     },
     listResources: resources.listResources,
-    webhooks,
-    events,
+    ...clients,
   };
 }
 
@@ -78,21 +91,21 @@ type ItemResult =
   | { case: 'error'; value: Status }
   | { case: undefined; value?: undefined };
 
-/** Requests of one moment ride one call, each in its own trace. */
-function inOneCall<Request extends Parameters<typeof callForAll>[1][number], Answer extends ItemAnswer>(
+/** Collects concurrent requests into one batch RPC. Each request keeps its own trace. */
+function inOneCall<Request extends Parameters<typeof callForAll>[1][number], Response extends ItemResponse>(
   rpc: DescMethod,
-  send: (requests: Request[]) => Promise<Answer[]>,
-): (request: Request) => Promise<Answer> {
+  send: (requests: Request[]) => Promise<Response[]>,
+): (request: Request) => Promise<Response> {
   return coalesce((requests: Request[]) => callForAll(rpc, requests, send, errorOf), gather);
 }
 
-interface ItemAnswer {
+interface ItemResponse {
   readonly result?: ItemResult;
   readonly error?: Status | undefined;
 }
 
-/** The error of one request of a batch; undefined: it has done what was asked. */
-function errorOf({ result, error }: ItemAnswer) {
+/** Returns the error of a batch item, or undefined if it succeeded. */
+function errorOf({ result, error }: ItemResponse) {
   const status = result?.case === 'error' ? result.value : error;
   return status && fromStatusMessage(status);
 }
@@ -100,5 +113,5 @@ function errorOf({ result, error }: ItemAnswer) {
 function unwrap(result: ItemResult): Resource {
   if (result.case === 'resource') return result.value;
   if (result.case === 'error') throw fromStatusMessage(result.value);
-  throw new Error('resources answered with neither a resource nor an error');
+  throw new Error('the resources service returned neither a resource nor an error');
 }

@@ -1,22 +1,22 @@
-import type { KeyEnvironment } from '@rms/api-key';
 import { type RmsError, toRmsError } from '@rms/errors';
 import type { Limiter } from '@rms/limiter';
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import type { Environment } from '@rms/tenant';
 import type { Request } from 'express';
 import type { ApiResponse } from '../http/locals.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import type { Endpoint } from '../routes/endpoint.ts';
+import type { Endpoint } from '../routes/shared/endpoint.ts';
 import { checkAllowlist } from './allowlist.ts';
 import { keyHashOf } from './authenticate.ts';
 import type { FailedAuthentications } from './failed-authentications.ts';
 import type { KeyUses } from './key-uses.ts';
-import { checkLimits, setLimitHeaders } from './limits.ts';
 import { type Caller, KeyRefusal, type Principals } from './principals.ts';
+import { checkLimits, setLimitHeaders } from './rate-limit-and-quota.ts';
 import type { RequestUsage } from './request-usage.ts';
 import { checkScope } from './scope.ts';
 
 export interface AdmissionParts {
-  readonly environment: KeyEnvironment;
+  readonly environment: Environment;
   readonly principals: Principals;
   readonly limiter: Limiter;
   readonly failures: FailedAuthentications;
@@ -26,10 +26,10 @@ export interface AdmissionParts {
   readonly log: Logger;
 }
 
-/** Lets a caller in or throws. */
+/** Authenticates and authorizes a request and returns its caller. Throws if the request is refused. */
 export type Admit = (request: Request, response: ApiResponse, endpoint?: Endpoint) => Promise<Caller>;
 
-/** What every request under /v1 passes, in this order, before anything is said about its path. */
+/** Creates the checks that every request under /v1 must pass before its response may reveal whether the path exists. */
 export function createAdmission(parts: AdmissionParts): Admit {
   const { environment, principals, limiter, failures, keyUses, usage, metrics, log } = parts;
 
@@ -44,43 +44,47 @@ export function createAdmission(parts: AdmissionParts): Admit {
     try {
       checkCaller(caller, request, response, endpoint);
     } catch (refusal) {
-      // A key that was revoked a moment ago gets 401, not 403: who is refused on a cached verdict is asked about again.
+      // A key revoked a moment ago must get 401, not 403. Ask auth again before refusing based on a cached verdict.
       if (caller.fresh) throw refusal;
       caller = await principals.ask(keyHash, response.locals.requestId);
       checkCaller(caller, request, response, endpoint);
     }
     const { version: keyVersion, limits } = caller;
-    const askedAtMs = performance.now();
+    const sentAtMs = performance.now();
     const decision = await limiter.check({ workspaceId, environment, keyId, keyVersion, limits });
     response.locals.limitOutcome = decision.outcome;
-    metrics.countLimitCheck(decision, performance.now() - askedAtMs);
+    metrics.countLimitCheck(decision, performance.now() - sentAtMs);
     response.locals.steps.limitedAtMs = performance.now();
-    // Auth has the last word on a key that has changed, and on every key while nobody can say whether it has.
-    if (decision.standing === 'changed' || (decision.standing === 'unknown' && !caller.fresh)) {
-      if (decision.standing === 'changed') principals.forget(keyHash);
+    // Auth decides about a key that has changed, and about every key while the revocation markers are not trusted.
+    if (decision.freshness === 'changed' || (decision.freshness === 'unknown' && !caller.fresh)) {
+      if (decision.freshness === 'changed') principals.forget(keyHash);
       caller = await principals.ask(keyHash, response.locals.requestId);
       checkCaller(caller, request, response, endpoint);
     }
-    keyUses.note(caller.principal, response.locals.client().address, request.headers['user-agent']);
     setLimitHeaders(response, decision, limits.rateLimitWindowSeconds);
     checkLimits(decision);
+    keyUses.note(caller.principal, response.locals.client().address, request.headers['user-agent']);
     return caller;
   };
 
-  /** Whose key it is. Throws a 401, or 429 for an address that has sent too many wrong ones. */
+  /** Returns the caller of the key. Throws a 401 error, or a 429 error for an address with too many failures. */
   async function authenticate(request: Request, response: ApiResponse) {
     try {
       const keyHash = keyHashOf(request, environment);
       const known = principals.cached(keyHash);
       if (known) return { keyHash, caller: known };
-      failures.admitLookUp(response.locals.client().address);
+      // Without this exception, failures of other clients at a shared address would block valid keys.
+      if (!principals.wasValid(keyHash)) failures.admitLookup(response.locals.client().address);
       return { keyHash, caller: await principals.ask(keyHash, response.locals.requestId) };
     } catch (thrown) {
       throw await counted(toRmsError(thrown), response);
     }
   }
 
-  /** A key that exists and is not let in any more is nobody's guess. */
+  /**
+   * Counts a failed authentication. A key that exists but is no longer valid does not count, because it was not
+   * guessed.
+   */
   async function counted(error: RmsError, response: ApiResponse): Promise<RmsError> {
     let refusal = error;
     if (error.kind.httpStatus === 401 && !(error instanceof KeyRefusal && error.exists)) {

@@ -1,12 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { RmsError } from '@rms/errors';
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
 import type { Locals } from '../http/locals.ts';
 import type { Caller } from './principals.ts';
 
 const shownOfHeader = 200;
 
-/** Specification, "Authentication" 7. The log says which address was taken, on whose word, and why that one. */
+/**
+ * Checks the client address (specification, "Authentication" 7). The log entry contains the address, its source and the
+ * reason for choosing it.
+ */
 export function checkAllowlist(
   { allowedIps, principal }: Pick<Caller, 'allowedIps' | 'principal'>,
   { headers }: IncomingMessage,
@@ -14,7 +17,7 @@ export function checkAllowlist(
   log: Logger,
 ): void {
   if (allowedIps.empty) return;
-  const { address, toldBy, peer, reason } = locals.client();
+  const { address, determinedBy, peer, reason } = locals.client();
   if (allowedIps.has(address)) return;
   const forwarded = headers['x-forwarded-for'];
   log.warn(
@@ -22,9 +25,9 @@ export function checkAllowlist(
       request_id: locals.requestId,
       key_id: principal.keyId,
       address,
-      told_by: toldBy,
+      determined_by: determinedBy,
       peer,
-      taken_because: reason,
+      reason,
       ...(forwarded === undefined ? {} : { forwarded_for: String(forwarded).slice(0, shownOfHeader) }),
     },
     'address outside the allowlist of the key',

@@ -1,16 +1,38 @@
 import type { IncomingMessage } from 'node:http';
-import { hashOfApiKey, isWellFormedApiKey, type KeyEnvironment } from '@rms/api-key';
+
+import { environmentOfApiKey, hashOfApiKey, isWellFormedApiKey, keyPrefixes } from '@rms/api-key';
+
 import { RmsError } from '@rms/errors';
+import type { Environment } from '@rms/tenant';
 
 /** The scheme is case-insensitive (RFC 9110, 11.1); the key is not. */
 const bearer = /^Bearer +(\S+)$/i;
 
 /**
- * The hash of the key in `Authorization: Bearer <key>`. A typo, a key of the other environment and a missing prefix are
- * refused here, by form, without a look-up (specification, "Authentication" 1 and 4).
+ * Returns the hash of the key in `Authorization: Bearer <key>`. Rejects typos, keys of the other environment and
+ * missing prefixes by their format, without a lookup (specification, "Authentication" 1 and 4). So the messages reveal
+ * nothing about stored keys.
  */
-export function keyHashOf({ headers }: IncomingMessage, environment: KeyEnvironment): Buffer {
-  const key = bearer.exec(headers.authorization ?? '')?.[1];
-  if (key === undefined || !isWellFormedApiKey(key, environment)) throw new RmsError('invalid_api_key');
+export function keyHashOf({ headers }: IncomingMessage, environment: Environment): Buffer {
+  const { authorization = '' } = headers;
+  if (authorization === '')
+    throw refused('The Authorization header is missing. Send `Authorization: Bearer <API_KEY>`.');
+  const key = bearer.exec(authorization)?.[1];
+  if (key === undefined) throw refused('The Authorization header must have the form `Bearer <API_KEY>`.');
+  const prefix = keyPrefixes[environment];
+  const named = environmentOfApiKey(key);
+  if (named !== undefined && named !== environment) {
+    throw refused(
+      `A ${named} key (\`${keyPrefixes[named]}\`) does not work here: this address serves the ${environment} ` +
+        `environment. Use a key that starts with \`${prefix}\`, or the address of the ${named} environment.`,
+    );
+  }
+  if (!isWellFormedApiKey(key, environment)) {
+    throw refused(`The API key is malformed. Check that it is complete, without typos, and starts with \`${prefix}\`.`);
+  }
   return hashOfApiKey(key);
+}
+
+function refused(message: string): RmsError {
+  return new RmsError('invalid_api_key', { message });
 }

@@ -4,12 +4,12 @@ import { LRUCache } from 'lru-cache';
 
 const addressesKept = 100_000;
 
-/** What an address that is over its limit may still ask auth about. */
-const lookUpsPerSecond = 10;
+/** Key lookups in auth that an address over its limit may still cause per second. */
+const lookupsPerSecond = 10;
 
 /**
- * Limits failed authentications by address, so that keys cannot be guessed. An address that had too many gets 429 for
- * every further one, and auth is asked about few of the keys that it sends; those that are valid pass all the same.
+ * Limits failed authentications per client network, so that keys cannot be guessed. Over the limit, every further
+ * failure gets 429, and only a few lookups of keys that were not valid recently reach auth per second.
  */
 export class FailedAuthentications {
   readonly #limiter: Pick<Limiter, 'countFailure'>;
@@ -19,20 +19,20 @@ export class FailedAuthentications {
     this.#limiter = limiter;
   }
 
-  /** Before auth is asked about a key. Throws `rate_limit_exceeded`. */
-  admitLookUp(address: string): void {
+  /** Counts a lookup in auth. Throws `rate_limit_exceeded` if the address may not cause one now. */
+  admitLookup(address: string): void {
     const refused = this.#refusedNow(networkOf(address));
     if (!refused) return;
     const nowMs = performance.now();
-    if (nowMs - refused.lookUpsSinceMs >= 1000) {
-      refused.lookUpsSinceMs = nowMs;
-      refused.lookUps = 0;
+    if (nowMs - refused.lookupsSinceMs >= 1000) {
+      refused.lookupsSinceMs = nowMs;
+      refused.lookups = 0;
     }
-    refused.lookUps += 1;
-    if (refused.lookUps > lookUpsPerSecond) throw tooMany(1);
+    refused.lookups += 1;
+    if (refused.lookups > lookupsPerSecond) throw tooMany(1);
   }
 
-  /** Counts one. Throws `rate_limit_exceeded` if it is one too many. */
+  /** Counts a failed authentication. Throws `rate_limit_exceeded` if it exceeds the limit. */
   async count(address: string): Promise<void> {
     const network = networkOf(address);
     const refused = this.#refusedNow(network);
@@ -40,7 +40,7 @@ export class FailedAuthentications {
     const seconds = await this.#limiter.countFailure(network);
     if (seconds === 0) return;
     const untilMs = performance.now() + seconds * 1000;
-    this.#refused.set(network, { untilMs, lookUpsSinceMs: 0, lookUps: 0 });
+    this.#refused.set(network, { untilMs, lookupsSinceMs: 0, lookups: 0 });
     throw tooMany(seconds);
   }
 
@@ -50,14 +50,14 @@ export class FailedAuthentications {
   }
 }
 
-/** An address that had too many. Times in milliseconds of performance.now(). */
+/** A client network over its limit. Times in milliseconds of performance.now(). */
 interface Refused {
   readonly untilMs: number;
-  lookUpsSinceMs: number;
-  lookUps: number;
+  lookupsSinceMs: number;
+  lookups: number;
 }
 
-/** An IPv4 address, or the /64 of an IPv6 address: whoever has one address of that has them all. */
+/** Returns the IPv4 address, or the /64 of an IPv6 address, because a client usually controls its whole /64. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail = ''] = address.split('::');

@@ -3,7 +3,7 @@ import { RmsError } from '@rms/errors';
 
 const acceptable = /^[\x20-\x7e]{1,255}$/;
 
-/** The Idempotency-Key of a request; empty if it has none. Throws `invalid_request`. */
+/** Returns the Idempotency-Key of a request. Empty if the header is missing. Throws `invalid_request`. */
 export function idempotencyKeyOf({ headers }: IncomingMessage): string {
   const key = headers['idempotency-key'];
   if (key === undefined) return '';

@@ -1,13 +1,15 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Logger } from '@rms/logging';
 import type { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
-import type { Logger } from '@rms/service';
 
 const flushEveryMs = 5_000;
-/** Clients that are remembered between two reports; others are not told of. */
+/** Clients counted between two reports, in total and per key. Uses by further clients are dropped. */
 const clientsKept = 10_000;
-const longestUserAgent = 256;
+/** Keeps one key from using up the space of the others. Auth stores only the 50 most recent clients of a key. */
+const clientsPerKey = 100;
+const maxUserAgentLength = 256;
 
 interface Use {
   readonly principal: Principal;
@@ -17,11 +19,13 @@ interface Use {
   requests: number;
 }
 
-/** Remembers who has used which key, and reports it to auth in batches: no request waits for that. */
+/** Counts the uses of keys per client and reports them to auth in batches. Requests never wait for a report. */
 export class KeyUses {
   readonly #auth: Pick<RpcClient<typeof KeyUsesService>, 'batchReportKeyUses'>;
   readonly #log: Logger;
   #uses = new Map<string, Use>();
+  /** Number of clients per key in #uses. */
+  #clients = new Map<string, number>();
   #flushing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -30,29 +34,28 @@ export class KeyUses {
     this.#log = log;
   }
 
+  /** Counts an admitted request. */
   note(principal: Principal, address: string, userAgent: string | undefined): void {
-    const agent = userAgent === undefined ? '' : userAgent.slice(0, longestUserAgent);
+    const agent = userAgent === undefined ? '' : userAgent.slice(0, maxUserAgentLength);
     const client = `${principal.keyId} ${address} ${agent}`;
     const known = this.#uses.get(client);
     if (known) {
       known.lastMs = Date.now();
       known.requests += 1;
-    } else if (this.#uses.size < clientsKept) {
-      this.#uses.set(client, { principal, address, userAgent: agent, lastMs: Date.now(), requests: 1 });
-    }
+    } else this.#add(client, { principal, address, userAgent: agent, lastMs: Date.now(), requests: 1 });
   }
 
   start(): void {
     this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
-  /** Reports what is left. */
+  /** Reports the remaining uses. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.flush();
   }
 
-  /** Reports what was noted since the last report. What cannot be reported is tried again with the next one. */
+  /** Reports the uses since the last report. Failed reports are merged into the next one. */
   async flush(): Promise<void> {
     this.#flushing ??= this.#report().finally(() => {
       this.#flushing = undefined;
@@ -64,23 +67,29 @@ export class KeyUses {
     if (this.#uses.size === 0) return;
     const reported = this.#uses;
     this.#uses = new Map();
+    this.#clients = new Map();
     try {
       await this.#auth.batchReportKeyUses({ uses: [...reported.values()].map(toMessage) });
     } catch (err) {
-      this.#log.warn(
-        { err, clients: reported.size },
-        'uses of keys could not be reported; they come with the next report',
-      );
-      this.#putBack(reported);
+      this.#log.warn({ err, clients: reported.size }, 'could not report key uses; retrying with the next report');
+      this.#requeue(reported);
     }
   }
 
-  #putBack(reported: Map<string, Use>): void {
+  #requeue(reported: Map<string, Use>): void {
     for (const [client, use] of reported) {
       const newer = this.#uses.get(client);
       if (newer) newer.requests += use.requests;
-      else if (this.#uses.size < clientsKept) this.#uses.set(client, use);
+      else this.#add(client, use);
     }
+  }
+
+  #add(client: string, use: Use): void {
+    const { keyId } = use.principal;
+    const clients = this.#clients.get(keyId) ?? 0;
+    if (this.#uses.size >= clientsKept || clients >= clientsPerKey) return;
+    this.#uses.set(client, use);
+    this.#clients.set(keyId, clients + 1);
   }
 }
 

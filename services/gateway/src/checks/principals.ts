@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { KeyEnvironment } from '@rms/api-key';
+import { coalesce } from '@rms/async';
+import { type CidrList, parseCidrs } from '@rms/cidr';
 import { RmsError } from '@rms/errors';
-import { type CidrList, parseCidrs } from '@rms/http';
 import type { Limits } from '@rms/limiter';
 import {
   type KeysService,
@@ -9,28 +9,34 @@ import {
   type Limits as LimitsMessage,
   type VerifyKeyResult,
 } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { Environment, type Principal } from '@rms/proto/rms/common/v1/common_pb';
-import { coalesce, type RpcClient } from '@rms/rpc';
+import type { Environment as EnvironmentMessage, Principal } from '@rms/proto/rms/common/v1/common_pb';
+import type { RpcClient } from '@rms/rpc';
+import { type Environment, toEnvironmentMessage } from '@rms/tenant';
 import { LRUCache } from 'lru-cache';
 
-/** A caller whose key auth has vouched for. */
+/** A caller with a valid key. */
 export interface Caller {
   readonly principal: Principal;
   readonly allowedIps: CidrList;
-  /** The version of the key that this verdict was made on. */
+  /** Version of the key that the verdict applies to. */
   readonly version: number;
   readonly limits: Limits;
-  /** False: this verdict is from the cache, and may be up to half a minute old. */
+  /** Webhooks that the plan of the workspace allows; 0: no limit. undefined: the plan sets none. */
+  readonly maxWebhooks: bigint | undefined;
+  /** Whether auth returned this verdict for this request. false: it is from the cache and up to 30 seconds old. */
   readonly fresh: boolean;
 }
 
-/** Says that a key is not let in, and whether there is such a key at all. */
+/** One message for both causes, because two messages would reveal which keys have existed. */
+const unknownOrRevoked = 'The API key does not exist or has been revoked.';
+
+/** The rejection of a key. */
 export class KeyRefusal extends RmsError {
-  /** False: whoever sent it has made it up. */
+  /** Whether the key exists. Unknown keys count as guesses. */
   readonly exists: boolean;
 
   constructor(code: 'invalid_api_key' | 'api_key_expired', exists: boolean) {
-    super(code);
+    super(code, code === 'invalid_api_key' ? { message: unknownOrRevoked } : {});
     this.exists = exists;
   }
 }
@@ -41,31 +47,34 @@ interface Question {
 }
 
 const cacheSize = 10_000;
-/** Shorter than the time for which marks of key changes stand in Redis. */
+/** Maximum number of keys remembered as valid, in addition to the cached ones, and their TTL since the last verdict. */
+const recentSize = 50_000;
+const recentTtlMs = 24 * 60 * 60 * 1000;
+/** Shorter than the TTL of revocation markers in Redis. */
 const cacheTtlMs = 30_000;
 
-/** Behind an auth that hangs nobody waits longer than for its deadline and this. */
-const gather = { maxWaitMs: 2_000 };
+/** If auth hangs, a lookup waits at most for the RPC deadline plus `maxWaitMs`. */
+const gather = { maxWaitMs: 4_000 };
 
-/** Finds out whose a key is: from a cache, else from auth; look-ups of one moment share a call. */
+/** Resolves keys to callers, from a cache or by auth. Concurrent lookups share an RPC. */
 export class Principals {
-  readonly #environment: Environment;
+  readonly #environment: EnvironmentMessage;
   readonly #cache = new LRUCache<string, Caller>({ max: cacheSize, ttl: cacheTtlMs });
-  /** Keys that are none, or are revoked, and so never become valid; and whether each exists. */
+  /** Keys that are unknown or revoked, and therefore never become valid. Value: whether the key exists. */
   readonly #invalid = new LRUCache<string, boolean>({ max: cacheSize, ttl: cacheTtlMs });
+  /** Keys whose last verdict was valid. Never grants access; auth still decides. */
+  readonly #recentlyValid = new LRUCache<string, true>({ max: recentSize, ttl: recentTtlMs });
   readonly #limits: Limits;
   readonly #verify: (question: Question) => Promise<VerifyKeyResult>;
-  /** The latest look-up under way of each key. Only its answer is cached, and only if nothing made it void meanwhile. */
+  /**
+   * The most recent running lookup of each key. Only its result is cached, unless `forget` invalidated it meanwhile.
+   */
   readonly #latest = new Map<string, symbol>();
 
-  /** @param limits those of keys and workspaces that have none of their own */
-  constructor(
-    auth: Pick<RpcClient<typeof KeysService>, 'batchVerifyKeys'>,
-    environment: KeyEnvironment,
-    limits: Limits,
-  ) {
+  /** @param limits defaults for workspaces whose plan sets none */
+  constructor(auth: Pick<RpcClient<typeof KeysService>, 'batchVerifyKeys'>, environment: Environment, limits: Limits) {
     this.#limits = limits;
-    this.#environment = environment === 'live' ? Environment.LIVE : Environment.SANDBOX;
+    this.#environment = toEnvironmentMessage(environment);
     this.#verify = coalesce(async (questions: Question[]) => {
       const requests = questions.map(({ keyHash, requestId }) => ({
         keyHash,
@@ -76,7 +85,9 @@ export class Principals {
     }, gather);
   }
 
-  /** What is known of a key; undefined if auth has to be asked. Throws `invalid_api_key`. */
+  /**
+   * Returns the cached caller, or undefined if auth must be asked. Throws `invalid_api_key` for a known invalid key.
+   */
   cached(keyHash: Buffer): Caller | undefined {
     const cacheKey = keyHash.toString('base64');
     const caller = this.#cache.get(cacheKey);
@@ -86,7 +97,12 @@ export class Principals {
     return undefined;
   }
 
-  /** Asks auth for a request, whatever the cache holds. Throws `invalid_api_key` or `api_key_expired`. */
+  /** Returns whether auth has found the key valid within the last day, and not invalid since. */
+  wasValid(keyHash: Buffer): boolean {
+    return this.#recentlyValid.has(keyHash.toString('base64'));
+  }
+
+  /** Asks auth, regardless of the cache. Throws `invalid_api_key` or `api_key_expired`. */
   async ask(keyHash: Buffer, requestId: string): Promise<Caller> {
     const cacheKey = keyHash.toString('base64');
     this.#cache.delete(cacheKey);
@@ -97,6 +113,8 @@ export class Principals {
         keyHash,
         requestId,
       });
+      if (verdict === KeyVerdict.VALID) this.#recentlyValid.set(cacheKey, true);
+      else this.#recentlyValid.delete(cacheKey);
       if (verdict === KeyVerdict.INVALID) this.#invalid.set(cacheKey, exists);
       if (verdict === KeyVerdict.EXPIRED) throw new KeyRefusal('api_key_expired', true);
       if (verdict !== KeyVerdict.VALID || !principal) throw new KeyRefusal('invalid_api_key', exists);
@@ -105,6 +123,7 @@ export class Principals {
         allowedIps: parseCidrs(allowedIps),
         version: Number(version),
         limits: toLimits(limits, this.#limits),
+        maxWebhooks: limits?.maxWebhooks,
         fresh: true,
       };
       const ttl = expireTime ? Math.min(cacheTtlMs, timestampDate(expireTime).getTime() - Date.now()) : cacheTtlMs;
@@ -116,14 +135,14 @@ export class Principals {
     }
   }
 
-  /** A key has changed: nothing that was asked about it before now counts. */
+  /** Discards the cached verdict and the running lookup of a key that has changed. */
   forget(keyHash: Buffer): void {
     const cacheKey = keyHash.toString('base64');
     this.#latest.delete(cacheKey);
     this.#cache.delete(cacheKey);
   }
 
-  /** Marks may have been lost: nothing that is cached counts. */
+  /** Discards all cached verdicts and running lookups, because revocation markers may have been lost. */
   forgetAll(): void {
     this.#latest.clear();
     this.#cache.clear();
@@ -131,12 +150,21 @@ export class Principals {
   }
 }
 
-/** The limits of a key, its workspace's plan and the installation, in this order. */
+/**
+ * Returns the limits of the workspace's plan. Where the plan sets none, the limits of the installation apply. The key's
+ * own rate limit can only lower the limit per key.
+ */
 function toLimits(own: LimitsMessage | undefined, all: Limits): Limits {
   const or = (value: bigint | undefined, otherwise: number) => (value === undefined ? otherwise : Number(value));
   return {
-    rateLimitRequests: or(own?.rateLimitRequests, all.rateLimitRequests),
+    rateLimitRequests: lower(or(own?.rateLimitRequests, all.rateLimitRequests), or(own?.keyRateLimitRequests, 0)),
+    workspaceRateLimitRequests: or(own?.workspaceRateLimitRequests, all.workspaceRateLimitRequests),
     rateLimitWindowSeconds: or(own?.rateLimitWindowSeconds, all.rateLimitWindowSeconds),
     monthlyQuota: or(own?.monthlyQuota, all.monthlyQuota),
   };
+}
+
+/** Returns the lower of two limits; 0 means no limit. */
+function lower(a: number, b: number): number {
+  return a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
 }

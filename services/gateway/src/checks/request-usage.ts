@@ -1,14 +1,14 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { LimitDecision } from '@rms/limiter';
+import type { Logger } from '@rms/logging';
 import type { RequestCounts } from '@rms/proto/rms/alerts/v1/usage_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
-import type { Logger } from '@rms/service';
 import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
 import type { ApiResponse } from '../http/locals.ts';
 
-/** What requests of one workspace and environment came to. */
+/** Outcome counts of requests, per workspace and environment. */
 interface RequestTally extends Tally, Pick<Principal, 'workspaceId' | 'environment'> {
   requests: number;
   admitted: number;
@@ -22,7 +22,10 @@ interface RequestTally extends Tally, Pick<Principal, 'workspaceId' | 'environme
 
 const sums = ['requests', 'admitted', 'clientErrors', 'serverErrors', 'rateLimited', 'quotaRefused'] as const;
 
-/** Counts what requests come to, and reports it to alerts once a second: no request waits for that. Without alerts nothing is counted. */
+/**
+ * Counts the outcomes of requests and reports them to the alerts service once a second. Requests never wait for a
+ * report. Does nothing if no alerts service is configured.
+ */
 export class RequestUsage {
   readonly #reporter: UsageReporter<RequestTally> | undefined;
 
@@ -40,7 +43,7 @@ export class RequestUsage {
     });
   }
 
-  /** Counts a request whose caller is known, once its answer has gone; what the limits said of it is in its locals by then. */
+  /** Counts an authenticated request when its response ends. By then its locals contain the limit decision. */
   follow(response: ApiResponse, principal: Principal, monthlyQuota: number): void {
     const reporter = this.#reporter;
     if (!reporter) return;
@@ -59,7 +62,7 @@ export class RequestUsage {
     this.#reporter?.start();
   }
 
-  /** Reports what is left. */
+  /** Reports the remaining counts. */
   async stop(): Promise<void> {
     await this.#reporter?.stop();
   }

@@ -1,12 +1,16 @@
 import { RmsError } from '@rms/errors';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { type EnumNames, enumNames } from '@rms/rpc';
+import type { RequiredScope } from '../routes/shared/endpoint.ts';
 import type { Caller } from './principals.ts';
 
-/** What an endpoint asks for. Scopes nest: admin may do what write may, write what read may. */
-export type RequiredScope = 'read' | 'write' | 'admin';
+/** A higher Scope value includes the lower ones. */
+const scopes: EnumNames<RequiredScope, Scope> = enumNames(Scope);
 
-const ranks = { read: Scope.READ, write: Scope.WRITE, admin: Scope.ADMIN } as const;
-
+/** Throws `insufficient_scope`, naming the required scope and the key's scope. */
 export function checkScope({ principal }: Caller, required: RequiredScope): void {
-  if (principal.scope < ranks[required]) throw new RmsError('insufficient_scope');
+  if (principal.scope >= scopes.toValue(required)) return;
+  const granted = scopes.toName(principal.scope) ?? 'no scope';
+  const message = `Scope \`${required}\` is required; this key has \`${granted}\`.`;
+  throw new RmsError('insufficient_scope', { message });
 }

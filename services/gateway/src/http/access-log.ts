@@ -1,9 +1,11 @@
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
 import { traceIdOf } from '@rms/tracing';
 import type { Request } from 'express';
 import type { ApiResponse } from './locals.ts';
 
-/** One line for each request, when its answer has been handed to the system or its client has gone. */
+/**
+ * Logs one line per request, when the response has been passed to the operating system or the client has disconnected.
+ */
 export function logAccess(request: Request, response: ApiResponse, log: Logger): void {
   if (!log.isLevelEnabled('info')) return;
   response.once('close', () => {
@@ -13,7 +15,7 @@ export function logAccess(request: Request, response: ApiResponse, log: Logger):
         request_id: requestId,
         ...(traceparent ? { trace_id: traceIdOf(traceparent) } : {}),
         method: request.method,
-        // The pattern, not the path: paths of those who guess may hold anything.
+        // The route pattern, not the path, because paths of unknown routes may contain anything.
         route: request.route?.path,
         status: response.statusCode,
         duration_ms: Math.round((performance.now() - startedAtMs) * 100) / 100,

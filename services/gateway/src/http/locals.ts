@@ -1,27 +1,28 @@
 import type { IncomingMessage } from 'node:http';
-import { type CidrList, type ClientAddress, clientAddress, requestIdOf } from '@rms/http';
+import type { CidrList } from '@rms/cidr';
+import { type ClientAddress, clientAddress, requestIdOf } from '@rms/http';
 import type { LimitDecision } from '@rms/limiter';
 import type { Span } from '@rms/tracing';
 import type { Response } from 'express';
 
-/** What is known of a request while it is served. */
+/** State of a request while it is served. */
 export type Locals = {
   readonly requestId: string;
   readonly startedAtMs: number;
-  /** The span of this request, if it is traced. */
+  /** Span of this request if it is traced. */
   span: Span | undefined;
-  /** What the calls that are made for this request carry on; empty: nothing is traced. */
+  /** Trace context that the RPCs of this request propagate. Empty if the request is not traced. */
   traceparent: string;
-  /** Known once the caller is, like the key. */
+  /** Set after authentication, like `keyId`. */
   workspaceId: string | undefined;
   keyId: string | undefined;
-  /** What the limits said; undefined: they were not asked. */
+  /** Result of the limit check. undefined if the check did not run. */
   limitOutcome: LimitDecision['outcome'] | undefined;
-  /** The public code of what it is answered with, if that is an error. */
+  /** Public error code of the response, if it is an error. */
   errorCode: string | undefined;
-  /** When each step had ended (performance.now()); undefined: it has not. */
+  /** Time at which each step ended (performance.now()). undefined if it has not ended. */
   readonly steps: { authenticatedAtMs?: number; limitedAtMs?: number; handledAtMs?: number };
-  /** Worked out when it is first asked for. */
+  /** Returns the client address, computed on the first call. */
   client(): ClientAddress;
 };
 

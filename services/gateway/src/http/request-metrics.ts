@@ -1,63 +1,69 @@
-import type { KeyEnvironment } from '@rms/api-key';
 import type { ConnectionRefusal } from '@rms/http';
-import { Counter, Gauge, Histogram, type Metrics } from '@rms/service';
+import { Counter, Gauge, Histogram, type Metrics } from '@rms/metrics';
+import type { Environment } from '@rms/tenant';
 import type { Request } from 'express';
 import type { ApiResponse } from './locals.ts';
 
-/** Counts a request when its answer has been handed to the system, or its client has gone. */
+/** Counts a request when its response has been passed to the operating system or its client has disconnected. */
 export type CountRequest = (request: Request, response: ApiResponse) => void;
 
 export interface RequestMetrics {
-  /** For the listener of an environment. `paths` are those that the API has, "/v1/things/{id}". */
-  countRequests(environment: KeyEnvironment, paths: readonly string[]): CountRequest;
-  refused(environment: KeyEnvironment, reason: ConnectionRefusal): void;
-  /** Shows how many connections a listener holds. */
-  showConnections(environment: KeyEnvironment, open: () => number): void;
+  /**
+   * Returns the counter for the listener of an environment. `paths` are the paths of the API, such as
+   * "/v1/things/{id}".
+   */
+  countRequests(environment: Environment, paths: readonly string[]): CountRequest;
+  refused(environment: Environment, reason: ConnectionRefusal): void;
+  /** Exports the number of open connections of a listener. */
+  showConnections(environment: Environment, open: () => number): void;
 }
 
 const bucketsSeconds = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** Whatever has no place in the API: paths of those who guess may be anything. */
+/** Label of unknown routes and methods, because clients can send arbitrary paths. */
 const elsewhere = 'other';
 
 interface Counts {
-  /** By the first digit of the status; 0: aborted. */
+  /** Indexed by the first digit of the status; 0 means aborted. */
   readonly byClass: { inc(): void }[];
   readonly duration: { observe(seconds: number): void };
 }
 
-/** Requests by environment, pattern of the path, method and class of the status; never by anything that a client names. */
+/**
+ * Creates the metrics of requests by environment, route pattern, method and status class. Labels never contain values
+ * that a client chooses.
+ */
 export function createRequestMetrics(metrics: Metrics): RequestMetrics {
   const registers = [metrics];
   const requests = new Counter({
     name: 'rms_http_requests_total',
-    help: 'Requests that were answered, by class of the status; "aborted": the client went away before it had its answer.',
+    help: 'HTTP requests by status class. "aborted": the client disconnected before the response was complete.',
     labelNames: ['environment', 'route', 'method', 'status'],
     registers,
   });
   const durations = new Histogram({
     name: 'rms_http_request_duration_seconds',
-    help: 'From the head of a request until its answer was handed to the system, or its client went away.',
+    help: 'Time from the request head until the response was passed to the OS or the client disconnected.',
     labelNames: ['environment', 'route', 'method'],
     buckets: bucketsSeconds,
     registers,
   });
   const inFlight = new Gauge({
     name: 'rms_http_requests_in_flight',
-    help: 'Requests that are being answered.',
+    help: 'HTTP requests in flight.',
     labelNames: ['environment'],
     registers,
   });
   const refusals = new Counter({
     name: 'rms_http_refused_total',
-    help: 'What never became a request: not well-formed HTTP, or one connection too many.',
+    help: 'Rejected connections: malformed HTTP, or too many connections.',
     labelNames: ['environment', 'reason'],
     registers,
   });
-  const open = new Map<KeyEnvironment, () => number>();
+  const open = new Map<Environment, () => number>();
   new Gauge({
     name: 'rms_http_connections',
-    help: 'Connections that clients hold open.',
+    help: 'Open client connections.',
     labelNames: ['environment'],
     registers,
     collect() {
@@ -65,10 +71,10 @@ export function createRequestMetrics(metrics: Metrics): RequestMetrics {
     },
   });
 
-  const countsOf = (environment: KeyEnvironment, route: string, method: string): Counts => ({
+  const countsOf = (environment: Environment, route: string, method: string): Counts => ({
     byClass: ['aborted', '1xx', '2xx', '3xx', '4xx', '5xx'].map((status) => {
       const labels = { environment, route, method, status };
-      // What counts from 0 shows its first increase.
+      // A counter that starts at 0 makes its first increase visible.
       if (/[245]xx/.test(status)) requests.inc(labels, 0);
       return { inc: () => requests.inc(labels) };
     }),
@@ -78,7 +84,7 @@ export function createRequestMetrics(metrics: Metrics): RequestMetrics {
   return {
     countRequests(environment, paths) {
       for (const reason of ['malformed', 'too_many_connections']) refusals.inc({ environment, reason }, 0);
-      // As Express names them.
+      // Keyed by Express route patterns.
       const routes = new Map(paths.map((path) => [path.replace('{id}', ':id'), path]));
       const known = new Map<string, Map<string, Counts>>();
       const find = (path: unknown, sent: string): Counts => {

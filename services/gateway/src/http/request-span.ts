@@ -1,5 +1,6 @@
-import type { KeyEnvironment } from '@rms/api-key';
-import { type CidrList, cameByHttps } from '@rms/http';
+import type { CidrList } from '@rms/cidr';
+import { usesHttps } from '@rms/http';
+import type { Environment } from '@rms/tenant';
 import {
   attribute,
   failSpan,
@@ -15,14 +16,15 @@ import type { Request } from 'express';
 import type { ApiResponse } from './locals.ts';
 
 export interface RequestSpanOptions {
-  readonly environment: KeyEnvironment;
+  readonly environment: Environment;
   readonly trustTraceparent: boolean;
   readonly trustedProxies: CidrList;
 }
 
 /**
- * Begins to trace a request of the API; it ends with its answer. A client's own trace is linked to unless it is trusted,
- * and then continued, also where nothing is traced here. Its path and query are not told: they may hold anything.
+ * Starts the span of an API request, which ends with the response. With `trustTraceparent`, the client's trace
+ * continues, even if this service does not trace. Otherwise it becomes a span link. The span omits path and query
+ * because they may contain anything.
  */
 export function traceRequest(request: Request, response: ApiResponse, options: RequestSpanOptions): void {
   const tracing = isTracing();
@@ -48,7 +50,7 @@ function begin(
   const { method } = request;
   const attributes = {
     [attribute.httpMethod]: method,
-    [attribute.urlScheme]: cameByHttps(request, trustedProxies) ? 'https' : 'http',
+    [attribute.urlScheme]: usesHttps(request, trustedProxies) ? 'https' : 'http',
     [attribute.requestId]: locals.requestId,
     [attribute.environment]: environment,
   };

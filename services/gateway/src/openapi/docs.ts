@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { sendAnswer } from '@rms/http';
+import { sendResponse } from '@rms/http';
 import type { Express } from 'express';
-import { mountOpen } from '../routes/mount.ts';
+import { mountOpen } from '../routes/shared/mount.ts';
 import { openApiDocument } from './document.ts';
 
-/** Nothing but our own files, no inline script. Swagger UI sets styles of its own and shows images from data: URLs. */
+/**
+ * Allows only files of this service and no inline scripts. Swagger UI needs inline styles and images from data: URLs.
+ */
 const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -29,10 +31,10 @@ const page = `<!doctype html>
 
 const startScript = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });\n`;
 
-/** The description of the API for machines and, without anything from elsewhere, for people. */
+/** Serves the OpenAPI document, and Swagger UI without external resources. */
 export function mountDocs(app: Express): void {
   const description = once(() => JSON.stringify(openApiDocument()));
-  mountOpen(app, '/openapi.json', (response) => sendAnswer(response, { status: 200, json: description() }));
+  mountOpen(app, '/openapi.json', (response) => sendResponse(response, { status: 200, json: description() }));
   mountFile(app, '/docs', 'text/html', () => Buffer.from(page));
   mountFile(app, '/docs/start.js', 'text/javascript', () => Buffer.from(startScript));
   mountFile(app, '/docs/swagger-ui.css', 'text/css', () => readSwaggerFile('swagger-ui.css'));
@@ -53,11 +55,11 @@ function readSwaggerFile(name: string): Buffer {
   return readFileSync(join(dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json')), name));
 }
 
-/** Made when it is first asked for. */
+/** Returns a function that calls `make` on its first call and caches the result. */
 function once<T>(make: () => T): () => T {
-  let made: T | undefined;
+  let created: T | undefined;
   return () => {
-    made ??= make();
-    return made;
+    created ??= make();
+    return created;
   };
 }

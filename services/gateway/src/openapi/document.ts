@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
-import type { Endpoint } from '../routes/endpoint.ts';
 import { endpoints } from '../routes/endpoints.ts';
+import type { Endpoint } from '../routes/shared/endpoint.ts';
+import { tags } from '../routes/shared/tags.ts';
 import { errorResponses } from './error-responses.ts';
 import { headerRefs, headers, limitHeaders } from './headers.ts';
 
@@ -9,9 +10,26 @@ const idempotencyKey = z
   .string()
   .optional()
   .meta({ override: { minLength: 1, maxLength: 255, pattern: '^[ -~]+$' }, examples: ['order-4711'] })
-  .describe('The same key within 24 hours returns the first answer and does not repeat the operation.');
+  .describe(
+    'A request with the same key within 24 hours returns the first response and does not repeat the operation.',
+  );
 
-/** OpenAPI 3.1 of the API, made from the same endpoints and schemas that serve it. */
+/** A list of entity tags, or `*` (RFC 9110, 13.1). */
+const entityTags = z
+  .string()
+  .optional()
+  .meta({
+    override: { maxLength: 1_000, pattern: '^(\\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$' },
+    examples: ['"7.5V0gYhLk2m9QZr3t"'],
+  });
+const ifMatch = entityTags.describe(
+  'ETag of an earlier response. If the object has changed since, the response is 412 and nothing changes.',
+);
+const ifNoneMatch = entityTags.describe(
+  'ETag of an earlier response. If the response would be the same, it is 304 without a body.',
+);
+
+/** Generates the OpenAPI 3.1 document from the endpoints and schemas that serve the API. */
 export function openApiDocument(): object {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) {
@@ -23,23 +41,20 @@ export function openApiDocument(): object {
       title: 'Resource Management Service',
       version: '1.0.0',
       description:
-        'Stores resources and tells webhooks about their changes.\n\nThe address decides the environment: `sk_live_` keys ' +
-        'work on the live one, `sk_test_` keys on the sandbox. Unknown fields and query parameters are refused.',
+        'Stores resources and notifies webhooks of their changes.\n\nThe address determines the ' +
+        'environment: `sk_live_` keys work only in the live environment, `sk_test_` keys only in the sandbox. Unknown ' +
+        'fields and query parameters are rejected.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'The environment that this document was read from.' }],
-    tags: [
-      { name: 'Resources', description: 'The primary objects of a workspace.' },
-      { name: 'Webhooks', description: 'Subscriptions to events, which are delivered as signed HTTP POSTs.' },
-      { name: 'Events', description: 'All events in one order without gaps, whether or not a webhook wants them.' },
-    ],
+    servers: [{ url: '/', description: 'The environment that served this document.' }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     security: [{ apiKey: [] }],
     components: {
       securitySchemes: {
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key. Scopes nest: `read` ⊂ `write` ⊂ `admin`.',
+          description: 'An API key. Scopes are nested: `read` ⊂ `write` ⊂ `admin`.',
         },
       },
       headers,
@@ -49,37 +64,75 @@ export function openApiDocument(): object {
 }
 
 function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
-  const { operationId, summary, description, tag, scope, path, query, body, idempotent } = endpoint;
+  const { operationId, summary, description, tag, scope, path, query, body, optionalBody } = endpoint;
+  const parameter = parameterOf(path);
+  const header = headerParametersOf(endpoint);
   const parameters = {
-    ...(path.includes('{id}') ? { path: z.object({ id: z.string().describe('Identifier.') }) } : {}),
+    ...(parameter ? { path: z.object({ [parameter]: z.string().describe('Identifier.') }) } : {}),
     ...(query ? { query: query as z.ZodObject } : {}),
-    ...(idempotent ? { header: z.object({ 'Idempotency-Key': idempotencyKey }) } : {}),
+    ...(header ? { header: z.object(header) } : {}),
   };
   return {
     operationId,
     summary,
-    description: [description, `Needs a key of scope \`${scope}\`.`].filter(Boolean).join(' '),
+    description: [description, `Requires a key with scope \`${scope}\`.`].filter(Boolean).join(' '),
     tags: [tag],
     requestParams: parameters,
-    ...(body ? { requestBody: { required: true, content: { 'application/json': { schema: body } } } } : {}),
+    ...(body ? { requestBody: { required: !optionalBody, content: { 'application/json': { schema: body } } } } : {}),
     responses: responsesOf(endpoint),
   };
 }
 
-function responsesOf({ success, path, body, idempotent, method }: Endpoint): ZodOpenApiResponsesObject {
+/** Returns the name of the parameter of a path. */
+function parameterOf(path: string): string | undefined {
+  return /\{(\w+)\}/.exec(path)?.[1];
+}
+
+function headerParametersOf({ method, idempotent, conditional }: Endpoint): z.ZodRawShape | undefined {
+  if (idempotent) return { 'Idempotency-Key': idempotencyKey };
+  if (!conditional || method === 'post') return undefined;
+  return method === 'get' ? { 'If-None-Match': ifNoneMatch } : { 'If-Match': ifMatch };
+}
+
+function responsesOf(endpoint: Endpoint): ZodOpenApiResponsesObject {
+  const { success, otherSuccess, path, body, bodyNamesObject, idempotent, conditional, method } = endpoint;
   const { status, description, schema } = success;
-  const names = ['X-Request-ID', ...limitHeaders, ...(idempotent ? (['Idempotency-Replayed'] as const) : [])] as const;
-  const { 404: notFound, 409: conflict, 413: tooLarge, 415: mediaType, 422: keyReused, ...common } = errorResponses;
+  const names = [
+    ...(['X-Request-ID', ...limitHeaders] as const),
+    ...(idempotent ? (['Idempotency-Replayed'] as const) : []),
+    ...(conditional && schema ? (['ETag'] as const) : []),
+  ];
+  const {
+    404: notFound,
+    409: conflict,
+    412: failed,
+    413: tooLarge,
+    415: mediaType,
+    422: keyReused,
+    ...common
+  } = errorResponses;
+  const isGet = method === 'get';
   return {
     [status]: {
       description,
       headers: headerRefs(names),
       ...(schema ? { content: { 'application/json': { schema } } } : {}),
     },
+    ...(otherSuccess ? { [otherSuccess.status]: otherResponse(otherSuccess) } : {}),
+    ...(conditional && isGet ? { 304: { description: 'Unchanged.', headers: headerRefs(names) } } : {}),
     ...common,
-    ...(path.includes('{id}') ? { 404: notFound } : {}),
-    ...(method === 'get' ? {} : { 409: conflict }),
+    ...(parameterOf(path) || bodyNamesObject ? { 404: notFound } : {}),
+    ...(isGet ? {} : { 409: conflict }),
+    ...(conditional && !isGet && method !== 'post' ? { 412: failed } : {}),
     ...(body ? { 413: tooLarge, 415: mediaType } : {}),
     ...(idempotent ? { 422: keyReused } : {}),
+  };
+}
+
+function otherResponse({ description, schema }: NonNullable<Endpoint['otherSuccess']>) {
+  return {
+    description,
+    headers: headerRefs(['X-Request-ID', ...limitHeaders]),
+    ...(schema ? { content: { 'application/json': { schema } } } : {}),
   };
 }

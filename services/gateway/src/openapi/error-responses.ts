@@ -3,18 +3,23 @@ import { z } from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { headerRefs, limitHeaders } from './headers.ts';
 
-/** Specification, "Errors": exactly these three. Roles are people's, whom this API does not know. */
-const errorBody = z
-  .strictObject({
-    error: z.strictObject({
-      code: z.enum(
-        Object.keys(errorKinds).filter((code) => code !== 'insufficient_role') as [ErrorCode, ...ErrorCode[]],
-      ),
-      message: z.string(),
-      status: z.int().min(400).max(599),
-    }),
-  })
-  .meta({ id: 'Error' });
+const fields = {
+  /** `insufficient_role` is left out because this API has no users. */
+  code: z.enum(Object.keys(errorKinds).filter((code) => code !== 'insufficient_role') as [ErrorCode, ...ErrorCode[]]),
+  message: z.string(),
+  status: z.int().min(400).max(599),
+};
+
+const docUrl = z
+  .string()
+  .optional()
+  .meta({ format: 'uri', examples: ['https://docs.example.com/errors.html#not_found'] })
+  .describe('Cause and remedy of the code. Present if the operator publishes the error catalog.');
+
+/** Specification, "Errors": exactly these three fields for 401, 403 and 429. */
+const specifiedErrorBody = z.strictObject({ error: z.strictObject(fields) }).meta({ id: 'SpecifiedError' });
+
+const errorBody = z.strictObject({ error: z.strictObject({ ...fields, doc_url: docUrl }) }).meta({ id: 'Error' });
 
 const validationErrorBody = z
   .strictObject({
@@ -22,12 +27,21 @@ const validationErrorBody = z
       code: z.literal('invalid_request'),
       message: z.string(),
       status: z.literal(400),
-      details: z.array(z.strictObject({ field: z.string(), message: z.string() })).describe('Every wrong field.'),
+      details: z.array(z.strictObject({ field: z.string(), message: z.string() })).describe('All invalid fields.'),
+      doc_url: docUrl,
     }),
   })
   .meta({ id: 'ValidationError' });
 
-/** The documented response of each status, with the codes that it may hold. */
+/** Bodies of the statuses that do not have `errorBody`. */
+const bodies: Readonly<Record<number, z.ZodType>> = {
+  400: validationErrorBody,
+  401: specifiedErrorBody,
+  403: specifiedErrorBody,
+  429: specifiedErrorBody,
+};
+
+/** The documented response of each status, with its possible error codes. */
 export const errorResponses = {
   400: response(400, 'BadRequest', ['invalid_request']),
   401: response(401, 'Unauthorized', ['invalid_api_key', 'api_key_expired']),
@@ -35,6 +49,7 @@ export const errorResponses = {
   404: response(404, 'NotFound', ['not_found']),
   408: response(408, 'RequestTimeout', ['request_timeout']),
   409: response(409, 'Conflict', ['conflict']),
+  412: response(412, 'PreconditionFailed', ['precondition_failed']),
   413: response(413, 'PayloadTooLarge', ['payload_too_large']),
   414: response(414, 'UriTooLong', ['uri_too_long']),
   415: response(415, 'UnsupportedMediaType', ['unsupported_media_type']),
@@ -47,11 +62,17 @@ export const errorResponses = {
 };
 
 function response(status: number, id: string, codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
-  const details = status === 400 ? { details: [{ field: 'name', message: 'is required' }] } : {};
+  const specific =
+    status === 400
+      ? {
+          message: 'The request is not valid: `name` is required.',
+          details: [{ field: 'name', message: 'is required' }],
+        }
+      : {};
   const kinds = codes.map((code): [ErrorCode, ErrorKind] => [code, errorKinds[code]]);
   const examples = kinds.map(([code, { message }]) => [
     code,
-    { value: { error: { code, message, status, ...details } } },
+    { value: { error: { code, message, status, ...specific } } },
   ]);
   return {
     id,
@@ -64,7 +85,7 @@ function response(status: number, id: string, codes: readonly ErrorCode[]): ZodO
     ]),
     content: {
       'application/json': {
-        schema: status === 400 ? validationErrorBody : errorBody,
+        schema: bodies[status] ?? errorBody,
         examples: Object.fromEntries(examples),
       },
     },

@@ -4,7 +4,7 @@ type Headers = Record<string, oas31.HeaderObject>;
 
 const number = { type: 'integer' as const, minimum: 0 };
 
-/** Every header that an answer may carry. */
+/** All headers that a response may have. */
 export const headers = {
   'X-Request-ID': {
     description: 'Identifies the request in logs, events and deliveries.',
@@ -12,20 +12,25 @@ export const headers = {
     schema: { type: 'string', examples: ['req_01jc3v9m0w7y8x2k4n6p8q0r2s'] },
   },
   'RateLimit-Policy': {
-    description: 'Limits in force: quota `q` per window of `w` seconds (draft-ietf-httpapi-ratelimit-headers).',
-    schema: { type: 'string', examples: ['"rate";q=6000;w=60, "month";q=10000000'] },
+    description:
+      'Limits that apply: of the key (`rate`), of all keys of the workspace together (`workspace`) and of the month: quota `q` per window of `w` seconds (draft-ietf-httpapi-ratelimit-headers).',
+    schema: { type: 'string', examples: ['"rate";q=6000;w=60, "workspace";q=60000;w=60, "month";q=10000000'] },
   },
   RateLimit: {
-    description: 'What remains (`r`) of each, and in how many seconds it is whole again (`t`).',
-    schema: { type: 'string', examples: ['"rate";r=5999;t=1, "month";r=9999999;t=86400'] },
+    description: 'Remaining requests (`r`) of each limit, and seconds until it is fully restored (`t`).',
+    schema: { type: 'string', examples: ['"rate";r=5999;t=1, "workspace";r=59999;t=1, "month";r=9999999;t=86400'] },
   },
-  'X-RateLimit-Limit': { description: 'Requests the key may make in a window.', schema: number },
-  'X-RateLimit-Remaining': { description: 'Requests the key may make right now.', schema: number },
-  'X-RateLimit-Reset': { description: 'Seconds until the limit is whole again.', schema: number },
-  'Retry-After': { description: 'Seconds to wait before the next try.', required: true, schema: number },
+  'X-RateLimit-Limit': { description: 'Requests that the key may make per window.', schema: number },
+  'X-RateLimit-Remaining': { description: 'Requests that the key may make now.', schema: number },
+  'X-RateLimit-Reset': { description: 'Seconds until the limit is fully restored.', schema: number },
+  'Retry-After': { description: 'Seconds to wait before a retry.', required: true, schema: number },
   'WWW-Authenticate': { description: '`Bearer`.', schema: { type: 'string' } },
+  ETag: {
+    description: 'Version of the object, for If-Match and If-None-Match.',
+    schema: { type: 'string', examples: ['"7.5V0gYhLk2m9QZr3t"'] },
+  },
   'Idempotency-Replayed': {
-    description: '`true` if this is the answer of an earlier request with the same Idempotency-Key.',
+    description: '`true` if this is the response to an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', enum: ['true'] },
   },
 } as const satisfies Headers;

@@ -1,70 +1,78 @@
 import { toRmsError } from '@rms/errors';
+import type { Logger } from '@rms/logging';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
-import type { Logger } from '@rms/service';
 import { outsideSpans } from '@rms/tracing';
 
-/** A request as auth is told of it. */
+/** A request as reported to auth. */
 export interface RequestRecord {
-  /** Empty: it has shown no key that is valid. */
+  /** Empty if the request had no valid key. */
   readonly workspaceId: string;
   readonly environment: Environment;
   readonly requestId: string;
-  /** Since 1970. */
+  /** Microseconds since the Unix epoch. */
   readonly startTimeUs: number;
   readonly traceId: string;
   readonly method: string;
   readonly route: string;
+  /** Without the query, secrets redacted. Empty if no route matched. */
+  readonly path: string;
+  readonly clientAddress: string;
   readonly status: number;
   readonly errorCode: string;
   readonly keyId: string;
   readonly replayed: boolean;
-  /** From its start until each step had ended; -1: it did not come so far. */
+  /** Milliseconds from the start of the request to the end of each step. -1 if the request did not reach the step. */
   readonly authenticatedMs: number;
   readonly limitedMs: number;
   readonly handledMs: number;
   readonly durationMs: number;
 }
 
-/** Which requests are told of: `writes` are all that change something, and whatever fails. */
+/** Which requests are recorded. `writes`: every request except GET and HEAD, and every failed request. */
 export type RequestLogScope = 'all' | 'writes' | 'none';
 
 export interface RequestLogParts {
   readonly auth: Pick<RpcClient<typeof RequestsService>, 'batchReportRequests'>;
   readonly scope: RequestLogScope;
-  /** Told of records that are lost. */
+  /** Called with the number of lost records. */
   readonly dropped: (records: number) => void;
   readonly log: Logger;
 }
 
 const flushEveryMs = 1_000;
-/** So many are reported at once, and as soon as there are as many. */
+/** Records per report. A full batch is reported immediately. */
 const batchSize = 2_000;
-/** While auth is away; further ones are lost. */
-const keptAtMost = 20_000;
-/** Of requests without a valid key, between two reports: whoever sends them could fill the table. */
-const unknownAtMost = 500;
+/** Records kept while auth is unavailable. Further ones are lost. */
+const maxBuffered = 20_000;
+/**
+ * Records of requests without a valid key, per flush. The bound keeps unauthenticated clients from filling the table.
+ */
+const maxUnknown = 500;
 
-/** Remembers what requests came to, and reports it to auth in batches: no request waits for that, and a kill loses the last second. */
+/**
+ * Records the outcomes of requests and reports them to auth in batches. Requests never wait for a report. A killed
+ * process loses the records of its last second.
+ */
 export class RequestLog {
   readonly #parts: RequestLogParts;
   #records: RequestRecord[] = [];
   #unknown = 0;
   #flushing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #away = false;
+  #unavailable = false;
 
   constructor(parts: RequestLogParts) {
     this.#parts = parts;
   }
 
-  /** Whether any request is to be noted. */
+  /** Whether any requests are recorded. */
   get isKept(): boolean {
     return this.#parts.scope !== 'none';
   }
 
-  /** Whether a request is to be noted. */
+  /** Returns whether a request should be recorded. */
   wants(method: string, status: number): boolean {
     const { scope } = this.#parts;
     if (scope === 'all') return true;
@@ -73,12 +81,12 @@ export class RequestLog {
 
   note(record: RequestRecord): void {
     if (!record.workspaceId) this.#unknown += 1;
-    if ((!record.workspaceId && this.#unknown > unknownAtMost) || this.#records.length >= keptAtMost) {
+    if ((!record.workspaceId && this.#unknown > maxUnknown) || this.#records.length >= maxBuffered) {
       this.#parts.dropped(1);
       return;
     }
     this.#records.push(record);
-    if (this.#records.length >= batchSize && !this.#away) void this.flush();
+    if (this.#records.length >= batchSize && !this.#unavailable) void this.flush();
   }
 
   start(): void {
@@ -86,13 +94,13 @@ export class RequestLog {
     this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
-  /** Reports what is left. */
+  /** Reports the remaining records. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.flush();
   }
 
-  /** Reports what was noted; what cannot be reported is tried again with the next report. */
+  /** Reports the collected records. Records of a failed report are retried with the next one. */
   async flush(): Promise<void> {
     this.#flushing ??= this.#report().finally(() => {
       this.#flushing = undefined;
@@ -105,24 +113,25 @@ export class RequestLog {
     while (this.#records.length > 0) {
       const batch = this.#records.splice(0, batchSize);
       try {
-        // It may be a request that is traced which begins it.
+        // A traced request may trigger the flush, but the report is not part of its trace.
         await outsideSpans(() => this.#parts.auth.batchReportRequests({ columns: toColumns(batch) }));
-        this.#away = false;
+        this.#unavailable = false;
       } catch (err) {
-        if (toRmsError(err).kind.retryable) return this.#putBack(batch, err);
-        // Auth would refuse them each time.
-        this.#parts.log.error({ err, requests: batch.length }, 'requests were refused, and are not reported');
+        if (toRmsError(err).kind.retryable) return this.#requeue(batch, err);
+        // A retry would fail again.
+        this.#parts.log.error({ err, requests: batch.length }, 'auth rejected request records; dropped them');
         this.#parts.dropped(batch.length);
       }
     }
   }
 
-  #putBack(batch: readonly RequestRecord[], err: unknown): void {
-    if (!this.#away) this.#parts.log.warn({ err }, 'requests could not be reported; they come with a later report');
-    this.#away = true;
-    const room = Math.max(0, keptAtMost - this.#records.length);
-    if (batch.length > room) this.#parts.dropped(batch.length - room);
-    this.#records.unshift(...batch.slice(0, room));
+  #requeue(batch: readonly RequestRecord[], err: unknown): void {
+    if (!this.#unavailable)
+      this.#parts.log.warn({ err }, 'could not report request records; retrying with a later report');
+    this.#unavailable = true;
+    const capacity = Math.max(0, maxBuffered - this.#records.length);
+    if (batch.length > capacity) this.#parts.dropped(batch.length - capacity);
+    this.#records.unshift(...batch.slice(0, capacity));
   }
 }
 
@@ -135,6 +144,8 @@ function toColumns(records: readonly RequestRecord[]) {
     traceIds: records.map(({ traceId }) => traceId),
     methods: records.map(({ method }) => method),
     routes: records.map(({ route }) => route),
+    paths: records.map(({ path }) => path),
+    clientAddresses: records.map(({ clientAddress }) => clientAddress),
     statuses: records.map(({ status }) => status),
     errorCodes: records.map(({ errorCode }) => errorCode),
     keyIds: records.map(({ keyId }) => keyId),

@@ -5,7 +5,12 @@ import { RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import { KeyUsesService, type ReportedKeyUse } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService, KeyVerdict, type LimitsSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import {
+  type RequestSchema,
+  RequestsService,
+  type SearchRequestsRequest,
+} from '@rms/proto/rms/auth/v1/requests_service_pb';
+import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { rpcService } from '@rms/rpc';
 
@@ -23,21 +28,21 @@ export interface FakeKey {
 
 const scopes = { read: Scope.READ, write: Scope.WRITE, admin: Scope.ADMIN };
 
-/** A row of what was reported. */
+/** One reported request. */
 export interface ReportedRequest extends Record<string, unknown> {
   readonly requestId: string;
   readonly startTimeUs: number | undefined;
   readonly steps: readonly (number | undefined)[];
 }
 
-/** Auth as the gateway sees it: keys that a test makes and changes. */
+/** An in-memory auth service with keys that the test creates and changes. */
 export class FakeAuth {
   readonly #keys = new Map<string, FakeKey>();
-  /** Look-ups so far; one for each key of a batch. */
-  asked = 0;
+  /** Number of key lookups; a batch counts each of its keys. */
+  lookups = 0;
   batches = 0;
-  /** Awaited after the keys are judged, before the answer leaves. */
-  beforeAnswer: () => Promise<void> = async () => {};
+  /** Awaited after the verdicts are determined and before the response is sent. */
+  beforeResponse: () => Promise<void> = async () => {};
 
   newKey(scope: FakeKey['scope'], options: Partial<FakeKey> & { environment?: 'live' | 'sandbox' } = {}): FakeKey {
     const { environment = 'live', ...changes } = options;
@@ -57,7 +62,7 @@ export class FakeAuth {
     return key;
   }
 
-  /** What was reported of uses of keys. */
+  /** Reported uses of keys. */
   readonly uses: ReportedKeyUse[] = [];
 
   readonly usesService = rpcService(KeyUsesService, {
@@ -67,8 +72,12 @@ export class FakeAuth {
     },
   });
 
-  /** What was reported of requests. */
+  /** Reported requests. */
   readonly requests: ReportedRequest[] = [];
+
+  /** Stored requests. */
+  readonly logged: MessageInitShape<typeof RequestSchema>[] = [];
+  readonly searches: SearchRequestsRequest[] = [];
 
   readonly requestsService = rpcService(RequestsService, {
     batchReportRequests: async ({ columns: report }) => {
@@ -82,6 +91,8 @@ export class FakeAuth {
           traceId: report.traceIds[i],
           method: report.methods[i],
           route: report.routes[i],
+          path: report.paths[i],
+          clientAddress: report.clientAddresses[i],
           status: report.statuses[i],
           errorCode: report.errorCodes[i],
           keyId: report.keyIds[i],
@@ -90,13 +101,30 @@ export class FakeAuth {
       );
       return {};
     },
-    listRequests: notForGateways,
+    listRequests: async (request) => {
+      const { workspaceId, requestId } = request;
+      return { requests: this.logged.filter((one) => one.workspaceId === workspaceId && one.requestId === requestId) };
+    },
+    searchRequests: async (request) => {
+      this.searches.push(request);
+      return { requests: [...this.logged], page: 1, pageSize: request.pageSize };
+    },
+  });
+
+  readonly workspacesService = rpcService(WorkspacesService, {
+    getWorkspace: async ({ workspaceId: id }) => ({
+      workspace: { id, name: 'Workspace', createTime: timestampFromDate(new Date(0)) },
+    }),
+    createWorkspace: notForGateways,
+    listWorkspaces: notForGateways,
+    bootstrapWorkspace: notForGateways,
+    setWorkspacePlan: notForGateways,
   });
 
   readonly service = rpcService(KeysService, {
     batchVerifyKeys: async ({ requests }) => {
       this.batches += 1;
-      this.asked += requests.length;
+      this.lookups += requests.length;
       const results = requests.map(({ keyHash, environment }) => {
         const key = this.#keys.get(Buffer.from(keyHash).toString('hex'));
         if (key?.verdict !== KeyVerdict.VALID)
@@ -110,11 +138,12 @@ export class FakeAuth {
           ...(key.expiresAt ? { expireTime: timestampFromDate(key.expiresAt) } : {}),
         };
       });
-      await this.beforeAnswer();
+      await this.beforeResponse();
       return { results };
     },
     createKey: notForGateways,
     listKeys: notForGateways,
+    getKey: notForGateways,
     updateKey: notForGateways,
     rollKey: notForGateways,
     revokeKey: notForGateways,

@@ -1,6 +1,11 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
-import { EventsService, type ListEventsRequest } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import {
+  type EventProgressSchema,
+  EventsService,
+  type ListEventsRequest,
+} from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { rpcService } from '@rms/rpc';
 
 interface Stored {
@@ -10,15 +15,17 @@ interface Stored {
   body: Buffer;
 }
 
-/** A feed as the gateway sees it, in memory. */
+/** An in-memory event feed. */
 export class FakeEvents {
   readonly stored: Stored[] = [];
   readonly requests: ListEventsRequest[] = [];
+  /** Events of every request. */
+  readonly passages: MessageInitShape<typeof EventProgressSchema>[] = [];
   readonly requestIds: string[] = [];
-  /** How many events are no longer kept. */
+  /** Number of expired events. */
   dropped = 0;
 
-  /** Adds an event; gives the bytes that webhooks get. */
+  /** Adds an event and returns it with the bytes that webhooks receive. */
   add(name: string): Stored {
     const [id, createdAt] = [newId('evt'), new Date().toISOString()];
     const object = { id: newId('res'), type: 'resource', status: 'active', name, metadata: {} };
@@ -46,8 +53,13 @@ export class FakeEvents {
         newestPosition: newest,
       };
     },
+    getEvent: async ({ id }) => {
+      const event = this.stored.find((stored) => stored.id === id);
+      if (!event) throw new RmsError('not_found', { message: `There is no event "${id}".` });
+      return { event };
+    },
     watchEvents: () => notForGateways(),
-    listEventsOfRequest: async () => notForGateways(),
+    listEventsOfRequest: async () => ({ events: [...this.passages] }),
     listEventsOfResource: async () => notForGateways(),
   });
 }

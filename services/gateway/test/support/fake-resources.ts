@@ -1,20 +1,22 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/errors';
+import { isExpected, RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import { type Resource, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { type CreateResourceRequest, ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { rpcService, toStatusMessage } from '@rms/rpc';
 
+const outdated = { result: { case: 'error' as const, value: toStatusMessage(new RmsError('precondition_failed')) } };
+
 type Stored = Omit<Resource, '$typeName' | '$unknown'>;
 
-/** Resources as the gateway sees them, in memory. */
+/** An in-memory resources service. */
 export class FakeResources {
   readonly stored = new Map<string, Stored>();
   readonly created: CreateResourceRequest[] = [];
   batches = 0;
-  /** Awaited, or thrown by, every call. */
+  /** Awaited by every call. If it rejects, the call fails. */
   before: (signal: AbortSignal) => Promise<void> = async () => {};
-  /** The error that each item gets. */
+  /** Error of every batch item, if set. */
   itemError: RmsError | undefined;
 
   readonly service = rpcService(ResourcesService, {
@@ -34,6 +36,7 @@ export class FakeResources {
             status: ResourceStatus.ACTIVE,
             createTime: now,
             updateTime: now,
+            version: 1n,
           };
           this.stored.set(value.id, value);
           return { result: { case: 'resource' as const, value }, replayed: idempotencyKey === 'replayed' };
@@ -47,10 +50,12 @@ export class FakeResources {
     batchUpdateResources: async ({ requests }, { signal }) => {
       await this.#enter(signal);
       return {
-        results: requests.map(({ id, name, status, metadataJson }) => {
+        results: requests.map(({ id, name, status, metadataJson, expectedVersions }) => {
           const stored = this.stored.get(id);
           if (stored) {
-            const update = { ...stored, ...(name ? { name } : {}), ...(status ? { status } : {}) };
+            if (!isExpected(Number(stored.version), expectedVersions)) return outdated;
+            const version = stored.version + (name || status || metadataJson ? 1n : 0n);
+            const update = { ...stored, ...(name ? { name } : {}), ...(status ? { status } : {}), version };
             this.stored.set(id, metadataJson ? { ...update, metadataJson } : update);
           }
           return this.#result(id);
@@ -60,9 +65,11 @@ export class FakeResources {
     batchDeleteResources: async ({ requests }, { signal }) => {
       await this.#enter(signal);
       return {
-        results: requests.map(({ id }) =>
-          this.stored.delete(id) ? {} : { error: toStatusMessage(new RmsError('not_found')) },
-        ),
+        results: requests.map(({ id, expectedVersions }) => {
+          const stored = this.stored.get(id);
+          if (stored && !isExpected(Number(stored.version), expectedVersions)) return { error: outdated.result.value };
+          return this.stored.delete(id) ? {} : { error: toStatusMessage(new RmsError('not_found')) };
+        }),
       };
     },
     listResources: async ({ pageSize, pageToken }, { signal }) => {

@@ -1,8 +1,8 @@
-import { RmsError } from '@rms/errors';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type ReportUsageRequest, UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { rpcService } from '@rms/rpc';
 
-/** Keeps what gateways report. */
+/** A usage service that stores the reports of gateways. */
 export class FakeUsage {
   readonly reports: ReportUsageRequest[] = [];
 
@@ -11,8 +11,9 @@ export class FakeUsage {
       this.reports.push(report);
       return {};
     },
-    getUsage: () => {
-      throw new RmsError('internal_error', { cause: new Error('the gateway does not call this') });
+    getUsage: async () => {
+      const [startTime, endTime] = [0, 1].map((ms) => timestampFromMs(ms));
+      return { month: { startTime, endTime, used: 3n } };
     },
   });
 }

@@ -1,40 +1,53 @@
 import { createMemoryLimiter, type Limiter } from '@rms/limiter';
+import { createLogger } from '@rms/logging';
 import { type RpcServer, type rpcService, serve } from '@rms/rpc';
-import { createLogger, readSettings } from '@rms/service';
+import { readSettings } from '@rms/settings';
 import { type Contract, createContract } from '../../../../test/api/support/openapi-contract.ts';
-import { createGateway, createGatewayContext, type GatewayService, readGatewayConfig } from '../../src/index.ts';
+import {
+  type CallTimeouts,
+  createGateway,
+  createGatewayContext,
+  type GatewayService,
+  readGatewayConfig,
+} from '../../src/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
 import { FakeAuth, type FakeKey } from './fake-auth.ts';
+import { FakeDeliveries } from './fake-deliveries.ts';
 import { FakeEvents } from './fake-events.ts';
 import { FakeResources } from './fake-resources.ts';
 import { FakeUsage } from './fake-usage.ts';
 import { FakeWebhooks } from './fake-webhooks.ts';
-import { type SendOptions, send, type WireAnswer } from './wire.ts';
+import { type SendOptions, send, type WireResponse } from './wire.ts';
 
-/** A gateway on gRPC servers whose answers the test decides. */
+/** A gateway with fake services behind it. */
 export interface TestGateway {
   readonly gateway: GatewayService;
   readonly auth: FakeAuth;
   readonly resources: FakeResources;
   readonly webhooks: FakeWebhooks;
+  readonly deliveries: FakeDeliveries;
   readonly events: FakeEvents;
   readonly usage: FakeUsage;
   readonly limiter: Limiter;
   readonly servers: Readonly<Record<'auth' | 'resources' | 'webhooks' | 'alerts', RpcServer>>;
-  /** What it has logged. */
+  /** Log entries. */
   readonly lines: readonly Record<string, unknown>[];
-  /** Sends to the live listener, and holds the answer to the OpenAPI document. */
-  send(method: string, path: string, options?: SendOptions): Promise<WireAnswer>;
-  /** Changes a key as auth does: gateways hear of it by a mark. */
+  /** Sends a request to the live listener, and validates the response against the OpenAPI document. */
+  send(method: string, path: string, options?: SendOptions): Promise<WireResponse>;
+  /** Changes a key and sets its revocation marker, as auth does. */
   change(key: FakeKey, changes: Partial<Pick<FakeKey, 'verdict' | 'allowedIps' | 'limits'>>): Promise<void>;
   stop(): Promise<void>;
 }
 
+/** So long that no call fails only because the machine is busy. */
+const patient: CallTimeouts = { rpcMs: 60_000, healthMs: 60_000 };
+
 export async function startGateway(
-  options: { env?: Record<string, string>; limiter?: Limiter } = {},
+  options: { env?: Record<string, string>; limiter?: Limiter; timeouts?: CallTimeouts } = {},
 ): Promise<TestGateway> {
   const [auth, resources] = [new FakeAuth(), new FakeResources()];
-  const [webhooks, events, usage] = [new FakeWebhooks(), new FakeEvents(), new FakeUsage()];
+  const [webhooks, deliveries, events] = [new FakeWebhooks(), new FakeDeliveries(), new FakeEvents()];
+  const usage = new FakeUsage();
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({
     name: 'gateway',
@@ -47,9 +60,9 @@ export async function startGateway(
     return server;
   };
   const servers = {
-    auth: await start(auth.service, auth.usesService, auth.requestsService),
+    auth: await start(auth.service, auth.usesService, auth.requestsService, auth.workspacesService),
     resources: await start(resources.service),
-    webhooks: await start(webhooks.service, events.service),
+    webhooks: await start(webhooks.service, deliveries.service, events.service),
     alerts: await start(usage.service),
   };
   const settings = {
@@ -63,31 +76,33 @@ export async function startGateway(
     options.limiter ??
     createMemoryLimiter({
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+      workspaceRateLimitRequests: settings.WORKSPACE_RATE_LIMIT_REQUESTS,
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
       authFailureLimit: settings.AUTH_FAILURE_LIMIT,
     });
   const config = { ...readGatewayConfig(settings), livePort: 0, sandboxPort: 0 };
-  const gateway = createGateway(config, createGatewayContext(settings, { log, limiter }));
+  const gateway = createGateway(config, createGatewayContext(settings, { log, limiter }, options.timeouts ?? patient));
   await gateway.start();
   return {
     gateway,
     auth,
     resources,
     webhooks,
+    deliveries,
     events,
     usage,
     limiter,
     servers,
     lines,
     async send(method, path, sendOptions) {
-      const answer = await send(gateway.addresses.live, method, path, sendOptions);
-      contract.check({ ...answer, method, path });
-      return answer;
+      const response = await send(gateway.addresses.live, method, path, sendOptions);
+      contract.check({ ...response, method, path });
+      return response;
     },
     async change(key, changes) {
       Object.assign(key, changes, { version: key.version + 1 });
-      await limiter.mark([key]);
+      await limiter.setMarkers([key]);
     },
     async stop() {
       await gateway.stop();

@@ -10,8 +10,8 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-/** An answer as it came over the wire. */
-export interface WireAnswer {
+/** A response as received. */
+export interface WireResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
@@ -19,8 +19,8 @@ export interface WireAnswer {
   readonly body: any;
 }
 
-/** One request on a connection of its own. */
-export function send(base: string, method: string, path: string, options: SendOptions = {}): Promise<WireAnswer> {
+/** Sends one request on a new connection. */
+export function send(base: string, method: string, path: string, options: SendOptions = {}): Promise<WireResponse> {
   const { key, json, headers = {}, signal } = options;
   const raw = options.raw ?? (json === undefined ? undefined : JSON.stringify(json));
   const { hostname, port } = new URL(base);
@@ -44,14 +44,14 @@ export function send(base: string, method: string, path: string, options: SendOp
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.on('error', reject);
       incoming.on('end', () =>
-        resolve(toAnswer(incoming.statusCode ?? 0, incoming.headers, Buffer.concat(chunks).toString())),
+        resolve(toResponse(incoming.statusCode ?? 0, incoming.headers, Buffer.concat(chunks).toString())),
       );
     });
     outgoing.end(raw);
   });
 }
 
-/** Writes bytes to a socket, and reads until the other side closes or `enough` says so. */
+/** Writes bytes to a socket, and reads until the server closes it or `enough` returns true. */
 export async function sendBytes(
   base: string,
   bytes: string | Buffer,
@@ -70,17 +70,17 @@ export async function sendBytes(
   return text;
 }
 
-/** What came over a socket, as an answer. */
-export function parseAnswer(text: string): WireAnswer {
+/** Parses a raw HTTP response. */
+export function parseResponse(text: string): WireResponse {
   const [head = '', body = ''] = text.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   );
-  return toAnswer(Number(statusLine.split(' ')[1]), headers, body);
+  return toResponse(Number(statusLine.split(' ')[1]), headers, body);
 }
 
-function toAnswer(status: number, headers: IncomingHttpHeaders, text: string): WireAnswer {
+function toResponse(status: number, headers: IncomingHttpHeaders, text: string): WireResponse {
   const flat = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   const isJson = text !== '' && (flat['content-type'] ?? '').startsWith('application/json');
   return { status, headers: flat, text, body: isJson ? JSON.parse(text) : undefined };

@@ -1,12 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { abortableDelay } from '@rms/async';
 import type { Pool } from '@rms/db';
-import type { Logger, Worker } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import type { Worker } from '@rms/service';
 import { deleteExpired } from './idempotency-queries.ts';
 
 const everyMs = 60_000;
 const batch = 1_000;
 
-/** Removes answers after their 24 hours, a small batch at a time. */
+/** Creates the worker that deletes expired idempotency records (TTL 24 hours) in small batches. */
 export function createHousekeeping({
   pool,
   log,
@@ -24,7 +25,7 @@ export function createHousekeeping({
         if (deleted > 0) log.debug({ deleted }, 'expired idempotency keys removed');
         if (deleted === batch) continue;
         onSuccess();
-        await delay(everyMs, undefined, { signal, ref: false }).catch(() => {});
+        await abortableDelay(everyMs, signal);
       }
     },
   };

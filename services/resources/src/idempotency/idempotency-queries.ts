@@ -1,20 +1,23 @@
 import type { Queryable } from '@rms/db';
-import type { Tenant } from '../resource/resource.ts';
+import type { Tenant } from '@rms/tenant';
 
-export interface StoredAnswer extends Tenant {
+export interface StoredResponse extends Tenant {
   readonly key: string;
   readonly fingerprint: Buffer;
-  /** rms.resources.v1.Resource */
-  readonly answer: Buffer;
+  /** The stored response: an encoded rms.resources.v1.Resource. */
+  readonly response: Buffer;
 }
 
-/** The answers that stand under these keys, in any order. */
-export async function readAnswers(db: Queryable, keys: readonly (Tenant & { key: string })[]): Promise<StoredAnswer[]> {
-  const { rows } = await db.query<StoredAnswer>({
+/** Reads the records stored under `keys`, in any order. */
+export async function readResponses(
+  db: Queryable,
+  keys: readonly (Tenant & { key: string })[],
+): Promise<StoredResponse[]> {
+  const { rows } = await db.query<StoredResponse>({
     name: 'idempotency-read',
     text: `
-      select k.workspace_id as "workspaceId", k.environment, k.key, k.fingerprint, k.answer
-        from unnest($1::text[], $2::text[], $3::text[]) as asked (workspace_id, environment, key)
+      select k.workspace_id as "workspaceId", k.environment, k.key, k.fingerprint, k.answer as response
+        from unnest($1::text[], $2::text[], $3::text[]) as requested (workspace_id, environment, key)
         join resources.idempotency_keys as k using (workspace_id, environment, key)`,
     values: [
       keys.map(({ workspaceId }) => workspaceId),
@@ -25,7 +28,7 @@ export async function readAnswers(db: Queryable, keys: readonly (Tenant & { key:
   return rows;
 }
 
-/** Removes up to `limit` answers whose 24 hours are over; answers with how many it found. */
+/** Deletes up to `limit` expired records. Returns the number of deleted records. */
 export async function deleteExpired(db: Queryable, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `delete from resources.idempotency_keys

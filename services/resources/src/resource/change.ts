@@ -1,59 +1,72 @@
-import { RmsError } from '@rms/errors';
+import { isExpected, RmsError } from '@rms/errors';
 import type { OutboxEvent } from '@rms/outbox';
-import type { CountChange } from '../counts/count-queries.ts';
-import { type Cause, makeEvent } from './event.ts';
+import type { CountChange } from './count-queries.ts';
+import { type Cause, type EventParts, makeEvent } from './event.ts';
 import { applyUpdate, type Resource, type ResourceUpdate } from './resource.ts';
+import { type AuditedChange, auditOf } from './resource-audit.ts';
 import { type ResourceRef, refKey } from './resource-queries.ts';
 
-/** What one caller wants done to one resource. */
+/** An update or deletion of a resource, requested by a caller. */
 export interface Change {
   readonly ref: ResourceRef;
   readonly cause: Cause;
+  /** Versions (`sequence`), one of which the resource must have. Empty: any. */
+  readonly expectedVersions: readonly bigint[];
   readonly action: { readonly kind: 'update'; readonly update: ResourceUpdate } | { readonly kind: 'delete' };
 }
 
-/** The outcome of a batch of changes: an answer for each, and what the transaction has to write. */
+/** The outcome of a batch of changes: the result of each change, and the rows that the transaction must write. */
 export interface Outcome {
-  /** In the order of the changes: the resource after the update, or as it was deleted; or the error. */
-  readonly answers: readonly (Resource | RmsError)[];
+  /** In the order of the changes: the updated resource, the last state of the deleted resource, or the error. */
+  readonly responses: readonly (Resource | RmsError)[];
   readonly updated: readonly Resource[];
   readonly deleted: readonly Resource[];
   readonly counts: readonly CountChange[];
   readonly events: readonly OutboxEvent[];
+  readonly audits: readonly AuditedChange[];
+}
+
+/** Shared inputs of all changes. `nowMs` returns the database time in milliseconds since the Unix epoch. */
+export interface ChangeParts extends EventParts {
+  readonly nowMs: () => number;
 }
 
 /**
- * Applies changes one after the other to resources as they stand: several changes of one resource in one batch each see
- * the one before, and each has its own events (specification, "States and transitions").
+ * Applies `changes` in order. If a batch changes a resource several times, each change sees the result of the previous
+ * one and emits its own events (specification, "States and transitions").
  */
-export function applyChanges(resources: readonly Resource[], changes: readonly Change[], partitions: number): Outcome {
+export function applyChanges(resources: readonly Resource[], changes: readonly Change[], parts: ChangeParts): Outcome {
   const states = new Map(resources.map((resource) => [refKey(resource), resource]));
   const before = new Map(states);
   const deleted: Resource[] = [];
   const counts: CountChange[] = [];
   const events: OutboxEvent[] = [];
+  const audits: AuditedChange[] = [];
 
-  const answers = changes.map(({ ref, cause, action }) => {
+  const responses = changes.map(({ ref, cause, expectedVersions, action }) => {
     const key = refKey(ref);
     const current = states.get(key);
     if (!current) return new RmsError('not_found', { message: `There is no resource "${ref.id}".` });
+    if (!isExpected(current.sequence, expectedVersions)) return new RmsError('precondition_failed');
     if (action.kind === 'delete') {
       const last = { ...current, sequence: current.sequence + 1 };
       states.delete(key);
       deleted.push(last);
       counts.push({ ...current, change: -1 });
-      events.push(makeEvent('resource.deleted', last, cause, partitions));
+      events.push(makeEvent('resource.deleted', last, cause, parts));
+      audits.push(...auditOf(cause, 'resource.deleted', last));
       return last;
     }
-    const { resource, previous } = applyUpdate(current, action.update, new Date());
+    const { resource, previous } = applyUpdate(current, action.update, new Date(parts.nowMs()));
     if (resource === current) return current;
     const updated = { ...resource, sequence: current.sequence + 1 };
-    events.push(makeEvent('resource.updated', updated, cause, partitions, previous));
+    events.push(makeEvent('resource.updated', updated, cause, parts, previous));
+    audits.push(...auditOf(cause, 'resource.updated', updated, previous));
     let last = updated;
     if (previous.status !== undefined) {
       last = { ...updated, sequence: updated.sequence + 1 };
       const { status } = previous;
-      events.push(makeEvent('resource.status_changed', last, cause, partitions, { status }));
+      events.push(makeEvent('resource.status_changed', last, cause, parts, { status }));
       counts.push({ ...current, change: -1 }, { ...last, change: 1 });
     }
     states.set(key, last);
@@ -61,5 +74,5 @@ export function applyChanges(resources: readonly Resource[], changes: readonly C
   });
 
   const updated = [...states].filter(([key, resource]) => before.get(key) !== resource).map(([, resource]) => resource);
-  return { answers, updated, deleted, counts, events };
+  return { responses, updated, deleted, counts, events, audits };
 }

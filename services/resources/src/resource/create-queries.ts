@@ -1,13 +1,15 @@
 import type { Queryable } from '@rms/db';
 import { eventColumns, eventParameters, type OutboxEvent, unnestEvents } from '@rms/outbox';
-import { randomShard } from '../counts/count-queries.ts';
+import { randomShard } from './count-queries.ts';
 import type { Resource } from './resource.ts';
+import type { AuditedChange } from './resource-audit.ts';
 
-/** A resource to create, the event to go with it, and the idempotency key that guards it. */
+/** A resource to create, its `resource.created` event, and the idempotency key of the request, if any. */
 export interface Creation {
   readonly resource: Resource;
   readonly event: OutboxEvent;
-  readonly idempotency: { key: string; fingerprint: Buffer; answer: Uint8Array } | undefined;
+  readonly audits: readonly AuditedChange[];
+  readonly idempotency: { key: string; fingerprint: Buffer; response: Uint8Array } | undefined;
 }
 
 const input = `
@@ -39,8 +41,8 @@ const createSql = `
   select id from created`;
 
 /**
- * A key that another transaction is claiming makes this one wait for it, and then not claim; a key whose 24 hours are
- * over is claimed anew. Keys are claimed in their order, so that two statements never wait for each other in a circle.
+ * If another transaction is claiming the same key, the insert waits for it and then does not claim the key. An expired
+ * key is claimed again. Keys are claimed in key order, so that two statements cannot deadlock.
  */
 const createGuardedSql = `
   with input as (
@@ -65,9 +67,9 @@ const createGuardedSql = `
   select id from created`;
 
 /**
- * One statement and one commit for many creations: idempotency records, rows, totals and outbox rows. Answers with the
- * ids that were created; one that is missing has an idempotency key that was taken before. No two of `creations` may have
- * the same key.
+ * Writes the idempotency records, rows, totals and outbox rows of all `creations` in one statement and one commit.
+ * Returns the IDs of the created resources. An ID is missing if its idempotency key was already taken. No two
+ * `creations` may have the same idempotency key.
  */
 export async function createResources(db: Queryable, creations: readonly Creation[]): Promise<Set<string>> {
   const values: unknown[] = [
@@ -92,7 +94,7 @@ export async function createResources(db: Queryable, creations: readonly Creatio
     guarded.map(({ key }) => key),
     guarded.map(({ fingerprint }) => fingerprint),
     guarded.map(({ resource }) => resource.id),
-    guarded.map(({ answer }) => answer),
+    guarded.map(({ response }) => response),
   );
   const { rows } = await db.query<{ id: string }>({ name: 'resources-create-guarded', text: createGuardedSql, values });
   return new Set(rows.map(({ id }) => id));

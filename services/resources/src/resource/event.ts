@@ -1,32 +1,43 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/ids';
+import { type Ids, idTime } from '@rms/ids';
 import { type OutboxEvent, partitionOf } from '@rms/outbox';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { toEnvironmentMessage } from '@rms/tenant';
 import type { PreviousAttributes, Resource } from './resource.ts';
 
 export type EventType = 'resource.created' | 'resource.updated' | 'resource.deleted' | 'resource.status_changed';
 
-/** The request that an event is due to. */
+/** The request that caused an event. */
 export interface Cause {
   readonly requestId: string;
   readonly traceparent: string;
+  /** "key:key_…", "user:usr_…" or "operator:alice@laptop". */
+  readonly actor: string;
+  readonly clientAddress: string;
+}
+
+/** Inputs that all events of an instance share. */
+export interface EventParts {
+  /** The number of partitions of the event topic. */
+  readonly partitions: number;
+  /** Generates IDs with the database time, so that webhooks never treats an event as too old or in the future. */
+  readonly newId: Ids;
 }
 
 /**
- * An event of a resource, ready for the outbox. Its body, the envelope of the specification, is rendered here and never
- * again: these bytes are signed, delivered and logged.
+ * Makes an event of a resource for the outbox. The body (the event envelope of the specification) is rendered only
+ * here; exactly these bytes are signed, delivered and logged.
  */
 export function makeEvent(
   type: EventType,
   resource: Resource,
   cause: Cause,
-  partitions: number,
+  { partitions, newId }: EventParts,
   previous?: PreviousAttributes,
 ): OutboxEvent {
   const eventId = newId('evt');
-  const createdAt = new Date();
+  const createdAt = new Date(idTime(eventId));
   const previousJson = previous ? `,"previous_attributes":${renderPrevious(previous)}` : '';
   const body =
     `{"id":"${eventId}","type":"${type}","created_at":"${createdAt.toISOString()}",` +
@@ -37,13 +48,14 @@ export function makeEvent(
       id: eventId,
       type,
       workspaceId: resource.workspaceId,
-      environment: resource.environment === 'live' ? Environment.LIVE : Environment.SANDBOX,
+      environment: toEnvironmentMessage(resource.environment),
       resourceId: resource.id,
       sequence: BigInt(resource.sequence),
       createTime: timestampFromDate(createdAt),
       requestId: cause.requestId,
       traceparent: cause.traceparent,
       body: Buffer.from(body, 'utf8'),
+      actor: cause.actor,
     }),
   );
   return {
@@ -59,7 +71,7 @@ export function makeEvent(
   };
 }
 
-/** The resource as GET answers it. */
+/** Renders the resource as GET returns it. */
 function renderResource(resource: Resource): string {
   return (
     `{"id":"${resource.id}","type":"resource","status":"${resource.status}","name":${JSON.stringify(resource.name)},` +

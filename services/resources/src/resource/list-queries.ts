@@ -1,13 +1,12 @@
-import type { Queryable } from '@rms/db';
-import type { PageStart } from '@rms/paging';
+import type { PageStart, Queryable } from '@rms/db';
 import type { Listing, SortField } from './listing.ts';
 import { type Resource, statuses } from './resource.ts';
 import { type ResourceRow, resourceColumns, toResource } from './resource-queries.ts';
 
-/** Behind every text that goes on with another character. */
+/** The highest code point. `prefix + lastCharacter` sorts after the names that start with `prefix`. */
 const lastCharacter = '\u{10FFFF}';
 
-/** The columns of each sort, with their types; the id holds the time of creation. */
+/** The sort columns of each sort field, with their types. The ID contains the creation time. */
 const sortColumns: Readonly<Record<SortField, readonly (readonly [column: string, type: string])[]>> = {
   created_at: [['id', 'text']],
   updated_at: [
@@ -21,8 +20,9 @@ const sortColumns: Readonly<Record<SortField, readonly (readonly [column: string
 };
 
 /**
- * Up to `limit` resources after (or, in reverse order, before) the start, and the exact total under the filter, of one
- * snapshot. Reads one range of one index; without a status filter, and not sorted by creation, one range a status, merged.
+ * Reads up to `limit` resources after `start` (before it, in reverse order), and the exact total under the filter, from
+ * one snapshot. Scans a single index range. Without a status filter, sorts other than `created_at` scan one range per
+ * status and merge them.
  */
 export async function readPage(
   db: Queryable,
@@ -58,7 +58,7 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
     from = `and (${names.join(', ')}) ${descending ? '<' : '>'} (${key.join(', ')})`;
   }
   if (namePrefix !== '') {
-    // The names are compared by their bytes, so that this is a range of the index by name.
+    // Names are compared bytewise, so the prefix is a range of the name index.
     from += ` and r.name >= ${parameter(namePrefix, 'text')} and r.name < ${parameter(`${namePrefix}${lastCharacter}`, 'text')}`;
   }
   const range = (inStatus: string | undefined) => `

@@ -1,5 +1,6 @@
 import { RmsError } from '@rms/errors';
-import type { Resource, ResourceStatus, Tenant } from './resource.ts';
+import type { Tenant } from '@rms/tenant';
+import type { Resource, ResourceStatus } from './resource.ts';
 
 export type SortField = 'created_at' | 'updated_at' | 'name';
 
@@ -8,29 +9,32 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** What a list is a list of. */
+/** The filter and the sort of a list. */
 export interface Listing extends Tenant {
   readonly status: ResourceStatus | undefined;
   readonly sort: Sort;
-  /** Of the names; empty: any. */
+  /** Prefix of the resource names; empty means no filter. */
   readonly namePrefix: string;
 }
 
 const sortFields: readonly SortField[] = ['created_at', 'updated_at', 'name'];
 
-/** "name" or "-name"; empty is "-created_at". Throws `invalid_request`. */
+/** Parses "name" or "-name"; empty means "-created_at". Throws `invalid_request`. */
 export function parseSort(text: string): Sort {
   const descending = text === '' || text.startsWith('-');
   const name = text === '' ? 'created_at' : text.slice(descending ? 1 : 0);
   const field = sortFields.find((candidate) => candidate === name);
   if (!field) {
-    const message = `must be one of ${sortFields.join(', ')}, with "-" in front for descending`;
+    const message = `must be one of ${sortFields.join(', ')}, prefixed with "-" for descending order`;
     throw new RmsError('invalid_request', { details: [{ field: 'sort', message }] });
   }
   return { field, descending };
 }
 
-/** Throws `invalid_request` for a prefix of names in another order: its range would be no range of an index. */
+/**
+ * Checks a name prefix. Throws `invalid_request` unless the list is sorted by name, because only the name index can
+ * serve the filter.
+ */
 export function checkNamePrefix(prefix: string, { field }: Sort): string {
   const message =
     [...prefix].length > 255
@@ -38,21 +42,24 @@ export function checkNamePrefix(prefix: string, { field }: Sort): string {
       : prefix.includes('\0')
         ? 'must not contain NUL'
         : prefix !== '' && field !== 'name'
-          ? 'needs the order of names'
+          ? 'requires sorting by name'
           : undefined;
   if (message) throw new RmsError('invalid_request', { details: [{ field: 'name_prefix', message }] });
   return prefix;
 }
 
-/** The sort keys of a resource, the last of which is its id; the id alone holds the time of creation. */
+/**
+ * Returns the sort keys of a resource, ending with its ID. The ID alone is the key for `created_at`, because it
+ * contains the creation time.
+ */
 export function sortKeysOf({ field }: Sort, resource: Resource): string[] {
   if (field === 'created_at') return [resource.id];
   return [field === 'name' ? resource.name : resource.updatedAt.toISOString(), resource.id];
 }
 
-/** What a page token of this listing is bound to. */
+/** Returns the text that a page token of this listing is bound to. */
 export function bindingOf({ workspaceId, environment, status, sort, namePrefix }: Listing): string {
   const parts = ['resources', workspaceId, environment, status ?? '', sort.field, sort.descending];
-  // Tokens of lists without a prefix stay what they are.
+  // An empty prefix adds no part, so that tokens issued by versions without prefixes remain valid.
   return [...parts, ...(namePrefix === '' ? [] : [namePrefix])].join('\n');
 }

@@ -1,7 +1,8 @@
 import type { Queryable } from '@rms/db';
-import type { Environment, InputType, Resource, ResourceStatus, Tenant } from './resource.ts';
+import type { Environment, Tenant } from '@rms/tenant';
+import type { InputType, Resource, ResourceStatus } from './resource.ts';
 
-/** Names one resource of one tenant. */
+/** The key of a resource. */
 export type ResourceRef = Tenant & { readonly id: string };
 
 export interface ResourceRow {
@@ -17,29 +18,32 @@ export interface ResourceRow {
   sequence: string;
 }
 
-/** metadata as text: it passes through as it is. */
+/** The metadata column is read as text, so that it is returned unchanged. */
 export const resourceColumns = `r.workspace_id, r.environment, r.id, r.status, r.name, r.metadata::text as metadata,
   r.input_type, r.created_at, r.updated_at, r.sequence`;
 
-const asked = 'unnest($1::text[], $2::text[], $3::text[]) as asked (workspace_id, environment, id)';
+const requested = 'unnest($1::text[], $2::text[], $3::text[]) as requested (workspace_id, environment, id)';
 
-/** The resources that exist among these, in any order. */
+/** Reads the resources that exist among `refs`, in any order. */
 export async function readResources(db: Queryable, refs: readonly ResourceRef[]): Promise<Resource[]> {
   const { rows } = await db.query<ResourceRow>({
     name: 'resources-read',
-    text: `select ${resourceColumns} from ${asked} join resources.resources as r using (workspace_id, environment, id)`,
+    text: `select ${resourceColumns} from ${requested} join resources.resources as r using (workspace_id, environment, id)`,
     values: refParameters(refs),
   });
   return rows.map(toResource);
 }
 
-/** The same, locked until the transaction ends; in the order of their keys, so that no two wait in a circle. */
+/**
+ * Reads the resources that exist among `refs` and locks them until the transaction ends. Rows are locked in key order,
+ * so that two transactions cannot deadlock.
+ */
 export async function lockResources(tx: Queryable, refs: readonly ResourceRef[]): Promise<Resource[]> {
   const { rows } = await tx.query<ResourceRow>({
     name: 'resources-lock',
     text: `
       select ${resourceColumns} from resources.resources as r
-       where (r.workspace_id, r.environment, r.id) in (select workspace_id, environment, id from ${asked})
+       where (r.workspace_id, r.environment, r.id) in (select workspace_id, environment, id from ${requested})
        order by r.workspace_id, r.environment, r.id
          for update`,
     values: refParameters(refs),
@@ -47,7 +51,7 @@ export async function lockResources(tx: Queryable, refs: readonly ResourceRef[])
   return rows.map(toResource);
 }
 
-/** Writes what an update may change. The rows are locked by this transaction. */
+/** Writes the columns that an update can change. The transaction must hold the row locks. */
 export async function updateResources(tx: Queryable, resources: readonly Resource[]): Promise<void> {
   if (resources.length === 0) return;
   await tx.query({
@@ -71,14 +75,14 @@ export async function updateResources(tx: Queryable, resources: readonly Resourc
   });
 }
 
-/** Removes rows that are locked by this transaction. */
+/** Deletes the rows. The transaction must hold the row locks. */
 export async function deleteResources(tx: Queryable, refs: readonly ResourceRef[]): Promise<void> {
   if (refs.length === 0) return;
   await tx.query({
     name: 'resources-delete',
     text: `
-      delete from resources.resources as r using ${asked}
-       where r.workspace_id = asked.workspace_id and r.environment = asked.environment and r.id = asked.id`,
+      delete from resources.resources as r using ${requested}
+       where r.workspace_id = requested.workspace_id and r.environment = requested.environment and r.id = requested.id`,
     values: refParameters(refs),
   });
 }

@@ -1,33 +1,27 @@
 import { type FieldViolation, RmsError } from '@rms/errors';
-import { idTime, newId } from '@rms/ids';
+import { type Ids, idTime } from '@rms/ids';
+import type { Tenant } from '@rms/tenant';
 
 export type ResourceStatus = 'active' | 'inactive' | 'archived';
 export type InputType = 'standard' | 'advanced';
-export type Environment = 'live' | 'sandbox';
 
-/** The three statuses, in the order of their names. */
+/** The three statuses in alphabetical order. */
 export const statuses: readonly ResourceStatus[] = ['active', 'archived', 'inactive'];
-
-/** Whose data: every query is keyed by both. */
-export interface Tenant {
-  readonly workspaceId: string;
-  readonly environment: Environment;
-}
 
 export interface Resource extends Tenant {
   readonly id: string;
   readonly status: ResourceStatus;
   readonly name: string;
-  /** A JSON object of strings, as text. */
+  /** A JSON object with string values, as text. */
   readonly metadataJson: string;
   readonly inputType: InputType;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** Of its latest event. */
+  /** Sequence number of the resource's latest event. */
   readonly sequence: number;
 }
 
-/** What a PATCH changes; what is undefined stays. */
+/** The changes of a PATCH. Undefined attributes stay unchanged. */
 export interface ResourceUpdate {
   readonly name: string | undefined;
   readonly status: ResourceStatus | undefined;
@@ -39,17 +33,21 @@ const metadataPairLimit = 50;
 const metadataKeyLimit = 40;
 const metadataValueLimit = 500;
 
-/** A new resource: active, its time of creation inside its id. */
+/** Makes a new active resource. Its creation time is the time in its ID. */
 export function makeResource(
   tenant: Tenant,
   input: { name: string; inputType: InputType; metadataJson: string },
+  newId: Ids,
 ): Resource {
   const id = newId('res');
   const createdAt = new Date(idTime(id));
   return { ...tenant, ...input, id, status: 'active', createdAt, updatedAt: createdAt, sequence: 1 };
 }
 
-/** The resource after a PATCH, and which attributes changed with their values before; none: nothing happens. */
+/**
+ * Applies a PATCH. Returns the new resource and the previous values of the changed attributes. If none changed, the
+ * resource is returned unchanged.
+ */
 export function applyUpdate(
   resource: Resource,
   update: ResourceUpdate,
@@ -64,7 +62,7 @@ export function applyUpdate(
     ...(sameMetadata(metadataJson, resource.metadataJson) ? {} : { metadataJson: resource.metadataJson }),
   };
   if (Object.keys(previous).length === 0) return { resource, previous };
-  // Strictly later, whatever the clocks of two instances say.
+  // Strictly increasing, even if the clocks of two instances differ.
   const updatedAt = new Date(Math.max(now.getTime(), resource.updatedAt.getTime() + 1));
   return { resource: { ...resource, name, status, metadataJson, updatedAt }, previous };
 }
@@ -75,22 +73,22 @@ function sameMetadata(a: string, b: string): boolean {
   return a === b || canonicalMetadata(a) === canonicalMetadata(b);
 }
 
-/** The metadata with its keys in one order: equal maps have equal texts. */
+/** Returns the metadata as text with sorted keys, so that equal maps have equal texts. */
 export function canonicalMetadata(metadataJson: string): string {
   const pairs = Object.entries(JSON.parse(metadataJson) as Record<string, string>);
   return JSON.stringify(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Specification, "Limits": the name. */
+/** Checks the length limits of the name (specification, "Limits"). */
 export function checkName(name: string): FieldViolation[] {
   const length = codePoints(name);
   if (length < 1 || length > nameLimit) {
     return [{ field: 'name', message: `must have 1 to ${nameLimit} characters, has ${length}` }];
   }
-  return storable(name) ? [] : [{ field: 'name', message: 'must not hold NUL or half of a surrogate pair' }];
+  return storable(name) ? [] : [{ field: 'name', message: 'must not contain NUL or a lone surrogate' }];
 }
 
-/** Specification, "Metadata rules". Answers with the metadata as normal JSON. */
+/** Checks the metadata (specification, "Metadata rules"). Returns it as normalized JSON. */
 export function checkMetadata(metadataJson: string): { metadataJson: string; violations: FieldViolation[] } {
   const violations: FieldViolation[] = [];
   let metadata: unknown;
@@ -120,13 +118,13 @@ export function checkMetadata(metadataJson: string): { metadataJson: string; vio
       violations.push({ field, message: `a value must have at most ${metadataValueLimit} characters` });
     }
     if (!storable(key) || (typeof value === 'string' && !storable(value))) {
-      violations.push({ field, message: 'must not hold NUL or half of a surrogate pair' });
+      violations.push({ field, message: 'must not contain NUL or a lone surrogate' });
     }
   }
   return { metadataJson: JSON.stringify(metadata), violations };
 }
 
-/** Throws `invalid_request` if there is anything to complain about. */
+/** Throws `invalid_request` if there are any violations. */
 export function refuse(violations: readonly FieldViolation[]): void {
   if (violations.length > 0) throw new RmsError('invalid_request', { details: violations });
 }
@@ -137,7 +135,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** PostgreSQL's text holds every character but NUL; UTF-8 has no lone surrogates. */
+/** Reports whether PostgreSQL can store the text: no NUL characters and no lone surrogates. */
 function storable(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
 }

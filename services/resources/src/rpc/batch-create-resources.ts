@@ -1,4 +1,6 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { coalesce } from '@rms/async';
+import { inTransaction, type Pool } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import { ResourceSchema } from '@rms/proto/rms/resources/v1/resource_pb';
 import type {
@@ -6,12 +8,14 @@ import type {
   CreateResourceResultSchema,
   ResourcesService,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
-import { coalesce, type Handlers } from '@rms/rpc';
+import type { Handlers } from '@rms/rpc';
 import { fingerprintOf } from '../idempotency/idempotency.ts';
-import { readAnswers } from '../idempotency/idempotency-queries.ts';
+import { readResponses } from '../idempotency/idempotency-queries.ts';
+import { causeOf } from '../resource/cause.ts';
 import { type Creation, createResources } from '../resource/create-queries.ts';
 import { makeEvent } from '../resource/event.ts';
 import { checkMetadata, checkName, makeResource, refuse } from '../resource/resource.ts';
+import { appendAudits, auditOf } from '../resource/resource-audit.ts';
 import { fromInputTypeMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
 import { serveAll, toItemError, type WriteParts } from './parts.ts';
 
@@ -19,18 +23,22 @@ type Result = MessageInitShape<typeof CreateResourceResultSchema>;
 
 const statementBatch = 200;
 const statementsInFlight = 2;
-/** A key whose record expires between the claim and the look at it is claimed anew; more often it can't happen. */
+/** Attempts to claim a key. A retry is needed only if a record expires between the claim and the lookup. */
 const claimTries = 3;
 
-/** Creations of all calls under way gather, and go through one statement and one commit together. */
+/**
+ * Collects the creations of concurrent calls into one statement and one commit. Drops a creation that is still queued
+ * when its call ends, because the caller may repeat it.
+ */
 export function batchCreateResources(parts: WriteParts): Handlers<typeof ResourcesService>['batchCreateResources'] {
   const createTogether = coalesce((creations: Creation[]) => createBatch(parts, creations), {
     maxBatch: statementBatch,
     maxInFlight: statementsInFlight,
   });
-  const createOne = async (request: CreateResourceRequest): Promise<Result> => {
+  const createOne = async (request: CreateResourceRequest, signal: AbortSignal): Promise<Result> => {
     try {
-      return await createTogether(toCreation(request, parts.partitions));
+      await parts.clock.ready();
+      return await createTogether(toCreation(request, parts), signal);
     } catch (error) {
       parts.failed(error);
       return { result: { case: 'error', value: toItemError(error) } };
@@ -39,19 +47,20 @@ export function batchCreateResources(parts: WriteParts): Handlers<typeof Resourc
   return async ({ requests }, call) => ({ results: await serveAll(call, requests, createOne) });
 }
 
-/** Checks one request; nothing that passes can make the statement of the others fail. */
-function toCreation(request: CreateResourceRequest, partitions: number): Creation {
+/** Validates one request completely, so that it cannot fail the statement that it shares with other requests. */
+function toCreation(request: CreateResourceRequest, parts: WriteParts): Creation {
   const tenant = tenantOf(request.context);
   const { name, idempotencyKey } = request;
   const { metadataJson, violations } = checkMetadata(request.metadataJson);
   refuse([...checkName(name), ...violations, ...checkIdempotencyKey(idempotencyKey)]);
   const input = { name, inputType: fromInputTypeMessage(request.inputType), metadataJson };
-  const resource = makeResource(tenant, input);
-  const { requestId = '', traceparent = '' } = request.context ?? {};
-  const event = makeEvent('resource.created', resource, { requestId, traceparent }, partitions);
-  if (idempotencyKey === '') return { resource, event, idempotency: undefined };
-  const answer = toBinary(ResourceSchema, create(ResourceSchema, toResourceMessage(resource)));
-  return { resource, event, idempotency: { key: idempotencyKey, fingerprint: fingerprintOf(input), answer } };
+  const resource = makeResource(tenant, input, parts.newId);
+  const cause = causeOf(request.context);
+  const event = makeEvent('resource.created', resource, cause, parts);
+  const audits = auditOf(cause, 'resource.created', resource);
+  if (idempotencyKey === '') return { resource, event, audits, idempotency: undefined };
+  const response = toBinary(ResourceSchema, create(ResourceSchema, toResourceMessage(resource)));
+  return { resource, event, audits, idempotency: { key: idempotencyKey, fingerprint: fingerprintOf(input), response } };
 }
 
 function checkIdempotencyKey(key: string) {
@@ -61,23 +70,34 @@ function checkIdempotencyKey(key: string) {
 
 async function createBatch(parts: WriteParts, creations: readonly Creation[]): Promise<Result[]> {
   const results = new Map<Creation, Result>();
-  let left = creations;
-  for (let attempt = 0; attempt < claimTries && left.length > 0; attempt += 1) {
-    // Of several with one key the first is tried; the others find its record, or try in the next round.
-    const { first, others } = splitByKey(left);
-    const created = await createResources(parts.pool, first);
+  let remaining = creations;
+  for (let attempt = 0; attempt < claimTries && remaining.length > 0; attempt += 1) {
+    // Of the creations with the same key, only the first is tried. The others find its record or try in the next round.
+    const { first, others } = splitByKey(remaining);
+    const created = await createAudited(parts.pool, first);
     if (created.size > 0) parts.committed(new Set(first.map(({ event }) => event.partition)));
     for (const creation of first) {
-      if (created.has(creation.resource.id)) results.set(creation, { result: toAnswer(creation) });
+      if (created.has(creation.resource.id)) results.set(creation, { result: toResponse(creation) });
     }
-    left = await replay(parts, [...first.filter((creation) => !results.has(creation)), ...others], results);
+    remaining = await replay(parts, [...first.filter((creation) => !results.has(creation)), ...others], results);
   }
   return creations.map(
     (creation) => results.get(creation) ?? { result: { case: 'error', value: toItemError(new RmsError('conflict')) } },
   );
 }
 
-function toAnswer({ resource }: Creation): NonNullable<Result['result']> {
+/** Creates the resources. Audit entries, if any, are written in the same transaction. */
+function createAudited(pool: Pool, creations: readonly Creation[]): Promise<Set<string>> {
+  if (creations.every(({ audits }) => audits.length === 0)) return createResources(pool, creations);
+  return inTransaction(pool, async (tx) => {
+    const created = await createResources(tx, creations);
+    const audits = creations.flatMap(({ resource, audits }) => (created.has(resource.id) ? audits : []));
+    await appendAudits(tx, audits);
+    return created;
+  });
+}
+
+function toResponse({ resource }: Creation): NonNullable<Result['result']> {
   return { case: 'resource', value: toResourceMessage(resource) };
 }
 
@@ -94,7 +114,7 @@ function splitByKey(creations: readonly Creation[]) {
   return { first, others };
 }
 
-/** Answers those whose key is taken with what stands under it; returns those that found nothing. */
+/** Sets the results of creations whose key has a stored record. Returns the creations without one. */
 async function replay(
   { pool }: WriteParts,
   creations: readonly Creation[],
@@ -104,21 +124,21 @@ async function replay(
   const refs = creations.flatMap(({ resource, idempotency }) =>
     idempotency ? [{ ...resource, key: idempotency.key }] : [],
   );
-  const answers = new Map((await readAnswers(pool, refs)).map((answer) => [scopedKey(answer), answer]));
-  const left: Creation[] = [];
+  const responses = new Map((await readResponses(pool, refs)).map((response) => [scopedKey(response), response]));
+  const remaining: Creation[] = [];
   for (const creation of creations) {
     const { resource, idempotency } = creation;
-    const stored = idempotency && answers.get(scopedKey({ ...resource, key: idempotency.key }));
-    if (!stored) left.push(creation);
+    const stored = idempotency && responses.get(scopedKey({ ...resource, key: idempotency.key }));
+    if (!stored) remaining.push(creation);
     else if (stored.fingerprint.equals(idempotency.fingerprint)) {
-      const value = fromBinary(ResourceSchema, stored.answer);
+      const value = fromBinary(ResourceSchema, stored.response);
       results.set(creation, { result: { case: 'resource', value }, replayed: true });
     } else {
       const value = toItemError(new RmsError('idempotency_key_reused'));
       results.set(creation, { result: { case: 'error', value } });
     }
   }
-  return left;
+  return remaining;
 }
 
 function scopedKey({

@@ -6,21 +6,22 @@ import type {
   ResourcesService,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { Change } from '../resource/change.ts';
-import type { Resource } from '../resource/resource.ts';
+import { causeOf } from '../resource/cause.ts';
 import { tenantOf } from '../resource/resource-message.ts';
+import type { ChangeInBatch } from './change-in-batch.ts';
 import { serveAll, toItemError } from './parts.ts';
 
 type Result = MessageInitShape<typeof DeleteResourceResultSchema>;
 
-export function batchDeleteResources(
-  change: (change: Change) => Promise<Resource | RmsError>,
-): Handlers<typeof ResourcesService>['batchDeleteResources'] {
-  const deleteOne = async ({ context, id }: DeleteResourceRequest): Promise<Result> => {
+export function batchDeleteResources(change: ChangeInBatch): Handlers<typeof ResourcesService>['batchDeleteResources'] {
+  const deleteOne = async (request: DeleteResourceRequest, signal: AbortSignal): Promise<Result> => {
     try {
-      const { requestId = '', traceparent = '' } = context ?? {};
-      const cause = { requestId, traceparent };
-      const answer = await change({ ref: { ...tenantOf(context), id }, cause, action: { kind: 'delete' } });
+      const { context, id, expectedVersions } = request;
+      const ref = { ...tenantOf(context), id };
+      const answer = await change(
+        { ref, cause: causeOf(context), expectedVersions, action: { kind: 'delete' } },
+        signal,
+      );
       if (answer instanceof RmsError) throw answer;
       return {};
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { coalesce } from '@rms/async';
 import type { Pool } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type {
@@ -6,7 +7,7 @@ import type {
   GetResourceResultSchema,
   ResourcesService,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
-import { coalesce, type Handlers } from '@rms/rpc';
+import type { Handlers } from '@rms/rpc';
 import type { Resource } from '../resource/resource.ts';
 import { tenantOf, toResourceMessage } from '../resource/resource-message.ts';
 import { type ResourceRef, readResources, refKey } from '../resource/resource-queries.ts';
@@ -17,7 +18,7 @@ type Result = MessageInitShape<typeof GetResourceResultSchema>;
 const statementBatch = 500;
 const statementsInFlight = 2;
 
-/** Look-ups of all calls under way gather, and go through one statement together. */
+/** Collects the lookups of concurrent calls into one statement. */
 export function batchGetResources({ pool }: { pool: Pool }): Handlers<typeof ResourcesService>['batchGetResources'] {
   const readTogether = coalesce(
     async (refs: ResourceRef[]): Promise<(Resource | undefined)[]> => {
@@ -26,9 +27,9 @@ export function batchGetResources({ pool }: { pool: Pool }): Handlers<typeof Res
     },
     { maxBatch: statementBatch, maxInFlight: statementsInFlight },
   );
-  const getOne = async ({ context, id }: GetResourceRequest): Promise<Result> => {
+  const getOne = async ({ context, id }: GetResourceRequest, signal: AbortSignal): Promise<Result> => {
     try {
-      const resource = await readTogether({ ...tenantOf(context), id });
+      const resource = await readTogether({ ...tenantOf(context), id }, signal);
       if (!resource) throw new RmsError('not_found', { message: `There is no resource "${id}".` });
       return { result: { case: 'resource', value: toResourceMessage(resource) } };
     } catch (error) {

@@ -6,21 +6,21 @@ import type {
   UpdateResourceResultSchema,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { causeOf } from '../resource/cause.ts';
 import type { Change } from '../resource/change.ts';
-import { checkMetadata, checkName, type Resource, refuse } from '../resource/resource.ts';
+import { checkMetadata, checkName, refuse } from '../resource/resource.ts';
 import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
+import type { ChangeInBatch } from './change-in-batch.ts';
 import { serveAll, toItemError } from './parts.ts';
 
 type Result = MessageInitShape<typeof UpdateResourceResultSchema>;
 
-export function batchUpdateResources(
-  change: (change: Change) => Promise<Resource | RmsError>,
-): Handlers<typeof ResourcesService>['batchUpdateResources'] {
-  const updateOne = async (request: UpdateResourceRequest): Promise<Result> => {
+export function batchUpdateResources(change: ChangeInBatch): Handlers<typeof ResourcesService>['batchUpdateResources'] {
+  const updateOne = async (request: UpdateResourceRequest, signal: AbortSignal): Promise<Result> => {
     try {
-      const answer = await change(toChange(request));
-      if (answer instanceof RmsError) throw answer;
-      return { result: { case: 'resource', value: toResourceMessage(answer) } };
+      const response = await change(toChange(request), signal);
+      if (response instanceof RmsError) throw response;
+      return { result: { case: 'resource', value: toResourceMessage(response) } };
     } catch (error) {
       return { result: { case: 'error', value: toItemError(error) } };
     }
@@ -28,7 +28,7 @@ export function batchUpdateResources(
   return async ({ requests }, call) => ({ results: await serveAll(call, requests, updateOne) });
 }
 
-function toChange({ context, id, name, status, metadataJson }: UpdateResourceRequest): Change {
+function toChange({ context, id, name, status, metadataJson, expectedVersions }: UpdateResourceRequest): Change {
   const metadata = metadataJson === undefined ? undefined : checkMetadata(metadataJson);
   const storedStatus = status === undefined ? undefined : fromStatusMessage(status);
   refuse([
@@ -38,10 +38,10 @@ function toChange({ context, id, name, status, metadataJson }: UpdateResourceReq
       ? [{ field: 'status', message: 'must be active, inactive or archived' }]
       : []),
   ]);
-  const { requestId = '', traceparent = '' } = context ?? {};
   return {
     ref: { ...tenantOf(context), id },
-    cause: { requestId, traceparent },
+    cause: causeOf(context),
+    expectedVersions,
     action: { kind: 'update', update: { name, status: storedStatus, metadataJson: metadata?.metadataJson } },
   };
 }

@@ -1,6 +1,6 @@
-import { type Pool, translatePgError } from '@rms/db';
+import { cutPage, type Pool, readPageToken, tokensOf } from '@rms/db';
+
 import { RmsError } from '@rms/errors';
-import { cutPage, readPageToken, tokensOf } from '@rms/paging';
 import type { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Keys } from '@rms/secrets';
@@ -10,7 +10,7 @@ import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/reso
 
 const pageSizeLimit = 100;
 
-/** One page, with tokens for the next and the previous one (specification, "List resources"). */
+/** Returns one page, with tokens for the next and the previous page (specification, "List resources"). */
 export function listResources(parts: {
   pool: Pool;
   pageTokenKeys: Keys;
@@ -27,10 +27,8 @@ export function listResources(parts: {
     const listing: Listing = { ...tenantOf(context), status: fromStatusMessage(status), sort, namePrefix };
     const binding = bindingOf(listing);
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    // One more than the page tells whether there is another page in that direction.
-    const { resources, total } = await readPage(pool, listing, start, pageSize + 1).catch((error: unknown) => {
-      throw translatePgError(error);
-    });
+    // Reads one extra row to learn whether there is another page in that direction.
+    const { resources, total } = await readPage(pool, listing, start, pageSize + 1);
     const cut = cutPage(resources, pageSize, start);
     return {
       resources: cut.items.map(toResourceMessage),

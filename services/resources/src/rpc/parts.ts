@@ -1,48 +1,57 @@
 import type { Message, MessageInitShape } from '@bufbuild/protobuf';
-import type { Pool } from '@rms/db';
+import type { DatabaseClock, Pool } from '@rms/db';
 import { translatePgError } from '@rms/db';
 import { RmsError } from '@rms/errors';
+import type { Ids } from '@rms/ids';
 import type { Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
 import { type CallContext, fromStatusMessage, type RpcContext, serveItem, toStatusMessage } from '@rms/rpc';
 
-/** What the handlers that write need. */
+/** Dependencies of the handlers that write. */
 export interface WriteParts {
   readonly pool: Pool;
-  /** Of the topic of events. */
+  /** The number of partitions of the event topic. */
   readonly partitions: number;
-  /** Wakes the relay after a commit that appended events of these partitions. */
+  readonly clock: DatabaseClock;
+  /** Generates IDs with the time of `clock`. */
+  readonly newId: Ids;
+  /** Wakes the relay after a commit that appended events to these partitions. */
   readonly committed: (partitions: Iterable<number>) => void;
-  /** Told of a write that has failed. */
+  /** Called with the error of every failed write. */
   readonly failed: (error: unknown) => void;
 }
 
 const batchLimit = 1_000;
 
-/** Refuses a batch that no gateway of ours sends. */
+/** Rejects a batch that is larger than the gateway ever sends. */
 function checkBatch(requests: readonly Message[]): void {
-  if (requests.length > batchLimit)
-    throw new RmsError('invalid_request', { message: 'too many requests in one batch' });
+  if (requests.length <= batchLimit) return;
+  throw new RmsError('invalid_request', { message: `A call must have at most ${batchLimit} items.` });
 }
 
-/** An item's error as it stands in a batch's answer. */
+/** Converts an error to the status of an item in a batch response. */
 export function toItemError(error: unknown): Status {
   return toStatusMessage(translatePgError(error));
 }
 
-/** What an item of a batch's answer holds, as far as errors go. */
+/** The fields of an item's result that can contain an error. */
 interface ItemResult {
   readonly result?: { readonly case?: string | undefined; readonly value?: unknown } | undefined;
   readonly error?: MessageInitShape<typeof StatusSchema> | undefined;
 }
 
-/** Serves all requests of a batch at once, each in its own trace. */
+/**
+ * Serves all requests of a batch concurrently, each in its own trace. `work` gets the signal of the call, which aborts
+ * when the caller cancels or its deadline passes.
+ */
 export function serveAll<Request extends Message & { context?: CallContext | undefined }, Result extends ItemResult>(
-  { method }: Pick<RpcContext, 'method'>,
+  { method, signal }: Pick<RpcContext, 'method' | 'signal'>,
   requests: Request[],
-  work: (request: Request) => Promise<Result>,
+  work: (request: Request, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result[]> {
   checkBatch(requests);
-  return Promise.all(requests.map((request) => serveItem(method, request, { work, errorOf })));
+  return Promise.all(
+    requests.map((request) => serveItem(method, request, { work: (item) => work(item, signal), errorOf })),
+  );
 }
 
 function errorOf({ result, error }: ItemResult): unknown {

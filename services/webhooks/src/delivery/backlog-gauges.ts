@@ -1,9 +1,24 @@
-import { inTransaction, type Pool } from '@rms/db';
+import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import { idTime } from '@rms/ids';
-import { gatherGauges, type Metrics } from '@rms/service';
-import { type BacklogPart, type BacklogState, readBacklog, type WebhookStates } from './backlog-queries.ts';
+import { gatherGauges, type Metrics } from '@rms/metrics';
+import {
+  type BacklogPart,
+  type BacklogState,
+  readBacklog,
+  readHeld,
+  type WebhookStates,
+} from './store/backlog-queries.ts';
 
-const states: readonly BacklogState[] = ['in_flight', 'due', 'throttled', 'circuit_open', 'paused', 'retry', 'ordered'];
+const states: readonly BacklogState[] = [
+  'in_flight',
+  'due',
+  'throttled',
+  'circuit_open',
+  'rate_limited',
+  'paused',
+  'retry',
+  'ordered',
+];
 
 export interface StateOfBacklog {
   readonly state: BacklogState;
@@ -14,7 +29,10 @@ export interface StateOfBacklog {
 
 const defaultFreshMs = 10_000;
 
-/** Shows what has not ended, by what it waits for; of the whole database, with the circuits and limits of this instance. */
+/**
+ * Registers gauges of the unfinished deliveries by state, and of the held webhooks. They cover the whole database. The
+ * states `throttled` and `paused` also depend on the limits and the keys of this instance.
+ */
 export function showBacklog(
   metrics: Metrics,
   pool: Pool,
@@ -24,37 +42,57 @@ export function showBacklog(
   const gauge = gatherGauges({
     metrics,
     source: 'deliveries',
-    read: async () => summed(await inTransaction(pool, (tx) => readBacklog(tx, webhookStates())), Date.now()),
+    read: () =>
+      inTransaction(pool, async (tx) => ({
+        parts: summed(await readBacklog(tx, webhookStates()), await readNowMs(tx)),
+        held: await readHeld(tx),
+      })),
     freshMs,
   });
   const labelNames = ['state'] as const;
   gauge(
     {
       name: 'rms_deliveries_pending',
-      help: 'Deliveries that have not ended, by what they wait for; exact in a short queue, else an estimate.',
+      help: 'Unfinished deliveries by state; exact for a short queue, otherwise an estimate.',
       labelNames,
     },
-    (found) => found.map(({ state, count }) => ({ labels: { state }, value: count })),
+    ({ parts }) => parts.map(({ state, count }) => ({ labels: { state }, value: count })),
   );
   gauge(
     {
       name: 'rms_deliveries_oldest_seconds',
-      help: 'Age of the oldest event that has not been delivered, by what its delivery waits for; 0: none.',
+      help: 'Age of the oldest event with an unfinished delivery, by state of the delivery; 0 without such deliveries.',
       labelNames,
     },
-    (found) => found.map(({ state, oldestSeconds }) => ({ labels: { state }, value: oldestSeconds })),
+    ({ parts }) => parts.map(({ state, oldestSeconds }) => ({ labels: { state }, value: oldestSeconds })),
   );
   gauge(
     {
       name: 'rms_deliveries_overdue_seconds',
-      help: 'For how long the delivery that has been due the longest waits for its attempt, by what it waits for; 0: none.',
+      help: 'Time since the earliest due delivery became due, by state; 0 if none is due.',
       labelNames,
     },
-    (found) => found.map(({ state, overdueSeconds }) => ({ labels: { state }, value: overdueSeconds })),
+    ({ parts }) => parts.map(({ state, overdueSeconds }) => ({ labels: { state }, value: overdueSeconds })),
+  );
+  gauge(
+    {
+      name: 'rms_webhooks_held',
+      help: 'Webhooks with due deliveries that wait: "circuit": for a probe, "rate_limit": for the rate limit.',
+      labelNames: ['reason'],
+    },
+    ({ held }) => [
+      { labels: { reason: 'circuit' }, value: held.circuit },
+      { labels: { reason: 'rate_limit' }, value: held.rateLimit },
+    ],
   );
 }
 
-/** All states, with what the parts say of each. */
+async function readNowMs(tx: Queryable): Promise<number> {
+  const { rows } = await tx.query<{ ms: number }>('select (extract(epoch from now()) * 1000)::float8 as ms');
+  return rows[0]?.ms ?? Number.NaN;
+}
+
+/** Sums up the parts per state. Every state is present. */
 export function summed(parts: readonly BacklogPart[], nowMs: number): StateOfBacklog[] {
   return states.map((state) => {
     const own = parts.filter((part) => part.state === state);

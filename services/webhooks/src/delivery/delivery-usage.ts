@@ -1,38 +1,42 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Logger } from '@rms/logging';
 import type { DeliveryCounts } from '@rms/proto/rms/alerts/v1/usage_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { RpcClient } from '@rms/rpc';
-import type { Logger } from '@rms/service';
+import { type Tenant, toEnvironmentMessage } from '@rms/tenant';
 import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
-import type { Tenant } from '../subscription/webhook.ts';
-import { toEnvironmentMessage } from '../subscription/webhook-message.ts';
-import type { Recording } from './record-queries.ts';
+import type { Recording } from './store/record-queries.ts';
 
-/** What attempts at one webhook came to. */
+/** Counts of the attempts at a webhook in one minute. */
 interface DeliveryTally extends Tally, Tenant {
   readonly webhookId: string;
+  /** URL of the last attempt. */
+  url: string;
   attempts: number;
   failedAttempts: number;
   delivered: number;
   failed: number;
-  /** Since the last one that went well. */
+  /** Consecutive failed attempts since the last successful one. */
   failuresAtEnd: number;
   readonly latencies: number[];
 }
 
-/** Counts what attempts come to, and reports it to alerts once a second: no delivery waits for that. */
+/** Counts attempt results and reports them to the alerts service once per second, without delaying deliveries. */
 export interface DeliveryUsage {
-  /** They are recorded. */
+  /** Counts recorded attempts. */
   count(recordings: readonly Recording[]): void;
   start(): void;
-  /** Reports what is left. */
+  /** Reports the remaining counts. */
   stop(): Promise<void>;
 }
 
-/** Without alerts nothing is counted. */
+/**
+ * Without an alerts client, counting is disabled.
+ * @param now milliseconds since 1970
+ */
 export function createDeliveryUsage(
   alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'> | undefined,
-  log: Logger,
+  { log, now }: { log: Logger; now: () => number },
 ): DeliveryUsage {
   if (!alerts) return { count() {}, start() {}, async stop() {} };
   const reporter = new UsageReporter<DeliveryTally>({
@@ -40,6 +44,7 @@ export function createDeliveryUsage(
       alerts.reportUsage({ reporterId, sequence, deliveries: tallies.map(toMessage) }),
     add,
     log,
+    now,
   });
   return {
     count(recordings) {
@@ -47,6 +52,7 @@ export function createDeliveryUsage(
         const tally = reporter.tally(job.webhookId, (key, minuteMs) => newTally(key, minuteMs, job));
         if (!tally) continue;
         tally.attempts += 1;
+        tally.url = job.endpoint.url;
         if (settlement.status === 'delivered') {
           tally.delivered += 1;
           tally.failuresAtEnd = 0;
@@ -65,11 +71,21 @@ export function createDeliveryUsage(
 
 function newTally(webhookId: string, minuteMs: number, { workspaceId, environment }: Tenant): DeliveryTally {
   const counts = { attempts: 0, failedAttempts: 0, delivered: 0, failed: 0, failuresAtEnd: 0 };
-  return { key: webhookId, minuteMs, workspaceId, environment, webhookId, ...counts, latencies: noLatencies() };
+  return {
+    key: webhookId,
+    minuteMs,
+    workspaceId,
+    environment,
+    webhookId,
+    url: '',
+    ...counts,
+    latencies: noLatencies(),
+  };
 }
 
 function add(earlier: DeliveryTally, later: DeliveryTally): void {
   const wentWell = later.failedAttempts < later.attempts;
+  earlier.url = later.url;
   earlier.failuresAtEnd = later.failuresAtEnd + (wentWell ? 0 : earlier.failuresAtEnd);
   for (const name of ['attempts', 'failedAttempts', 'delivered', 'failed'] as const) earlier[name] += later[name];
   for (const [i, count] of later.latencies.entries()) earlier.latencies[i] = (earlier.latencies[i] ?? 0) + count;
@@ -81,6 +97,7 @@ function toMessage(tally: DeliveryTally): Omit<DeliveryCounts, '$typeName'> {
     environment: toEnvironmentMessage(tally.environment),
     time: timestampFromMs(tally.minuteMs),
     webhookId: tally.webhookId,
+    url: tally.url,
     attempts: BigInt(tally.attempts),
     failedAttempts: BigInt(tally.failedAttempts),
     delivered: BigInt(tally.delivered),

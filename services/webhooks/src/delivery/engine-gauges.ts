@@ -1,39 +1,46 @@
-import { Gauge, type Metrics } from '@rms/service';
-import type { WebhookStates } from './backlog-queries.ts';
-import type { Census } from './census.ts';
+import { Gauge, type Metrics } from '@rms/metrics';
+import type { SchedulerStats } from './schedule/scheduler.ts';
+import type { WebhookStates } from './store/backlog-queries.ts';
 
-/** What an engine has at hand. */
-export interface EngineState extends Census, WebhookStates {
-  /** Results that could not be written yet. */
+/** Statistics of a delivery engine. */
+export interface EngineState extends SchedulerStats, WebhookStates {
+  /** Results that could not be recorded yet. */
   readonly unrecorded: number;
 }
 
-/** Shows what the engine of this instance has at hand. */
+/** Registers gauges of this instance's engine. */
 export function showEngine(metrics: Metrics, state: () => EngineState): void {
   const registers = [metrics];
   new Gauge({
-    name: 'rms_webhook_circuits',
-    help: 'Circuits of endpoints that this instance has lately called, by state: closed, half_open, open.',
-    labelNames: ['state'],
+    name: 'rms_delivery_attempts_in_flight',
+    help: 'Attempts in flight at this instance.',
     registers,
     collect() {
-      for (const [name, count] of Object.entries(state().circuits)) this.set({ state: name }, count);
+      this.set(state().inFlight);
     },
   });
   new Gauge({
-    name: 'rms_delivery_jobs',
-    help: 'Deliveries that this instance has taken: attempts under way (in_flight), and those that wait for one.',
-    labelNames: ['state'],
+    name: 'rms_delivery_leased_ahead',
+    help: 'Deliveries that this instance has leased and that wait for attempts in flight at their webhook to end.',
     registers,
     collect() {
-      const { inFlight, waiting } = state();
-      this.set({ state: 'in_flight' }, inFlight);
-      this.set({ state: 'waiting' }, waiting);
+      this.set(state().ahead);
     },
   });
   new Gauge({
-    name: 'rms_delivery_job_bytes',
-    help: 'What the bodies of those deliveries take.',
+    name: 'rms_delivery_webhooks_held',
+    help: 'Webhooks with due deliveries that wait for attempts in flight at this instance to end, by limit.',
+    labelNames: ['limit'],
+    registers,
+    collect() {
+      const { heldByWebhook, heldByWorkspace } = state();
+      this.set({ limit: 'webhook' }, heldByWebhook);
+      this.set({ limit: 'workspace' }, heldByWorkspace);
+    },
+  });
+  new Gauge({
+    name: 'rms_delivery_bytes_in_flight',
+    help: 'Total size of the bodies of the attempts in flight.',
     registers,
     collect() {
       this.set(state().bytes);
@@ -41,7 +48,7 @@ export function showEngine(metrics: Metrics, state: () => EngineState): void {
   });
   new Gauge({
     name: 'rms_delivery_results_waiting',
-    help: 'Results of attempts that wait because they could not be written down.',
+    help: 'Attempt results that wait in memory to be recorded.',
     registers,
     collect() {
       this.set(state().unrecorded);

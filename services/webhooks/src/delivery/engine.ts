@@ -1,243 +1,336 @@
+import { abortableDelay, coalesce, createWakeableSleep, waitAtMost } from '@rms/async';
 import type { Pool } from '@rms/db';
-import { coalesce } from '@rms/rpc';
-import { abortableDelay, type Logger, type Worker } from '@rms/service';
-import type { AttemptReporter } from './attempt-reporter.ts';
-import { traceAttempt } from './attempt-span.ts';
-import { failDeliveries } from './end-queries.ts';
-import type { EndpointAgents } from './endpoint-agents.ts';
+import type { Logger } from '@rms/logging';
+import type { Worker } from '@rms/service';
+import type { AttemptReporter } from './attempt/attempt-reporter.ts';
+import { traceAttempt } from './attempt/attempt-span.ts';
+import type { EndpointAgents } from './attempt/endpoint-agents.ts';
+import { type DeliveryJob, leaseMs, startWithinMs } from './attempt/job.ts';
+import type { SecretCache } from './attempt/secret-cache.ts';
+import { send as sendOnce } from './attempt/send.ts';
+import { healthOf, settle } from './attempt/settle.ts';
+import { createSigners } from './attempt/signers.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
-import type { Openings, Outcome } from './endpoint-queue.ts';
-import { EndpointQueues } from './endpoint-queues.ts';
 import type { EngineState } from './engine-gauges.ts';
-import { type DeliveryJob, type DeliveryRef, leaseMs, startWithinMs } from './job.ts';
-import { freeLanes } from './lane-queries.ts';
-import { leaseThese } from './lease-queries.ts';
-import { createLeasing, nothingLeased } from './leasing.ts';
-import { createPace } from './pace.ts';
-import { type AttemptCounter, createRecorder } from './recorder.ts';
-import { giveBack, releaseLeases } from './release-queries.ts';
-import type { SecretCache } from './secret-cache.ts';
-import { send } from './send.ts';
-import { healthOf, settle } from './settle.ts';
-import { createSigners } from './unsignable.ts';
-import { createWakeableSleep } from './wakeable-sleep.ts';
+import type { RejectedReporter } from './rejected-reporter.ts';
+import type { Outcome } from './schedule/endpoint.ts';
+import { limits } from './schedule/limits.ts';
+import { type Attempt, type Capacity, type Next, type Refill, Scheduler } from './schedule/scheduler.ts';
+import { failAbandoned } from './store/abandoned-queries.ts';
+import { failDeliveries } from './store/end-queries.ts';
+import { beatMs, createInstances } from './store/instances.ts';
+import { freeLanes } from './store/lane-queries.ts';
+import { type AbandonedWebhook, type Leased, leaseFor } from './store/lease-queries.ts';
+import { type AttemptCounter, createRecorder } from './store/recorder.ts';
+import { releaseLeases, releaseUnattempted } from './store/release-queries.ts';
+import { type EndpointChange, readDue, saveEndpoints } from './store/schedule-queries.ts';
 
 export interface DeliveryParts {
   readonly pool: Pool;
-  /** Where results are recorded: see WebhooksContext. */
+  /** Pool for leases and recordings; see WebhooksContext. */
   readonly keyedPool: Pool;
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
   readonly counters: readonly AttemptCounter[];
   readonly report: AttemptReporter;
+  readonly reportRejected: RejectedReporter;
   readonly log: Logger;
   readonly releaseLeases: boolean;
 }
 
-/** Attempts deliveries: fresh ones that fan-out hands over, and those that are due. */
+/** Attempts due deliveries, and fresh deliveries that fan-out has leased. */
 export interface DeliveryEngine extends Worker {
-  /** What can be taken right now. */
-  openings(): Openings;
-  /** Takes freshly leased jobs. What finds no room is given back. */
+  /** Returns how many fresh deliveries fan-out may lease. */
+  freeCapacity(): Capacity;
+  /** Attempts leased deliveries. Releases deliveries that exceed a limit; they are leased again later. */
   deliver(jobs: readonly DeliveryJob[]): void;
-  /** Looks for due deliveries now. */
+  /** Polls for due deliveries immediately. */
   wake(): void;
-  /** Looks now if deliveries of any of these webhooks could be taken; otherwise once they can. */
+  /** Leases due deliveries of these webhooks as soon as they can start. */
   wakeFor(webhookIds: readonly string[]): void;
-  /** What it has at hand. */
+  /** Returns statistics for metrics. */
   state(): EngineState;
 }
 
-const limits = { inFlight: 32, inFlightOfWorkspace: 512, inFlightOfAll: 2_560, waiting: 5_440 };
-const bytesLimit = 128 * 1024 * 1024;
-/** Deliveries that a look at the queue leases at most: of looks that follow one another each may take twice as many. */
-const leaseBatch = { first: 32, largest: 400 };
-const pollMs = 1_000;
-/** After the database was away: so long others have to record what they know, before leases that ended are taken over. */
-const afterOutageMs = 1_500;
-/** A look at the queue that took longer and found nothing is followed by a rest. */
-const costlyMs = 20;
-/** Attempts at endpoints that fail begin at this pace, so that those at others go in between. */
-const failingPace = { together: 3, restMs: 25 };
-/** Probes that fall due within such a time share one look at the queue. */
-const probesTogetherMs = 250;
-/** Lanes are looked through for this part of the time at most. */
-const timeForLanes = 1 / 20;
-const notAttempted: Outcome = { durationMs: 0, health: 'not attempted' };
+/** A leased delivery. */
+interface Task extends Attempt {
+  readonly job: DeliveryJob;
+}
 
+const noCapacity: Capacity = {
+  total: 0,
+  ofWorkspaces: new Map(),
+  ofOtherWorkspaces: 0,
+  ofWebhooks: new Map(),
+  part: { rank: 0, count: 1 },
+};
+
+/**
+ * Creates the engine. It has four steps:
+ *
+ *   poll    reads the due webhooks (schedule-queries.ts)
+ *   refill  leases deliveries that can start now (scheduler.ts decides, lease-queries.ts leases)
+ *   attempt signs and sends (send.ts)
+ *   record  writes results in batches (recorder.ts)
+ *
+ * An attempt keeps its slot until its result is recorded, so a crash repeats at most the attempts in flight.
+ */
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, keyedPool, agents, secrets, health, counters, report, log } = parts;
-  const queues = new EndpointQueues(limits);
+  const { pool, keyedPool, agents, secrets, health, counters, report, reportRejected, log } = parts;
+  const scheduler = new Scheduler<Task>(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
-  const leasing = createLeasing(pool, queues, unsignable);
-  const underWay = new Set<Promise<void>>();
-  const paceOfFailing = createPace(failingPace.together, failingPace.restMs);
+  const running = new Set<Promise<void>>();
   const sleeper = createWakeableSleep();
-  const recorder = createRecorder({ pool: keyedPool, log, counters, onFreed: (freed) => track(deliverFreed(freed)) });
-  let stopping = false;
+  const instances = createInstances(pool);
+  const recorder = createRecorder({ pool: keyedPool, log, counters, onFreed: (ids) => wakeFor(ids) });
+  let stopping = true;
 
-  const release = (jobs: readonly DeliveryJob[]) =>
-    giveBack(pool, jobs).catch((err: unknown) => log.warn({ err }, 'deliveries wait for the end of their lease'));
+  const track = (work: Promise<void>) => {
+    const done = work.finally(() => running.delete(done));
+    running.add(done);
+  };
 
-  /** Jobs that this instance does not attempt though it has taken them; they are due for whoever does. */
-  const releaseTogether = coalesce(
+  /** Whether deliveries may be leased. Attempts whose results cannot be recorded would be repeated. */
+  const mayLease = () => !stopping && !recorder.behind();
+
+  /** Releases leased deliveries that this instance will not attempt, so that another instance can. */
+  const release = coalesce(
     async (jobs: DeliveryJob[]) => {
-      await release(jobs);
+      await releaseUnattempted(keyedPool, jobs).catch((err: unknown) =>
+        log.warn({ err }, 'could not release leases; deliveries resume when the leases expire'),
+      );
       return jobs.map(() => undefined);
     },
     { maxBatch: 500, maxInFlight: 1 },
   );
 
-  const attempt = async (job: DeliveryJob): Promise<Outcome> => {
-    // What cannot be recorded would have to be attempted again.
-    if (recorder.behind()) await recorder.caughtUp();
-    const wasFailing = queues.isFailing(job.webhookId);
-    if (wasFailing) await paceOfFailing();
+  /** Stores changes of the state that all instances share. */
+  const saveChange = coalesce(
+    async (changes: EndpointChange[]) => {
+      await saveEndpoints(pool, changes, limits.jitter);
+      return changes.map(() => undefined);
+    },
+    { maxBatch: 500, maxInFlight: 1 },
+  );
+
+  const start = (task: Task) => track(attempt(task));
+
+  const attempt = async (task: Task): Promise<void> => {
+    const { job } = task;
+    let outcome: Outcome = { durationMs: 0, health: 'not attempted' };
     try {
-      // Its lease could end while the attempt is under way.
-      const tooLate = stopping || performance.now() - job.leasedAtMs > startWithinMs;
-      // Without the key: this instance passes over the webhook for a while, and another one may have it.
-      const signer = tooLate ? undefined : signerOf(job);
-      if (!signer) {
-        report.givenBack(tooLate ? 'late' : 'secret');
-        await releaseTogether(job);
-        return notAttempted;
+      const attempted = await send(job);
+      if (attempted) {
+        const { result, settlement } = attempted;
+        await recorder.record({ job, result, settlement });
+        await health.note(job, settlement, scheduler.isOpen(job.webhookId));
+        outcome = { durationMs: result.durationMs, health: healthOf(result) };
+        if (settlement.dueInMs !== undefined) sleeper.wakeAt(performance.now() + settlement.dueInMs);
       }
-      const agent = agents.of(job.webhookId, job.endpoint);
-      const result = await traceAttempt(job, (traceparent) =>
-        send(agent, signer, { ...job, url: job.endpoint.url, traceparent }),
-      );
-      const settlement = settle(job, result);
-      report.attempted(job, result, settlement, wasFailing);
-      await recorder.record({ job, result, settlement });
-      await health.note(job, settlement);
-      return { durationMs: result.durationMs, health: healthOf(result), dueInMs: settlement.dueInMs };
     } catch (err) {
       report.unrecorded(job, err);
-      return notAttempted;
+    }
+    finish(task, outcome);
+  };
+
+  /** Signs and sends a delivery. Returns undefined if the delivery was released instead. */
+  const send = async (job: DeliveryJob) => {
+    // A result that cannot be recorded would cause another attempt.
+    if (recorder.behind()) await recorder.caughtUp();
+    // The lease could expire during the attempt.
+    const tooLate = performance.now() - job.leasedAtMs > startWithinMs;
+    // If no key decrypts the secret, this instance skips the webhook for a while. Another instance may have the key.
+    const signer = tooLate ? undefined : signerOf(job);
+    if (!signer) {
+      report.released(tooLate ? 'late' : 'secret');
+      await release(job);
+      return undefined;
+    }
+    const wasFailing = scheduler.isFailing(job.webhookId);
+    const agent = agents.of(job, job.endpoint);
+    const result = await traceAttempt(job, (traceparent) =>
+      sendOnce(agent, signer, { ...job, url: job.endpoint.url, traceparent }),
+    );
+    const settlement = settle(job, result);
+    report.attempted(job, result, settlement, wasFailing);
+    return { result, settlement };
+  };
+
+  /** Ends an attempt and starts the next ones. */
+  const finish = (task: Task, outcome: Outcome) => {
+    const next = scheduler.finish(task, outcome);
+    if (next.change) track(share(task.job, next.change));
+    proceed(next);
+    refill();
+  };
+
+  const proceed = (next: Next<Task>) => {
+    for (const task of next.start) start(task);
+    for (const { job } of next.release) track(release(job).then(() => {}));
+  };
+
+  const share = async ({ webhookId }: DeliveryJob, change: Omit<EndpointChange, 'webhookId'>): Promise<void> => {
+    try {
+      await saveChange({ webhookId, ...change });
+      // The next poll reads the time of the probe, or leases the deliveries of a circuit that has closed.
+      sleeper.wake();
+    } catch (err) {
+      log.warn({ err, webhook_id: webhookId }, 'could not store the state of an endpoint');
     }
   };
 
-  const track = (work: Promise<void>) => {
-    const done = work.finally(() => underWay.delete(done));
-    underWay.add(done);
+  let refilling = false;
+  /** Leases deliveries that can start now, one statement at a time. Slots that become free meanwhile share the next. */
+  const refill = () => {
+    if (refilling || !mayLease()) return;
+    refilling = true;
+    track(refillAll());
+  };
+  const refillAll = async (): Promise<void> => {
+    for (;;) {
+      const refills = mayLease() ? scheduler.next(unsignable()) : [];
+      if (refills.length === 0) {
+        refilling = false;
+        return;
+      }
+      const { jobs, lost, abandoned, results, locked } = await lease(refills);
+      proceed(scheduler.refilled(refills, results));
+      deliver(jobs);
+      if (lost.length > 0) await endLost(lost);
+      endAbandoned(abandoned);
+      if (locked.length > 0) track(abortableDelay(limits.lockedMs, stop.signal).then(() => wakeFor(locked)));
+    }
   };
 
-  const start = (job: DeliveryJob) => track(attempt(job).then((outcome) => follow(job, outcome)));
-  const follow = (job: DeliveryJob, outcome: Outcome) => {
-    const next = queues.finished(job, outcome);
-    health.noteCircuit(job, next);
-    for (const following of next.start) start(following);
-    if (next.giveBack.length > 0) void release(next.giveBack);
-    if (next.roomAgain) sleeper.wake();
-    // While its circuit is open there is nothing to take: the next probe wakes.
-    if (outcome.dueInMs !== undefined && !next.isOpen) sleeper.wakeAt(Date.now() + outcome.dueInMs);
+  const lease = async (refills: readonly Refill[]): Promise<Leased> => {
+    try {
+      return await leaseFor(keyedPool, refills, instances.part());
+    } catch (err) {
+      log.warn({ err }, 'could not lease due deliveries; the next poll retries them');
+      return { jobs: [], lost: [], abandoned: [], results: [], locked: [] };
+    }
+  };
+
+  /** Ends leased deliveries that cannot be attempted. */
+  const endLost = async (lost: Leased['lost']): Promise<void> => {
+    try {
+      reportRejected(await failDeliveries(pool, lost));
+    } catch (err) {
+      log.warn({ err }, 'could not end deliveries without a body; they are tried again when their leases expire');
+    }
   };
 
   const deliver = (jobs: readonly DeliveryJob[]) => {
-    const untaken: DeliveryJob[] = [];
     for (const job of jobs) {
-      const taken = stopping ? 'full' : queues.offer(job);
-      if (taken === 'start') start(job);
-      else if (taken === 'full') untaken.push(job);
-    }
-    if (untaken.length > 0) void release(untaken);
-  };
-
-  const room = () => (queues.bytes < bytesLimit ? Math.max(0, limits.inFlightOfAll + limits.waiting - queues.size) : 0);
-
-  /** What is next in its lane at once, and not when a walk through all that is due comes to it. */
-  const deliverFreed = async (freed: readonly DeliveryRef[]) => {
-    try {
-      if (stopping || room() < freed.length) return sleeper.wake();
-      const { jobs, lost } = await leaseThese(pool, freed);
-      deliver(jobs);
-      if (lost.length === 0) return;
-      await failDeliveries(pool, lost);
-      // Their ends have freed others.
-      sleeper.wake();
-    } catch (err) {
-      log.warn({ err }, 'the next deliveries of lanes wait for the next look at what is due');
+      const task = taskOf(job);
+      const taken = stopping ? 'full' : scheduler.offer(task);
+      if (taken === 'start') start(task);
+      else if (taken === 'full') track(release(job).then(() => wakeFor([job.webhookId])));
     }
   };
 
-  /** After a look at the queue that has found nothing. */
-  const restAfter = async (tookMs: number, signal: AbortSignal) => {
-    if (tookMs > costlyMs) await abortableDelay(Math.min(tookMs, pollMs), signal);
+  const ending = new Set<string>();
+  /** Ends the queued deliveries of deleted and disabled webhooks. */
+  const endAbandoned = (webhooks: readonly AbandonedWebhook[]) => {
+    for (const webhook of webhooks) {
+      if (ending.has(webhook.id)) continue;
+      ending.add(webhook.id);
+      const ended = failAbandoned(pool, webhook, stop.signal)
+        .then(reportRejected)
+        .catch((err: unknown) => log.warn({ err, webhook_id: webhook.id }, 'could not end the deliveries of a webhook'))
+        .finally(() => ending.delete(webhook.id));
+      track(ended.then(() => {}));
+    }
   };
 
-  /** Until a probe is due, or `atMs`, or it is woken; answers whether it was. */
-  const untilNext = (atMs: number, signal: AbortSignal) => {
-    const probeAtMs = queues.nextProbeAtMs() ?? atMs;
-    const togetherAtMs = Math.ceil(probeAtMs / probesTogetherMs) * probesTogetherMs;
-    return sleeper.sleep(Math.max(0, Math.min(togetherAtMs, atMs) - performance.now()), signal);
+  const wakeFor = (webhookIds: readonly string[]) => {
+    if (scheduler.stored(webhookIds)) sleeper.wake();
+    refill();
   };
 
-  /** Whether an earlier run has ended by a failure. */
-  let failed = false;
+  /** Polls for due webhooks. Returns the time until the next poll in milliseconds. */
+  const poll = async (): Promise<number> => {
+    refill();
+    if (!mayLease() || !scheduler.canPoll) return limits.pollMs;
+    const { webhookIds, workspaceIds } = scheduler.excluded();
+    const excluded = { webhookIds: [...webhookIds, ...unsignable()], workspaceIds };
+    const { webhooks, nextMs = limits.pollMs } = await readDue(pool, excluded, limits.webhooksPerLease);
+    scheduler.found(webhooks);
+    refill();
+    return webhooks.length > 0 ? 0 : Math.min(nextMs, limits.pollMs);
+  };
+
+  let beatAtMs = Number.NEGATIVE_INFINITY;
+  const beatPeriodically = async () => {
+    if (performance.now() < beatAtMs) return;
+    await instances.beat();
+    scheduler.part = instances.part();
+    beatAtMs = performance.now() + beatMs;
+  };
+
   let lanesDueAtMs = Number.NEGATIVE_INFINITY;
-  /** However much there is to lease, and however often it is woken. */
-  const freeLanesNowAndThen = async () => {
+  /** Scans the lanes for at most a part of the time, however long the backlog is. */
+  const scanLanes = async (): Promise<void> => {
     const beganAtMs = performance.now();
-    if (beganAtMs < lanesDueAtMs) return;
-    await freeLanes(pool);
-    lanesDueAtMs = beganAtMs + Math.max(pollMs, (performance.now() - beganAtMs) / timeForLanes);
+    lanesDueAtMs = Number.POSITIVE_INFINITY;
+    try {
+      if ((await freeLanes(pool)) > 0) sleeper.wake();
+    } finally {
+      lanesDueAtMs = beganAtMs + Math.max(limits.pollMs, (performance.now() - beganAtMs) / limits.partOfTimeForLanes);
+    }
   };
+  const scanLanesPeriodically = () => {
+    if (performance.now() < lanesDueAtMs) return;
+    track(scanLanes().catch((err: unknown) => log.warn({ err }, 'could not scan the lanes; retrying')));
+  };
+
+  /** Whether an earlier run has failed. */
+  let failed = false;
+  let stop = new AbortController();
 
   return {
     name: 'delivery',
-    openings: () => ({ room: room(), ...queues.openings() }),
+    freeCapacity: () => (mayLease() ? scheduler.capacity() : noCapacity),
     deliver,
     wake: sleeper.wake,
-    wakeFor(webhookIds) {
-      if (webhookIds.some((id) => queues.canTake(id))) sleeper.wake();
-    },
-    state: () => ({ ...queues.state(), unsignable: unsignable(), unrecorded: recorder.waiting() }),
+    wakeFor,
+    state: () => ({ ...scheduler.stats(), unsignable: unsignable(), unrecorded: recorder.waiting() }),
     async run(signal, state) {
       stopping = false;
+      stop = new AbortController();
       if (parts.releaseLeases) await releaseLeases(pool);
       if (failed) {
-        await freeLanesNowAndThen();
-        await abortableDelay(afterOutageMs, signal);
+        await scanLanes();
+        await abortableDelay(limits.afterOutageMs, signal);
       }
       failed = true;
-      /** When to look at all webhooks again; until then at those only that are to be probed. */
-      let allDueAtMs = Number.NEGATIVE_INFINITY;
-      let batch = leaseBatch.first;
       while (!signal.aborted) {
-        await freeLanesNowAndThen();
-        // Leases of what this instance has attempted, and cannot record, end as well.
-        const limit = recorder.behind() ? 0 : Math.min(batch, room());
+        await beatPeriodically();
+        scanLanesPeriodically();
         const beganAtMs = performance.now();
-        const all = beganAtMs >= allDueAtMs;
-        const lease = all ? leasing.ofAll : leasing.ofProbes;
-        const { jobs, lost, leased } = limit > 0 ? await lease(limit) : nothingLeased;
+        const waitMs = await poll();
         if (recorder.behind()) state?.stuck();
         else state?.working();
-        deliver(jobs);
-        if (lost.length > 0) await failDeliveries(pool, lost);
-        // A webhook gets a part of a batch: there may be more of one that can take more.
-        const canTakeMore =
-          leased === limit || lost.length > 0 || jobs.some(({ webhookId }) => queues.canTake(webhookId));
-        if (leased > 0 && canTakeMore) {
-          batch = Math.min(batch * 2, leaseBatch.largest);
-          continue;
-        }
-        batch = leaseBatch.first;
-        const endedAtMs = performance.now();
-        if (all) allDueAtMs = endedAtMs + pollMs;
-        if (leased === 0) await restAfter(endedAtMs - beganAtMs, signal);
-        if (await untilNext(allDueAtMs, signal)) allDueAtMs = Number.NEGATIVE_INFINITY;
+        // Bounds the cost of polls, however often the loop wakes and however many due webhooks a poll must skip.
+        const ownPartMs = (performance.now() - beganAtMs) / limits.partOfTimeForPolls;
+        const pauseMs = Math.min(limits.pollMs, Math.max(limits.betweenPollsMs, ownPartMs));
+        await abortableDelay(pauseMs, signal);
+        await sleeper.sleep(Math.max(0, waitMs - pauseMs), signal);
       }
       stopping = true;
-      // What is queued is given back; what is under way ends within an attempt's time.
-      const waiting = queues.drain();
-      if (waiting.length > 0) await release(waiting);
-      const over = new AbortController();
-      await Promise.race([Promise.all(underWay), abortableDelay(leaseMs, over.signal)]);
-      over.abort();
+      stop.abort();
+      for (const { job } of scheduler.drain()) track(release(job).then(() => {}));
+      // Attempts end within their timeout.
+      await waitAtMost(Promise.all(running), leaseMs);
       recorder.stop();
+      await instances.leave().catch((err: unknown) => log.warn({ err }, 'could not sign off; expires by itself'));
     },
   };
+}
+
+function taskOf(job: DeliveryJob): Task {
+  const { id, webhookId, workspaceId, endpoint, body } = job;
+  const { url, maxConcurrency } = endpoint;
+  return { id, endpoint: { webhookId, workspaceId, url }, maxConcurrency, bytes: body.length, job };
 }

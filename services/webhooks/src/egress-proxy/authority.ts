@@ -1,6 +1,9 @@
 import type { Target } from '../egress/guard.ts';
 
-/** A target as CONNECT names it; undefined: it is none. The host is spelled as in a URL, so that every spelling is judged. */
+/**
+ * Parses the target of a CONNECT request; returns undefined if it is invalid. The host is normalized as in a URL, so
+ * that the guard sees the same text for every spelling.
+ */
 export function parseAuthority(text: string | undefined): Target | undefined {
   const [, host = '', port = ''] = /^(\[[^\]]+\]|[^:[\]@/?#\\\s]+):(\d{1,5})$/.exec(text ?? '') ?? [];
   if (host === '' || Number(port) > 65_535 || !URL.canParse(`http://${host}/`)) return undefined;

@@ -1,33 +1,37 @@
-import { type MetricsAddress, type Settings, SettingsError } from '@rms/service';
+import type { MetricsAddress } from '@rms/service';
+import { type Settings, SettingsError } from '@rms/settings';
 import { readGuardConfig } from '../egress/config.ts';
 import type { GuardConfig } from '../egress/guard.ts';
 
 export interface EgressProxyConfig {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 means any free port. */
   readonly port: number;
-  /** "user:password" that callers have to show; undefined: nothing. */
+  /** Required credentials as "user:password". If undefined, authentication is disabled. */
   readonly credentials: string | undefined;
-  /** Held at once; further ones are closed as they come. */
+  /** Maximum number of concurrent connections. Further connections are closed immediately. */
   readonly connections: number;
-  /** Undefined: metrics are not shown. */
+  /** If undefined, metrics are not exposed. */
   readonly metricsAddress: MetricsAddress | undefined;
   readonly guard: GuardConfig;
-  /** None: those of the system. */
+  /** If empty, the system's DNS servers are used. */
   readonly dnsServers: readonly string[];
   readonly limits: TunnelLimits;
 }
 
 export interface TunnelLimits {
-  /** For the head of a request. */
+  /** Timeout for receiving the head of a request. */
   readonly headMs: number;
-  /** For resolving and connecting; less than webhooks give the whole, so that they hear why. */
+  /**
+   * Timeout for resolving and connecting. It is shorter than the timeout in the webhooks service, so that the service
+   * receives the reason.
+   */
   readonly connectMs: number;
-  /** Without a byte in either direction; more than webhooks keep a connection. */
+  /** Timeout without traffic in either direction. It is longer than the webhooks service keeps idle connections. */
   readonly idleMs: number;
-  /** Of a tunnel as a whole. */
+  /** Maximum lifetime of a tunnel. */
   readonly lifeMs: number;
-  /** For tunnels that are open when the proxy stops: an attempt has 10 s. */
+  /** Grace period for open tunnels when the proxy stops. An attempt takes up to 10 s. */
   readonly drainMs: number;
 }
 
@@ -42,7 +46,7 @@ export const tunnelLimits: TunnelLimits = {
 export function readEgressProxyConfig(settings: Settings): EgressProxyConfig {
   const { EGRESS_PROXY_CREDENTIALS: credentials } = settings;
   if (credentials !== '' && !/^[^:]+:.+$/.test(credentials)) {
-    throw new SettingsError('EGRESS_PROXY_CREDENTIALS: is not "user:password"');
+    throw new SettingsError('EGRESS_PROXY_CREDENTIALS: must have the form "user:password"');
   }
   const { dnsServers, ...guard } = readGuardConfig(settings);
   return {

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /**
- * Checks Proxy-Authorization (Basic, RFC 7617) in a time that does not depend on how much of it is right.
- * @param credentials "user:password"; undefined: everybody may
+ * Creates a check of the Proxy-Authorization header (Basic, RFC 7617). It compares in constant time.
+ * @param credentials "user:password"; if undefined, every caller is authorized
  */
 export function createCredentialCheck(credentials: string | undefined): (header: string | undefined) => boolean {
   if (credentials === undefined) return () => true;

@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Metrics } from '@rms/service';
+import { Counter, Gauge, type Metrics } from '@rms/metrics';
 
 export type ConnectResult = 'connected' | 'refused' | 'failed' | 'unauthorized' | 'malformed' | 'over_limit';
 
@@ -6,18 +6,18 @@ export interface EgressProxyMetrics {
   count(result: ConnectResult): void;
 }
 
-/** @param tunnels how many are open */
+/** @param tunnels returns the number of open tunnels */
 export function createEgressProxyMetrics(metrics: Metrics, tunnels: () => number): EgressProxyMetrics {
   const registers = [metrics];
   const connects = new Counter({
     name: 'rms_egress_connects_total',
-    help: 'Connections that were asked for, by what came of them.',
+    help: 'CONNECT requests by result.',
     labelNames: ['result'],
     registers,
   });
   new Gauge({
     name: 'rms_egress_tunnels',
-    help: 'Connections to endpoints that are open.',
+    help: 'Open tunnels to endpoints.',
     registers,
     collect() {
       this.set(tunnels());

@@ -1,36 +1,31 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import {
-  type Logger,
-  type Metrics,
-  type MetricsServer,
-  type Service,
-  serveMetrics,
-  starting,
-  stopping as stoppingState,
-} from '@rms/service';
+import type { Logger } from '@rms/logging';
+import type { Metrics } from '@rms/metrics';
+import { type MetricsServer, type Service, serveMetrics, starting, stopping as stoppingState } from '@rms/service';
 import { dial } from '../egress/dial.ts';
 import { BlockedAddressError, createEgressGuard } from '../egress/guard.ts';
 import { createGuardedLookup } from '../egress/lookup.ts';
 import { createResolve } from '../egress/resolve.ts';
-import { confirm, denialOf, deny } from './answer.ts';
 import { parseAuthority } from './authority.ts';
 import type { EgressProxyConfig } from './config.ts';
 import { createCredentialCheck } from './credentials.ts';
 import { createEgressProxyMetrics } from './metrics.ts';
+import { confirm, denialOf, deny } from './response.ts';
 import { joinSockets } from './tunnel.ts';
 
 export interface EgressProxy extends Service {
-  /** "127.0.0.1:4750"; known once it has started. */
+  /** For example "127.0.0.1:4750"; known after the start. */
   readonly address: string;
 }
 
 const headLimitBytes = 8 * 1024;
 
 /**
- * A forward proxy that takes CONNECT only and applies to each address that it dials the rules that webhooks have: for
- * networks in which nothing but this proxy may call out. What passes through is TLS with the endpoint, which it can't read.
+ * Creates a forward proxy that accepts only CONNECT and applies the webhook egress rules to every address that it
+ * dials. It is meant for networks in which only this proxy may open outbound connections. The tunneled traffic is TLS
+ * with the endpoint, which the proxy cannot read.
  */
 export function createEgressProxy(
   config: EgressProxyConfig,
@@ -46,16 +41,16 @@ export function createEgressProxy(
   let stopping: Promise<void> | undefined;
 
   const handle = async ({ url, headers }: IncomingMessage, client: Socket, head: Buffer) => {
-    // A caller that leaves meanwhile is noticed at the first byte for it.
+    // If the caller disconnects in the meantime, the first write to its socket fails.
     client.on('error', () => {});
     if (!authorized(headers['proxy-authorization'])) {
       count('unauthorized');
-      return deny(client, { status: 407, text: 'credentials are needed' });
+      return deny(client, { status: 407, text: 'credentials are required' });
     }
     const target = parseAuthority(url);
     if (!target) {
       count('malformed');
-      return deny(client, { status: 400, error: 'http_request_error', text: 'CONNECT names host:port' });
+      return deny(client, { status: 400, error: 'http_request_error', text: 'CONNECT requires a host:port target' });
     }
     try {
       const endpoint = await dial(target, { guard, lookup, timeoutMs: config.limits.connectMs, allowHalfOpen: true });
@@ -70,7 +65,8 @@ export function createEgressProxy(
     } catch (error) {
       const refused = error instanceof BlockedAddressError;
       const { addresses, message } = refused ? error : { addresses: [], message: '' };
-      if (refused) log.warn({ host: target.hostname, port: target.port, addresses, reason: message }, 'refused');
+      if (refused)
+        log.warn({ host: target.hostname, port: target.port, addresses, reason: message }, 'destination rejected');
       count(refused ? 'refused' : 'failed');
       deny(client, denialOf(error as Error));
     }
@@ -86,7 +82,7 @@ export function createEgressProxy(
   server.on('connect', (request, client, head) => void handle(request, client as Socket, head));
   server.on('request', (_, response) => {
     count('malformed');
-    response.writeHead(405, { allow: 'CONNECT', connection: 'close' }).end('This proxy takes CONNECT only.\n');
+    response.writeHead(405, { allow: 'CONNECT', connection: 'close' }).end('This proxy accepts only CONNECT.\n');
   });
   server.on('connection', (client) => {
     clients.add(client);
@@ -96,13 +92,14 @@ export function createEgressProxy(
     if (!socket.writable || code === 'ECONNRESET') return void socket.destroy();
     count('malformed');
     const status = code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-    deny(socket, { status, text: 'this is no CONNECT of HTTP/1.1' });
+    deny(socket, { status, text: 'not an HTTP/1.1 CONNECT request' });
   });
   server.on('drop', () => count('over_limit'));
 
   const stop = async () => {
     if (server.listening) {
-      // The last of its connections closes it: those without a request at once, tunnels in their time.
+      // The server closes with its last connection. Connections without a request close immediately, tunnels within
+      // drainMs.
       const closed = once(server, 'close');
       server.close();
       const timer = setTimeout(() => {
@@ -131,7 +128,7 @@ export function createEgressProxy(
       await once(server, 'listening');
       log.info({ address: this.address }, 'serving');
       if (!config.credentials && !isLoopback(config.host)) {
-        log.warn('whoever reaches this proxy may use it: EGRESS_PROXY_CREDENTIALS is not set');
+        log.warn('EGRESS_PROXY_CREDENTIALS is not set: every client that can reach this proxy may use it');
       }
     },
     stop() {

@@ -2,11 +2,12 @@ import type { Socket } from 'node:net';
 import type { TunnelLimits } from './config.ts';
 
 /**
- * Makes one connection of two. Bytes pass in both directions, each until its own end: one side may have said all and still
- * listen. An error of one ends the other, as do silence and age. Resolves when both have closed.
+ * Joins two sockets into one connection. Bytes pass in both directions, and each direction ends separately, so that one
+ * side may finish sending and still receive. An error or timeout on either side closes both. Resolves when both are
+ * closed.
  */
 export async function joinSockets(client: Socket, endpoint: Socket, limits: TunnelLimits): Promise<void> {
-  // By a reset, so that what was cut off is not taken for an end.
+  // Resets the connections, so that the peers do not mistake the cutoff for a regular end.
   const destroy = () => {
     client.resetAndDestroy();
     endpoint.resetAndDestroy();
@@ -17,7 +18,7 @@ export async function joinSockets(client: Socket, endpoint: Socket, limits: Tunn
       from.on('error', destroy);
       from.setTimeout(limits.idleMs, destroy);
       from.once('close', () => {
-        // After an end of its own, what is on its way to the other side still arrives.
+        // After a regular end, data in flight to the other side still arrives.
         if (!from.readableEnded) to.resetAndDestroy();
         resolve();
       });

@@ -1,12 +1,12 @@
-import { orSettingsError, readCaFile, type Settings } from '@rms/service';
-import { parseCidr } from './addresses.ts';
+import { parseCidrs } from '@rms/cidr';
+import { orSettingsError, readCaFile, type Settings } from '@rms/settings';
 import type { EgressConfig } from './egress.ts';
 import type { GuardConfig } from './guard.ts';
 import { parsePort } from './ports.ts';
 import { createProxyChoice, parseProxy } from './proxy-choice.ts';
 import { createResolve } from './resolve.ts';
 
-/** Throws {@link SettingsError} that names the wrong setting. */
+/** Throws {@link SettingsError} with the name of the invalid setting. */
 export function readEgressConfig(settings: Settings): EgressConfig {
   const { WEBHOOK_PROXY_URL: url, WEBHOOK_NO_PROXY: noProxy } = settings;
   const proxy =
@@ -16,11 +16,15 @@ export function readEgressConfig(settings: Settings): EgressConfig {
   return { ...readGuardConfig(settings), noProxy, ...(proxy ? { proxy } : {}), ...(ca ? { ca } : {}) };
 }
 
-/** What the egress proxy judges by as well. Throws {@link SettingsError} that names the wrong setting. */
+/**
+ * Reads the rules that the egress proxy also applies. Throws {@link SettingsError} with the name of the invalid
+ * setting.
+ */
 export function readGuardConfig(settings: Settings): GuardConfig & { readonly dnsServers: readonly string[] } {
-  const { WEBHOOK_ALLOW_CIDRS: allowCidrs, WEBHOOK_DNS_SERVERS: dnsServers } = settings;
-  orSettingsError(() => allowCidrs.map(parseCidr), 'WEBHOOK_ALLOW_CIDRS: ');
+  const { WEBHOOK_ALLOW_CIDRS: allowCidrs, WEBHOOK_DENY_CIDRS: denyCidrs, WEBHOOK_DNS_SERVERS: dnsServers } = settings;
+  orSettingsError(() => parseCidrs(allowCidrs), 'WEBHOOK_ALLOW_CIDRS: ');
+  orSettingsError(() => parseCidrs(denyCidrs), 'WEBHOOK_DENY_CIDRS: ');
   orSettingsError(() => createResolve(dnsServers), 'WEBHOOK_DNS_SERVERS: ');
   const allowPorts = orSettingsError(() => settings.WEBHOOK_ALLOW_PORTS.map(parsePort), 'WEBHOOK_ALLOW_PORTS: ');
-  return { allowHttp: settings.WEBHOOK_ALLOW_HTTP, allowCidrs, allowPorts, dnsServers };
+  return { allowHttp: settings.WEBHOOK_ALLOW_HTTP, allowCidrs, denyCidrs, allowPorts, dnsServers };
 }

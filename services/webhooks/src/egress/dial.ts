@@ -5,22 +5,22 @@ export interface DialOptions {
   readonly guard: EgressGuard;
   readonly lookup: LookupFunction;
   readonly timeoutMs: number;
-  /** Whether it stays open for writing when the other side has ended. Default: false. */
+  /** Whether the socket stays open for writing after the other side has ended. Defaults to false. */
   readonly allowHalfOpen?: boolean;
-  /** Given the socket before it connects. */
+  /** Receives the socket before it connects. */
   readonly watch?: (socket: Socket) => void;
 }
 
 /**
- * Opens a TCP connection to what the guard permits, and nothing else: its address is judged as it is dialled. Rejects with
- * what came in between; ETIMEDOUT: time was over.
+ * Opens a TCP connection if the guard permits the target, and checks the address that it actually connects to. Rejects
+ * with the cause; with ETIMEDOUT after `timeoutMs`.
  */
 export function dial(target: Target, options: DialOptions): Promise<Socket> {
   const { guard, lookup, timeoutMs, allowHalfOpen, watch } = options;
   const refusal = guard.refusal(target);
   if (refusal) return Promise.reject(blockedBy(refusal, target));
   return new Promise((resolve, reject) => {
-    // Not connect(): for the options that it hands to the socket V8 makes hidden classes anew each time, which only a major
+    // Avoids connect(): for its options object, V8 creates new hidden classes on every call, which only a major
     // collection frees.
     const socket = allowHalfOpen ? new Socket({ allowHalfOpen }) : new Socket();
     watch?.(socket);

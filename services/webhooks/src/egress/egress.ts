@@ -2,19 +2,19 @@ import { createEgressGuard, type EgressGuard, type GuardConfig } from './guard.t
 import { createProxyChoice, type EgressProxy, type ProxyChoice } from './proxy-choice.ts';
 import { createResolve, type Resolve } from './resolve.ts';
 
-/** Where webhooks may call, and by which way. */
+/** The destinations that webhooks may call, and the route to them. */
 export interface EgressConfig extends GuardConfig {
-  /** Ask these for names instead of the system's DNS servers. */
+  /** DNS servers to use instead of the system's. */
   readonly dnsServers?: readonly string[];
-  /** What calls go through. */
+  /** The proxy for outgoing calls. */
   readonly proxy?: EgressProxy;
-  /** What they reach without it; see {@link createProxyChoice}. */
+  /** Destinations that are called without the proxy; see {@link createProxyChoice}. */
   readonly noProxy?: readonly string[];
-  /** Certificate authorities that vouch for endpoints and the proxy beside the public ones; PEM. */
+  /** Certificate authorities (PEM) to trust for endpoints and the proxy, in addition to the public ones. */
   readonly ca?: string;
 }
 
-/** The way out of this service. */
+/** The outbound network access of this service. */
 export interface Egress {
   readonly guard: EgressGuard;
   readonly resolve: Resolve;

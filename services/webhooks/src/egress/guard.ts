@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { createAddressGuard } from './addresses.ts';
 import { createPortGuard } from './ports.ts';
 
-/** A call was refused because of where it would have gone. */
+/** Thrown if a call is rejected because of its destination. */
 export class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError';
   readonly code = 'BLOCKED_ADDRESS';
-  /** What the name resolves to: for the operator's log, not for the message, which customers see. */
+  /** The addresses of the name. For the operator's log only, because customers see the message. */
   readonly addresses: readonly string[];
 
   constructor(message: string, addresses: readonly string[] = []) {
@@ -15,16 +15,16 @@ export class BlockedAddressError extends Error {
   }
 }
 
-/** What stands against a call, as far as it shows without DNS. */
+/** Reasons to reject a call that can be determined without DNS. */
 export type Refusal = 'scheme' | 'userinfo' | 'port' | 'local name' | 'address';
 
-/** Where a call is to go; a URL is one. */
+/** The destination of a call. A URL object is a valid target. */
 export interface Target {
-  /** "https:"; undefined: not known here, and not judged. */
+  /** For example "https:". If undefined, the protocol is not checked. */
   readonly protocol?: string;
-  /** A name, or an address with or without brackets. */
+  /** A host name, or an IP address with or without brackets. */
   readonly hostname: string;
-  /** Empty: that of the protocol. */
+  /** Empty means the default port of the protocol. */
   readonly port: string;
   readonly username?: string;
   readonly password?: string;
@@ -32,31 +32,36 @@ export interface Target {
 
 export interface GuardConfig {
   readonly allowHttp: boolean;
-  /** Networks that are allowed though they are not public. */
+  /** Networks that are allowed although they are not public. */
   readonly allowCidrs: readonly string[];
-  /** Ports that are allowed though other services have them. */
+  /** Networks that are rejected although they are public or allowed. */
+  readonly denyCidrs?: readonly string[];
+  /** Ports that are allowed although they usually belong to other services. */
   readonly allowPorts?: readonly number[];
 }
 
-/** The rules on where webhooks may call; one for the check of a URL, for each connection and for the egress proxy. */
+/** The rules for webhook destinations, shared by the URL check, every connection and the egress proxy. */
 export interface EgressGuard {
-  /** Whether an address may be dialled. */
+  /** Returns whether an address may be dialed. */
   permitted(address: string): boolean;
-  /** What stands against a target; undefined: nothing, as far as it shows without DNS. */
+  /** Returns the reason to reject a target; undefined if none can be determined without DNS. */
   refusal(target: Target): Refusal | undefined;
 }
 
-/** Names that lead nowhere from the public internet: RFC 6761, 6762, 8375, ICANN's "internal", Kubernetes, and customs. */
+/**
+ * Names that are not reachable from the public internet: RFC 6761, 6762, 8375, ICANN's "internal", Kubernetes, and
+ * common private suffixes.
+ */
 const localName =
   /(?:^|\.)(?:localhost|local|internal|localdomain|home\.arpa|svc|lan|home|corp|intranet|private|onion|in-addr\.arpa|ip6\.arpa)$/;
 
-export function createEgressGuard({ allowHttp, allowCidrs, allowPorts = [] }: GuardConfig): EgressGuard {
-  const permitted = createAddressGuard(allowCidrs);
+export function createEgressGuard({ allowHttp, allowCidrs, denyCidrs, allowPorts = [] }: GuardConfig): EgressGuard {
+  const permitted = createAddressGuard(allowCidrs, denyCidrs);
   const portPermitted = createPortGuard(allowPorts);
   const hostRefusal = (host: string): Refusal | undefined => {
     if (isIP(host) !== 0) return permitted(host) ? undefined : 'address';
     if (host === 'localhost') return permitted('127.0.0.1') || permitted('::1') ? undefined : 'local name';
-    // With a private network allowed a local name may lead into it: its addresses decide.
+    // If a private network is allowed, a local name may resolve into it, so its addresses decide.
     return isLocalName(host) && allowCidrs.length === 0 ? 'local name' : undefined;
   };
   return {
@@ -70,27 +75,27 @@ export function createEgressGuard({ allowHttp, allowCidrs, allowPorts = [] }: Gu
   };
 }
 
-/** Without brackets and the dot of the root. */
+/** Removes brackets and the trailing dot. */
 export function hostOf(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
-/** URLs leave out the port that is usual for their scheme. */
+/** Returns the port. URLs omit the default port of their scheme. */
 export function portOf({ protocol, port }: Target): string {
   return port || (protocol === 'http:' ? '80' : '443');
 }
 
-/** Whether a name belongs to this machine or network by its form. */
+/** Returns whether a name refers to this machine or its network. */
 export function isLocalName(host: string): boolean {
   return localName.test(host) || !host.includes('.');
 }
 
-/** The refusal as an error, for the log of attempts. */
+/** Converts a refusal to an error for the delivery log. */
 export function blockedBy(refusal: Refusal, { protocol = '', hostname, port }: Target): BlockedAddressError {
   const reasons: Record<Refusal, string> = {
     scheme: `${protocol} is not allowed`,
-    userinfo: 'the URL holds a user name or password',
-    port: `port ${port} is not one that webhooks may call`,
+    userinfo: 'the URL contains a user name or password',
+    port: `port ${port} is not allowed for webhooks`,
     'local name': `${hostname} is a local name`,
     address: `${hostname} is not a public address`,
   };

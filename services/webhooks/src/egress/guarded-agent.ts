@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
-import { measureConnect, noteConnected } from '../delivery/connection-times.ts';
+import { measureConnect, noteConnected } from './connection-times.ts';
 import { dial } from './dial.ts';
 import type { Egress } from './egress.ts';
 import { blockedBy } from './guard.ts';
@@ -13,22 +13,22 @@ export interface GuardedAgentOptions {
   readonly egress: Egress;
   /** Certificate authorities that are trusted instead of Node's. */
   readonly ca?: string | readonly string[];
-  /** What is shown to endpoints that ask for a certificate; PEM. */
+  /** Client certificate for endpoints that request one; PEM. */
   readonly client?: { readonly cert: string; readonly key: string };
 }
 
 type Target = buildConnector.Options;
 
-/** For the connection, and as long again for TLS. */
+/** Timeout for the connection, and again for the TLS handshake. */
 const connectTimeoutMs = 5_000;
 
 /**
- * An HTTP client that dials permitted addresses only (invariant 5): a name is resolved here, once, and what was checked is
- * what is dialled, so that a second answer of DNS can't change it; literals, schemes, ports and local names are checked
- * beside, and so is the peer of the socket. Redirects are not followed.
+ * Creates an HTTP client that connects only to permitted addresses (invariant 5 in ARCHITECTURE.md). It resolves a name
+ * once and dials the addresses that it checked, so that a changed DNS response cannot bypass the check. It also checks
+ * IP literals, schemes, ports, local names, and the address of the connected socket. It does not follow redirects.
  *
- * With an egress proxy it is the proxy that resolves, dials and guards what it dials; what shows without DNS is checked
- * here all the same. TLS is with the endpoint, through the proxy.
+ * With an egress proxy, the proxy resolves, checks and dials the address. Everything that can be checked without DNS is
+ * still checked here. TLS runs end to end between this client and the endpoint.
  */
 export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions): OriginPools {
   const { guard, resolve, proxyFor } = egress;
@@ -54,11 +54,11 @@ export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions):
     if (refusal) throw blockedBy(refusal, target);
     const measured = measureConnect();
     const { socket: tunnel, address } = await openTunnel(proxy, target, { timeoutMs: connectTimeoutMs, ca });
-    measured.tunnelled();
+    measured.tunneled();
     return { socket: await secured(target, tunnel), times: measured.times(), address };
   };
 
-  /** With TLS if the URL wants it. */
+  /** Starts TLS on the socket if the target requires it. */
   const secured = (target: Target, plain: Socket) =>
     target.protocol === 'https:'
       ? new Promise<Socket>((done, fail) => {
@@ -71,8 +71,10 @@ export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions):
       : plain;
 
   return new OriginPools({
-    // As many as there are attempts under way: webhooks that share an origin do not wait for each other.
+    // Not limited here, because the engine limits attempts. Webhooks that share an origin do not wait for each other.
     connections: null,
+    // Otherwise requests to an https origin wait for the first handshake, to see whether it negotiates HTTP/2.
+    allowH2: false,
     pipelining: 1,
     keepAliveTimeout: 10_000,
     keepAliveMaxTimeout: 60_000,

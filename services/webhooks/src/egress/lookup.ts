@@ -2,13 +2,16 @@ import { isIP, type LookupFunction } from 'node:net';
 import { BlockedAddressError, type EgressGuard } from './guard.ts';
 import type { Resolve } from './resolve.ts';
 
-/** Addresses for sockets: all of a name's, resolved once and each permitted, so that what was checked is what is dialled. */
+/**
+ * Creates a lookup function for sockets. It resolves a name once and requires every address to be permitted, so that
+ * the dialed address is always a checked one.
+ */
 export function createGuardedLookup({ permitted }: EgressGuard, resolve: Resolve): LookupFunction {
   return (hostname, { all, family }, callback) => {
     resolve(hostname).then(
       (found) => {
         const addresses = /^localhost\.?$/.test(hostname) ? found.filter(permitted) : found;
-        // One bad answer spoils the name: mixed answers are an attack or a mistake.
+        // A single forbidden address rejects the name: mixed responses are an attack or a misconfiguration.
         if (!addresses.every(permitted)) {
           const blocked = new BlockedAddressError(`${hostname} resolves to an address that is not public`, found);
           return callback(blocked, '', 0);

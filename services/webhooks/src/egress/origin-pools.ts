@@ -1,18 +1,19 @@
 import { LRUCache } from 'lru-cache';
 import { type Dispatcher, Pool } from 'undici';
 
-/** A pool without connections takes some 20 kB. */
+/** A pool without connections takes about 20 kB. */
 const poolsKept = 1_000;
 
 /**
- * undici's pools of connections, by origin. One is let go with its last connection; one that never had any, of an endpoint
- * that refuses them, stays for the next call: undici's own Agent makes a new one each time, at the price of the call.
+ * undici connection pools by origin. A pool is removed when its last connection closes. The pool of an endpoint that
+ * refuses connections stays for the next call, whereas undici's own Agent would create a new pool for every call, which
+ * costs as much as the call itself.
  */
 export class OriginPools {
   readonly #options: Pool.Options;
   readonly #pools = new LRUCache<string, Pool>({
     max: poolsKept,
-    // Requests under way end first.
+    // close() waits for the running requests.
     dispose: (pool) => void pool.close().catch(() => {}),
   });
 
@@ -20,22 +21,22 @@ export class OriginPools {
     this.#options = options;
   }
 
-  /** Origins that have a pool. */
+  /** Number of origins with a pool. */
   get size(): number {
     return this.#pools.size;
   }
 
-  /** As of undici's dispatchers. */
+  /** Sends a request, like `request` of undici's dispatchers. */
   request(options: Dispatcher.RequestOptions & { origin: string }): Promise<Dispatcher.ResponseData> {
     return this.#poolOf(options.origin).request(options);
   }
 
-  /** Once the requests under way have ended. */
+  /** Closes all pools after the running requests have ended. */
   async close(): Promise<void> {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts the running requests and closes all pools. */
   async destroy(): Promise<void> {
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
   }

@@ -1,29 +1,33 @@
-import { BlockList, isIP } from 'node:net';
-import { parseCidr } from './addresses.ts';
+import { isIP } from 'node:net';
+import { parseCidrs } from '@rms/cidr';
 import { hostOf, portOf, type Target } from './guard.ts';
 
-/** The proxy that calls go through by CONNECT. */
+/** The HTTP proxy that calls are tunneled through with CONNECT. */
 export interface EgressProxy {
   readonly protocol: 'http:' | 'https:';
   readonly host: string;
   readonly port: number;
-  /** The value of Proxy-Authorization; undefined: none is sent. */
+  /** The value of Proxy-Authorization; if undefined, the header is not sent. */
   readonly authorization: string | undefined;
 }
 
-/** Which proxy a call goes through; undefined: it is made directly. */
+/** Returns the proxy for a target; undefined if the call is made directly. */
 export type ProxyChoice = (target: Target) => EgressProxy | undefined;
 
-/** "http://[user:password@]host[:port]", or "host:port" as HTTPS_PROXY often is. Throws a text that does not repeat it. */
+/**
+ * Parses "http://[user:password@]host[:port]", or "host:port" as is common in HTTPS_PROXY. The message of a thrown
+ * error does not repeat the text, because it may contain a password.
+ */
 export function parseProxy(text: string): EgressProxy {
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
   const { protocol } = url ?? {};
   if (!url || url.hostname === '' || (protocol !== 'http:' && protocol !== 'https:')) {
-    throw new Error('is no URL that begins with http:// or https://; "none" is for calls without a proxy');
+    throw new Error('must be a URL that starts with http:// or https://, or "none" to call without a proxy');
   }
-  // With a "/", "?" or "#" in the password that is not escaped, a part of it would be taken for the host.
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') throw new Error('has more than host and port');
+  // If the password contains an unescaped "/", "?" or "#", part of it would be parsed as the host.
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    throw new Error('must not contain more than scheme, credentials, host and port');
   const { username, password } = url;
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return {
@@ -35,8 +39,9 @@ export function parseProxy(text: string): EgressProxy {
 }
 
 /**
- * Everything goes through the proxy but loopback, which would be the proxy's own, and what `noProxy` lists, as NO_PROXY
- * does: "*", an address, a CIDR, or a name with all below it; each may end in ":port". Throws a text for a person.
+ * Creates a function that sends every call through the proxy, except calls to loopback, which would reach the proxy's
+ * own host, and calls to destinations in `noProxy`. Entries have the syntax of NO_PROXY: "*", an address, a CIDR, or a
+ * domain including its subdomains, each optionally with ":port". Throws an error with a message for the operator.
  */
 export function createProxyChoice(proxy: EgressProxy | undefined, noProxy: readonly string[]): ProxyChoice {
   const exempt = [...noProxy, 'localhost', '127.0.0.0/8', '::1'].map(parseExempt);
@@ -58,10 +63,8 @@ function parseExempt(text: string): (host: string, port: string) => boolean {
 
 function networkOf(text: string): ((host: string) => boolean) | undefined {
   if (isIP(text.split('/')[0] ?? '') === 0) return undefined;
-  const [address, bits] = parseCidr(text);
-  const network = new BlockList();
-  network.addSubnet(address, bits, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-  return (host) => isIP(host) !== 0 && network.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
+  const network = parseCidrs([text]);
+  return (host) => isIP(host) !== 0 && network.has(host);
 }
 
 function below(name: string): (host: string) => boolean {

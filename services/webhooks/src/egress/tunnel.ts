@@ -2,20 +2,20 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { hostOf, portOf, type Target } from './guard.ts';
-import { dialledByProxy, errorOfAnswer, ProxyError } from './proxy-answer.ts';
 import type { EgressProxy } from './proxy-choice.ts';
+import { dialedByProxy, errorOfResponse, ProxyError } from './proxy-response.ts';
 
-/** A connection to an endpoint that a proxy has made. */
+/** A connection to an endpoint through a proxy. */
 export interface Tunnel {
   readonly socket: Socket;
-  /** Of the endpoint; undefined: the proxy does not tell. */
+  /** The endpoint's address; undefined if the proxy does not report it. */
   readonly address: string | undefined;
 }
 
 const headLimitBytes = 8 * 1024;
 
 /**
- * Asks a proxy to connect (CONNECT, RFC 9110 9.3.6). Rejects with what the delivery log shows.
+ * Opens a tunnel with CONNECT (RFC 9110, 9.3.6). Rejects with an error whose message is shown in the delivery log.
  * @param options.ca certificate authorities that are trusted instead of Node's
  */
 export function openTunnel(
@@ -26,9 +26,9 @@ export function openTunnel(
   const host = hostOf(target.hostname);
   const port = portOf(target);
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const { promise, resolve, reject } = withResolvers<Tunnel>();
+  const { promise, resolve, reject } = Promise.withResolvers<Tunnel>();
   const { request } = proxy.protocol === 'https:' ? https : http;
-  const asking = request({
+  const connecting = request({
     host: proxy.host,
     port: proxy.port,
     method: 'CONNECT',
@@ -36,35 +36,26 @@ export function openTunnel(
     headers: { host: authority, ...(proxy.authorization ? { 'proxy-authorization': proxy.authorization } : {}) },
     agent: false,
     maxHeaderSize: headLimitBytes,
-    // Not that of the Host header, which is the endpoint.
+    // The default would be the Host header, which names the endpoint.
     servername: isIP(proxy.host) === 0 ? proxy.host : '',
     minVersion: 'TLSv1.2',
     rejectUnauthorized: true,
     ...(ca ? { ca } : {}),
   } as https.RequestOptions);
-  const timer = setTimeout(() => asking.destroy(new ProxyError('timed out')), timeoutMs);
-  asking.once('connect', ({ statusCode = 0, headers }: IncomingMessage, socket: Socket, head: Buffer) => {
+  const timer = setTimeout(() => connecting.destroy(new ProxyError('timed out')), timeoutMs);
+  connecting.once('connect', ({ statusCode = 0, headers }: IncomingMessage, socket: Socket, head: Buffer) => {
     clearTimeout(timer);
     if (statusCode < 200 || statusCode > 299) {
       socket.on('error', () => {}).destroy();
-      return reject(errorOfAnswer(statusCode, headers, authority));
+      return reject(errorOfResponse(statusCode, headers, authority));
     }
     if (head.length > 0) socket.unshift(head);
-    resolve({ socket: socket.setNoDelay(true), address: dialledByProxy(headers) });
+    resolve({ socket: socket.setNoDelay(true), address: dialedByProxy(headers) });
   });
-  asking.on('error', (error: NodeJS.ErrnoException) => {
+  connecting.on('error', (error: NodeJS.ErrnoException) => {
     clearTimeout(timer);
     reject(error instanceof ProxyError ? error : new ProxyError(error.code ?? error.message, { cause: error }));
   });
-  asking.end();
+  connecting.end();
   return promise;
-}
-
-function withResolvers<T>() {
-  let resolve: (value: T) => void = () => {};
-  let reject: (error: Error) => void = () => {};
-  const promise = new Promise<T>((res, rej) => {
-    [resolve, reject] = [res, rej];
-  });
-  return { promise, resolve, reject };
 }

@@ -1,9 +1,10 @@
+import { fromEnvironmentMessage } from '@rms/tenant';
 import { attribute, isTracing, parseTraceparent, type Span, spanKind, startSpan, traceparentOf } from '@rms/tracing';
-import { type Arrival, environmentOf } from './arrival.ts';
+import type { Arrival } from './arrival.ts';
 
 /**
- * Begins a span for each record that is traced, in the trace of the request that its event is due to, with a link to the
- * span that has sent it. From then on the event names that span: its deliveries follow from it.
+ * Starts a span per traced record, in the trace of the request that caused its event, with a link to the span that
+ * sent the record. The event's traceparent is replaced by the new span, so that its deliveries become children of it.
  */
 export function startConsumerSpans(topic: string, group: string, arrivals: readonly Arrival[]): Span[] {
   if (!isTracing()) return [];
@@ -15,7 +16,7 @@ export function startConsumerSpans(topic: string, group: string, arrivals: reado
       [attribute.batchSize]: arrivals.length,
       [attribute.requestId]: event.requestId,
       [attribute.workspaceId]: event.workspaceId,
-      [attribute.environment]: environmentOf(event),
+      [attribute.environment]: fromEnvironmentMessage(event.environment),
       [attribute.eventId]: event.id,
       [attribute.eventType]: event.type,
     };

@@ -1,27 +1,28 @@
 import type { BusRecord, EventBus } from '@rms/bus';
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
 import type { WebhooksMetrics } from '../metrics.ts';
 import type { DeadLetter } from './decode.ts';
 
 export interface DeadLetterParts {
   readonly bus: EventBus;
-  /** Where dead letters go; has one partition. */
+  /** The dead-letter topic, which has one partition. */
   readonly topic: string;
-  /** Where they come from. */
+  /** The topic that the records were read from. */
   readonly source: string;
   readonly metrics: Pick<WebhooksMetrics, 'deadLetters'>;
   readonly log: Logger;
 }
 
-/** Well below what Kafka takes at once, 1 MB. */
+/** Well below Kafka's message size limit of 1 MB. */
 const batchBytes = 512 * 1024;
 const valueLimit = 768 * 1024;
 const headersLimit = 64 * 1024;
 const detailLimit = 500;
 
 /**
- * Puts records aside as they are, with headers that tell why and where each was; at least once. Resolves when they are
- * safe; rejects if they may not be, and then nothing is counted.
+ * Creates a function that publishes records unchanged to the dead-letter topic, at least once, with headers for the
+ * reason and the original position. It resolves when they are acknowledged. If it rejects, the current batch is not
+ * counted.
  */
 export function createDeadLetters({ bus, topic, source, metrics, log }: DeadLetterParts) {
   return async (letters: readonly DeadLetter[], signal: AbortSignal): Promise<void> => {
@@ -33,14 +34,17 @@ export function createDeadLetters({ bus, topic, source, metrics, log }: DeadLett
         metrics.deadLetters.inc({ reason });
         log.error(
           { reason, detail, topic: source, partition, offset, request_id: headers['x-request-id'] },
-          'a record cannot be used; it is on the dead-letter topic',
+          'record cannot be processed; published to the dead-letter topic',
         );
       }
     }
   };
 }
 
-/** A record that is so large that Kafka would refuse it with further headers loses its end, or its own headers. */
+/**
+ * Makes a dead-letter record. If the original is so large that Kafka would reject it with the additional headers, its
+ * value is truncated or its own headers are dropped.
+ */
 function toRecord({ record, reason, detail }: DeadLetter, source: string, at: Date): BusRecord {
   const { key, value, headers, partition, offset } = record;
   const ownBytes = Object.entries({ ...headers, key }).reduce((sum, pair) => sum + Buffer.byteLength(pair.join('')), 0);
@@ -63,12 +67,12 @@ function toRecord({ record, reason, detail }: DeadLetter, source: string, at: Da
 
 function batchesOf(letters: readonly DeadLetter[]): DeadLetter[][] {
   const batches: DeadLetter[][] = [];
-  let room = 0;
+  let remainingBytes = 0;
   for (const letter of letters) {
-    room -= letter.record.value.length;
-    if (room < 0 || batches.length === 0) {
+    remainingBytes -= letter.record.value.length;
+    if (remainingBytes < 0 || batches.length === 0) {
       batches.push([]);
-      room = batchBytes - letter.record.value.length;
+      remainingBytes = batchBytes - letter.record.value.length;
     }
     batches.at(-1)?.push(letter);
   }

@@ -1,25 +1,28 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { ConsumedRecord } from '@rms/bus';
 import { idTime, isId } from '@rms/ids';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { environmentOf } from '@rms/tenant';
 import { logPartitions } from '../log/partitions.ts';
 
 /**
- * Why a record cannot become an event, now or later: its bytes are no event, they lack what every event has, its time has
- * no partition, or PostgreSQL refuses what it holds.
+ * The reason why a record can never become an event: its bytes cannot be decoded, required fields are missing, no
+ * partition exists for its time, or PostgreSQL rejects its content.
  */
 export type DeadReason = 'unreadable' | 'incomplete' | 'out_of_time' | 'refused';
 
-/** A record that cannot be used. */
+/** A record that cannot be processed. */
 export interface DeadLetter {
   readonly record: ConsumedRecord;
   readonly reason: DeadReason;
   readonly detail: string;
 }
 
-/** The event of a record, or why there is none. */
-export function decode(record: ConsumedRecord): ResourceEvent | DeadLetter {
+/**
+ * Decodes a record to an event, or to a dead letter with the reason.
+ * @param nowMs the time of the database, which determines the existing partitions
+ */
+export function decode(record: ConsumedRecord, nowMs: number): ResourceEvent | DeadLetter {
   let event: ResourceEvent;
   try {
     event = fromBinary(ResourceEventSchema, record.value);
@@ -27,9 +30,9 @@ export function decode(record: ConsumedRecord): ResourceEvent | DeadLetter {
     return { record, reason: 'unreadable', detail: (error as Error).message };
   }
   const missing = missingOf(event);
-  if (missing) return { record, reason: 'incomplete', detail: `it has no ${missing}` };
-  if (!logPartitions.has(idTime(event.id), Date.now())) {
-    return { record, reason: 'out_of_time', detail: 'it is too old, or of the future' };
+  if (missing) return { record, reason: 'incomplete', detail: `the event has no ${missing}` };
+  if (!logPartitions.has(idTime(event.id), nowMs)) {
+    return { record, reason: 'out_of_time', detail: 'the event is too old or in the future' };
   }
   return event;
 }
@@ -41,6 +44,6 @@ export function isDead(decoded: ResourceEvent | DeadLetter): decoded is DeadLett
 function missingOf({ id, workspaceId, environment, body }: ResourceEvent): string | undefined {
   if (!isId('evt', id)) return 'event id';
   if (workspaceId === '') return 'workspace';
-  if (environment !== Environment.LIVE && environment !== Environment.SANDBOX) return 'environment';
+  if (environmentOf(environment) === undefined) return 'environment';
   return body.length === 0 ? 'body' : undefined;
 }

@@ -1,58 +1,91 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { inOneTrip, type Pool, type Statement } from '@rms/db';
+import { inOneRoundTrip, type Pool, type Statement } from '@rms/db';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
-import { endpointColumns, type JobRow } from '../delivery/endpoint-queries.ts';
-import type { Openings } from '../delivery/endpoint-queue.ts';
-import { type DeliveryJob, leaseMs } from '../delivery/job.ts';
-import { type JobEvent, toJob } from '../delivery/lease-queries.ts';
-import { jsonOfPlaces } from '../delivery/places-json.ts';
+import { fromEnvironmentMessage } from '@rms/tenant';
+import type { Capacity } from '../delivery/schedule/scheduler.ts';
+import type { JobEvent } from '../delivery/store/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
-import { type Arrival, environmentOf } from './arrival.ts';
+import type { Arrival } from './arrival.ts';
+import {
+  deliveriesPerStatement,
+  type NewDeliveries,
+  type StoredRow,
+  storing,
+  storingValues,
+  toNewDeliveries,
+} from './storing.ts';
 
-type FannedOut = { due: string[] } & (JobRow | { [column in keyof JobRow]: null });
+/** Events of a tenant with more webhooks are always deferred. Bounds the rows that the statement reads per event. */
+const webhooksPerStatement = 500;
 
 /**
- * Stores events, each once, with its place in the feed of its tenant, in the order given, which is that of the bus for
- * those of one resource; and makes a delivery for each webhook that wants one. As many of the deliveries as there are
- * places for are leased by this instance at once, the others are due. For a webhook that is disabled the log says that it was
- * skipped. An event that comes again is there already, and makes nothing. Answers with the leased ones, and with the webhooks
- * of those that are due.
+ * Another instance normally locks the feed of a tenant for one statement. A feed that stays locked for longer must not
+ * delay the other tenants of this statement.
+ */
+const feedLockTimeout: Statement = { text: "set local lock_timeout = '1s'" };
+
+export interface FannedOut extends NewDeliveries {
+  /** IDs of the events that are stored, but whose deliveries are not; see deferred-queries.ts. */
+  readonly deferred: string[];
+}
+
+/**
+ * Stores each event once, with its position in the feed of its tenant, and creates a delivery for each matching
+ * webhook; see {@link storing}. Positions follow the order of `arrivals`, which is the bus order for events of the same
+ * resource. A repeated event is already stored and has no effect.
+ *
+ * Creates at most {@link deliveriesPerStatement} deliveries. Events that would exceed this limit are deferred,
+ * beginning with the tenants that have the most deliveries, so that a busy tenant does not defer the events of others.
+ * If a tenant already has deferred events, its new events are deferred too, so that they stay in order.
+ * @param defer whether to defer all events
  */
 export async function fanOut(
   pool: Pool,
   arrivals: readonly Arrival[],
-  openings: Openings,
-): Promise<{ jobs: DeliveryJob[]; due: string[] }> {
+  { freeCapacity, defer }: { freeCapacity: Capacity; defer: boolean },
+): Promise<FannedOut> {
   const events = arrivals.map(({ event }) => event);
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
   const leasedAtMs = performance.now();
-  const [, stored] = await inOneTrip(pool, [feedsLock(events), storing(arrivals, jobEvents, openings)]);
-  const rows: FannedOut[] = stored?.rows ?? [];
-  const jobs = rows.flatMap((row) => {
-    return row.id === null ? [] : toJob(row, jobEvents.get(row.event_id) as JobEvent, leasedAtMs);
-  });
-  return { jobs, due: rows[0]?.due ?? [] };
+  const statements = [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, freeCapacity, defer)];
+  const results = await inOneRoundTrip(pool, statements);
+  const rows: (StoredRow & { deferred: string[] | null })[] = results.at(-1)?.rows ?? [];
+  return { ...toNewDeliveries(rows, jobEvents, leasedAtMs), deferred: rows[0]?.deferred ?? [] };
 }
 
-function storing(
+function storingEvents(
   arrivals: readonly Arrival[],
   jobEvents: ReadonlyMap<string, JobEvent>,
-  { room, ofWebhooks, ofOthers }: Openings,
+  freeCapacity: Capacity,
+  defer: boolean,
 ): Statement {
   const events = arrivals.map(({ event }) => event);
   const ids = [...jobEvents.keys()].sort();
   return {
     name: 'fan-out',
     text: `
-      with incoming as (
-        select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.place)
-                      as position
-          from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
-                      $9::bytea[], $10::timestamptz[], $17::integer[], $18::bigint[]) with ordinality
+      with tenants as materialized (
+        select workspace_id, environment, size.webhooks,
+               $20::boolean or size.webhooks > $21
+                 or exists (select from webhooks.deferred_events as d
+                             where d.workspace_id = t.workspace_id and d.environment = t.environment) as is_deferred
+          from (select distinct * from unnest($8::text[], $9::text[]) as t (workspace_id, environment)) as t
+         cross join lateral (
+               select count(*) as webhooks from (
+                 select from webhooks.webhooks as w
+                  where w.workspace_id = t.workspace_id and w.environment = t.environment limit $21 + 1) as few
+               ) as size
+      ), incoming as (
+        select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.ordinal)
+                      as position, tenants.webhooks, tenants.is_deferred
+          from unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[],
+                      $15::text[], $16::bytea[], $17::timestamptz[], $18::integer[], $19::bigint[],
+                      $25::text[]) with ordinality
             as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
-                  bus_partition, bus_offset, place)
+                  bus_partition, bus_offset, actor, ordinal)
           join webhooks.feeds as f using (workspace_id, environment)
-          left join ${firstEventFrom('e', 'workspace_id, environment, id', '$13', '$14')} as known on true
+          join tenants using (workspace_id, environment)
+          left join ${firstEventFrom('e', 'workspace_id, environment, id', '$22', '$23')} as known on true
          where (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
       ), counted as (
         update webhooks.feeds as f set last_position = last.position
@@ -60,52 +93,32 @@ function storing(
          where f.workspace_id = last.workspace_id and f.environment = last.environment
       ), stored as (
         insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
-                                     traceparent, body, created_at, bus_partition, bus_offset, stored_at)
+                                     traceparent, body, created_at, bus_partition, bus_offset, actor, stored_at)
         select workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent, body,
-               created_at, bus_partition, bus_offset, now()
+               created_at, bus_partition, bus_offset, actor, now()
           from incoming
-      ), matched as (
-        select 'dlv_' || substr(i.id, 5, 10) || substr(md5(i.id || '/' || w.id), 1, 16) as id,
-               i.workspace_id, i.environment, i.id as event_id, i.type, i.resource_id, i.sequence, i.request_id,
-               w.id as webhook_id, w.status, w.ordered,
-               w.ordered and (
-                 row_number() over (partition by w.id, w.ordered, i.resource_id order by i.sequence) > 1
-                 or exists (select from webhooks.deliveries as d
-                             where d.ordered and d.webhook_id = w.id and d.resource_id = i.resource_id)
-               ) as waits, ${endpointColumns}
-          from incoming as i
-          join webhooks.webhooks as w
-            on w.workspace_id = i.workspace_id and w.environment = i.environment
-           and (w.events @> array['*'] or w.events @> array[i.type])
-      ), chosen as (
-        select *, not waits and row_number() over (order by waits, event_id) <= $12
-                  and row_number() over (partition by webhook_id order by waits, event_id)
-                      <= coalesce(($15::jsonb ->> webhook_id)::integer, $16) as leased
-          from matched where status = 'active'
-      ), made as (
-        insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
-                                         sequence, request_id, ordered, lease, due_at)
-        select workspace_id, environment, id, event_id, webhook_id, type, resource_id, sequence, request_id, ordered, 1,
-               case when waits then null
-                    when leased then now() + $11 * interval '1 millisecond'
-                    else now() end
-          from chosen
-      ), skipped as (
-        insert into webhooks.delivery_log (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
-                                           request_id, status, origin, attempts, created_at)
-        select workspace_id, environment, id, event_id, webhook_id, type, resource_id, request_id, 'skipped', 'event',
-               '[]', now()
-          from matched where status <> 'active'
-      )
-      select due.webhook_ids as due, c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
-             'event' as origin, 0 as tries, 1 as lease, c.url, c.secret_sealed, c.secret_version, c.previous_secret_sealed,
-             c.previous_secret_until, c.client_certificate, c.client_key_sealed, c.max_retries, c.initial_delay_ms,
-             c.max_delay_ms, c.retry_delays_ms
-        from (select coalesce(array_agg(distinct webhook_id), '{}') from chosen where not waits and not leased) as due (webhook_ids)
-        left join chosen as c on c.leased`,
+      ), loads as (
+        -- For each event, the most deliveries that it and the earlier events of its tenant may have.
+        select workspace_id, environment, id, type, resource_id, sequence, request_id, ordinal, position, webhooks,
+               sum(webhooks) over (partition by workspace_id, environment order by ordinal) as load
+          from incoming where not is_deferred
+      ), weighed as (
+        -- Ordered by load, the events of a tenant stay in order, and the tenants share the limit.
+        select *, webhooks > 0 and sum(webhooks) over (order by load, ordinal) > $24 as exceeds from loads
+      ), immediate as (
+        select * from weighed where not exceeds
+      ), deferred as (
+        select workspace_id, environment, position, id from weighed where exceeds
+         union all
+        select workspace_id, environment, position, id from incoming where is_deferred
+      ), deferring as (
+        insert into webhooks.deferred_events (workspace_id, environment, position, event_id)
+        select * from deferred
+      ), ${storing('immediate', 'true', { deferred: "(select coalesce(array_agg(id), '{}') from deferred)" })}`,
     values: [
+      ...storingValues(freeCapacity),
       events.map(({ workspaceId }) => workspaceId),
-      events.map(environmentOf),
+      events.map(({ environment }) => fromEnvironmentMessage(environment)),
       events.map(({ id }) => id),
       events.map(({ type }) => type),
       events.map(({ resourceId }) => resourceId),
@@ -114,31 +127,33 @@ function storing(
       events.map(({ traceparent }) => traceparent),
       events.map(({ id }) => jobEvents.get(id)?.body),
       events.map(({ createTime }) => (createTime ? timestampDate(createTime) : new Date())),
-      leaseMs,
-      room,
-      ids[0],
-      ids.at(-1),
-      jsonOfPlaces(ofWebhooks),
-      ofOthers,
       arrivals.map(({ record }) => record.partition),
       arrivals.map(({ record }) => record.offset),
+      defer,
+      webhooksPerStatement,
+      ids[0],
+      ids.at(-1),
+      deliveriesPerStatement,
+      events.map(({ actor }) => actor),
     ],
   };
 }
 
 /**
- * Holds the feeds of the events' tenants until the commit: what is counted becomes visible in its order, without gaps. A
- * statement that begins after that sees every event that was stored before, so that none is stored twice. Always in one
- * order, so that two instances never wait for each other.
+ * Locks the feeds of the events' tenants until the commit, so that positions become visible in order and without gaps.
+ * A statement that starts afterwards sees every event stored before it, so that no event is stored twice. Feeds are
+ * locked in sorted order, so that two instances cannot deadlock.
  */
 function feedsLock(events: readonly ResourceEvent[]): Statement {
-  const tenants = [...new Set(events.map((event) => `${event.workspaceId} ${environmentOf(event)}`))].sort();
+  const tenants = [
+    ...new Set(events.map((event) => `${event.workspaceId} ${fromEnvironmentMessage(event.environment)}`)),
+  ].sort();
   return {
     name: 'feeds-lock',
     text: `
       insert into webhooks.feeds as f (workspace_id, environment, last_position)
       select workspace_id, environment, 0
-        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, place) order by place
+        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, ordinal) order by ordinal
           on conflict (workspace_id, environment) do update set last_position = f.last_position`,
     values: [tenants.map((tenant) => tenant.split(' ')[0]), tenants.map((tenant) => tenant.split(' ')[1])],
   };

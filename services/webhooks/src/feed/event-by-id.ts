@@ -1,10 +1,10 @@
 /**
- * SQL of a lateral join: from `named` (workspace_id, environment, id) to the first event at or after that id, of which the
- * caller has to see whether it is the one. The order makes it a walk of the primary key from there, whatever the planner
- * believes: by equality it may take another index, and read all events of a tenant for each one, where a day's partition
- * is new and has no statistics.
- * @param from a parameter with the least id that is looked for; with `to`, the greatest one, it tells the planner which
- * partitions to look at
+ * Returns SQL for a lateral join that reads the first event at or after each ID in `named` (workspace_id, environment,
+ * id). The caller must check whether that event has the wanted ID. The ordering forces a walk of the primary key. With
+ * an equality condition, the planner may choose another index and read all events of a tenant for every ID, because a
+ * new day's partition has no statistics.
+ * @param from parameter with the smallest ID. Together with `to`, the parameter with the largest ID, it lets the
+ * planner prune partitions.
  */
 export const firstEventFrom = (named: string, columns: string, from: string, to: string) => `lateral (
                  select ${columns} from webhooks.events

@@ -1,5 +1,6 @@
 import type { Queryable } from '@rms/db';
-import type { Tenant } from '../subscription/webhook.ts';
+import type { Tenant } from '@rms/tenant';
+import { firstWithin, pageBytes } from './page-bytes.ts';
 
 /** An event in the feed of its tenant. */
 export interface FeedEvent {
@@ -7,23 +8,23 @@ export interface FeedEvent {
   readonly id: string;
   readonly type: string;
   readonly requestId: string;
-  /** Empty once erased. */
+  /** Empty after erasure. */
   readonly body: Buffer;
 }
 
-/** Some events of a feed, and how far it reaches at the same moment. */
+/** A page of a feed, with the range of the feed at the same moment. */
 export interface FeedPage {
   readonly events: FeedEvent[];
-  /** The position of the first event that is kept; 0: none is. */
+  /** Position of the first retained event; 0 if no event is retained. */
   readonly oldest: bigint;
-  /** The position of the last event, whether or not it is kept; 0: there has been none. */
+  /** Position of the last event ever stored, even if it is no longer retained; 0 if there was none. */
   readonly newest: bigint;
 }
 
 interface FeedRow {
   oldest: string;
   newest: string;
-  /** Null: there is no event after the position. */
+  /** Null if there is no event after the requested position. */
   position: string | null;
   id: string;
   type: string;
@@ -31,17 +32,30 @@ interface FeedRow {
   body: Buffer | null;
 }
 
+export interface FeedReading {
+  readonly after: bigint;
+  /** Maximum number of events. */
+  readonly limit: number;
+  /** Maximum size of all bodies but the last one; {@link pageBytes} if undefined. */
+  readonly bytes?: number | undefined;
+}
+
 /**
- * Events after a position, in the order of the feed, and its ends. Positions are without gaps: whoever counts them sees a
- * loss. One statement, so that the ends are those of the moment in which the events were read.
+ * Reads the events after a position, in feed order, and the ends of the feed. A page has fewer than `limit` events if
+ * their bodies would be too large together. Positions are gapless, so that a reader can detect a loss. Uses one
+ * statement, so that the ends and the events are consistent.
  */
 export async function readFeed(
   db: Queryable,
   { workspaceId, environment }: Tenant,
-  { after, limit, type }: { after: bigint; limit: number; type?: string | undefined },
+  { after, limit, bytes = pageBytes }: FeedReading,
 ): Promise<FeedPage> {
+  const page = `
+                select position, id, type, request_id, body from webhooks.events
+                 where workspace_id = $1 and environment = $2 and position > $3
+                 order by position limit $4`;
   const { rows } = await db.query<FeedRow>({
-    name: type === undefined ? 'feed' : 'feed-of-type',
+    name: 'feed',
     text: `
       select ends.oldest, ends.newest, e.position, e.id, e.type, e.request_id, e.body
         from (
@@ -50,13 +64,10 @@ export async function readFeed(
                  coalesce((select last_position from webhooks.feeds
                             where workspace_id = $1 and environment = $2), 0) as newest
         ) as ends
-        left join (
-          select position, id, type, request_id, body from webhooks.events
-           where workspace_id = $1 and environment = $2 and position > $3 ${type === undefined ? '' : 'and type = $5'}
-           order by position limit $4
+        left join (${firstWithin(page, 'position', '$5')}
         ) as e on true
        order by e.position`,
-    values: [workspaceId, environment, after, limit, ...(type === undefined ? [] : [type])],
+    values: [workspaceId, environment, after, limit, bytes],
   });
   const [first] = rows;
   return {
@@ -70,7 +81,32 @@ export async function readFeed(
   };
 }
 
-/** The position of the last event of a feed; 0: there has been none. */
+/** Reads an event of a feed; undefined if it is not stored. */
+export async function readFeedEvent(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  id: string,
+): Promise<FeedEvent | undefined> {
+  const { rows } = await db.query<{ position: string; type: string; request_id: string; body: Buffer | null }>({
+    name: 'feed-event',
+    text: `
+      select position, type, request_id, body from webhooks.events
+       where workspace_id = $1 and environment = $2 and id = $3`,
+    values: [workspaceId, environment, id],
+  });
+  const [row] = rows;
+  return (
+    row && {
+      position: BigInt(row.position),
+      id,
+      type: row.type,
+      requestId: row.request_id,
+      body: row.body ?? Buffer.alloc(0),
+    }
+  );
+}
+
+/** Returns the position of the last event of a feed; 0 if there was none. */
 export async function readNewestPosition(db: Queryable, { workspaceId, environment }: Tenant): Promise<bigint> {
   const { rows } = await db.query<{ last_position: string }>({
     name: 'feed-newest',
@@ -80,7 +116,7 @@ export async function readNewestPosition(db: Queryable, { workspaceId, environme
   return BigInt(rows[0]?.last_position ?? 0);
 }
 
-/** What is delivered of an event; undefined: it is not kept any more. */
+/** Reads the delivered parts of an event; undefined if it is no longer retained. */
 export async function readEvent(
   db: Queryable,
   { workspaceId, environment }: Tenant,

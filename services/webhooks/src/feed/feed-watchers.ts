@@ -1,11 +1,11 @@
+import { createWakeableSleep, type WakeableSleep } from '@rms/async';
 import { RmsError } from '@rms/errors';
-import { createWakeableSleep, type WakeableSleep } from '../delivery/wakeable-sleep.ts';
 
-/** Those who watch feeds on this instance. */
+/** The feed watchers of this instance. */
 export interface FeedWatchers {
-  /** Throws `rate_limit_exceeded` if there are as many as an instance takes. */
+  /** Throws `rate_limit_exceeded` if the instance is at its limit of watchers. */
   join(workspaceId: string): FeedWatcher;
-  /** Events of these workspaces have been stored. */
+  /** Wakes the watchers of the events' workspaces. Call it after the events were stored. */
   wake(events: readonly { readonly workspaceId: string }[]): void;
 }
 
@@ -13,17 +13,17 @@ export interface FeedWatcher extends Pick<WakeableSleep, 'sleep'> {
   leave(): void;
 }
 
-/** Each asks the database a few times a second. */
-const mostWatchers = 50;
+/** Each watcher queries the database a few times per second. */
+const maxWatchers = 50;
 
 export function createFeedWatchers(): FeedWatchers {
   const sleepers = new Map<string, Set<WakeableSleep>>();
   let count = 0;
   return {
     join(workspaceId) {
-      if (count >= mostWatchers) {
+      if (count >= maxWatchers) {
         throw new RmsError('rate_limit_exceeded', {
-          message: `This instance has ${mostWatchers} watchers of events already; end one of them, or try again later.`,
+          message: `This instance has reached its limit of ${maxWatchers} watchers of events. End one of them or try again later.`,
         });
       }
       count += 1;

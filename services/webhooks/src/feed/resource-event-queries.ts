@@ -1,20 +1,25 @@
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
+import type { TenantScope } from '@rms/tenant';
+import { attemptCount, lastAttempt } from '../log/attempt-columns.ts';
 import type { LoggedStatus } from '../log/log-filter.ts';
-import { deliveriesOfEvent, statusOf } from '../log/log-queries.ts';
-import type { WebhookScope } from '../subscription/webhook-queries.ts';
+import { statusOf } from '../log/log-filter.ts';
+import { deliveriesOfEvent } from '../log/log-queries.ts';
+import { firstWithin, pageBytes } from './page-bytes.ts';
 
-/** What has happened to a resource, and what webhooks were told of it. */
+/** An event of a resource, and its deliveries. */
 export interface ResourceEvent {
   readonly id: string;
   readonly type: string;
-  /** In the feed of its tenant. */
+  /** Position in the feed of its tenant. */
   readonly position: bigint;
   readonly sequence: bigint;
   readonly requestId: string;
+  /** Empty if the event was stored by a version that did not record it. */
+  readonly actor: string;
   readonly createdAt: Date;
-  /** Null once erased. */
+  /** Null after erasure. */
   readonly body: Buffer | null;
-  /** {@link mostDeliveries} at most. */
+  /** At most {@link maxDeliveries}. */
   readonly deliveries: readonly DeliveryOfEvent[];
   readonly hasMoreDeliveries: boolean;
 }
@@ -24,80 +29,94 @@ export interface DeliveryOfEvent {
   readonly webhookId: string;
   readonly status: LoggedStatus;
   readonly attempts: number;
-  /** Of the last attempt; null: there was none. */
+  /** Status code of the last attempt; null if there was none. */
   readonly statusCode: number | null;
   readonly error: string | null;
 }
 
-/** Of one event: a workspace may have any number of webhooks. */
-const mostDeliveries = 50;
+export interface ResourceEventPage {
+  readonly events: ResourceEvent[];
+  /** Whether there are older events. */
+  readonly hasMore: boolean;
+}
+
+/** Maximum number of deliveries per event, because a workspace may have any number of webhooks. */
+const maxDeliveries = 50;
 
 interface EventRow extends Omit<ResourceEvent, 'position' | 'sequence' | 'deliveries' | 'hasMoreDeliveries'> {
   readonly workspaceId: string;
   readonly environment: string;
   readonly position: string;
   readonly sequence: string;
+  readonly total: number;
 }
 
 /**
- * Events of a resource, newest first: one range of one index, and of each event's deliveries one range of the primary key of
- * the queue and of the log. From one snapshot: a delivery that goes from the one into the other is there once.
- * @param before only events with a smaller id
+ * Reads the events of a resource, newest first. Scans one index range for the events. Per event, it scans one primary
+ * key range of the queue and one of the log. Everything is read from one snapshot, so that a delivery that moves from
+ * the queue to the log appears exactly once. A page has fewer than `limit` events if their bodies would be too large
+ * together.
+ * @param before returns only events with a smaller ID
  */
 export function readResourceEvents(
   pool: Pool,
-  scope: WebhookScope,
+  scope: TenantScope,
   { resourceId, before, limit }: { resourceId: string; before: string | undefined; limit: number },
-): Promise<ResourceEvent[]> {
+): Promise<ResourceEventPage> {
   return inTransaction(pool, async (tx) => {
     await tx.query('set transaction isolation level repeatable read, read only');
-    const values: unknown[] = [scope.workspaceId, scope.environments, resourceId, limit];
+    const values: unknown[] = [scope.workspaceId, scope.environments, resourceId, limit + 1];
     if (before !== undefined) values.push(before);
-    const { rows } = await tx.query<EventRow>(
-      `select e.* from unnest($2::text[]) as scope (environment)
-        cross join lateral (
-              select workspace_id as "workspaceId", environment, id, type, position, sequence, request_id as "requestId",
-                     created_at as "createdAt", body
-                from webhooks.events as e
-               where e.workspace_id = $1 and e.environment = scope.environment and e.resource_id = $3
-                     ${before === undefined ? '' : 'and e.id < $5'}
-               order by e.id desc limit $4
-             ) as e
-        order by e.id desc limit $4`,
+    const page = `
+              select e.* from unnest($2::text[]) as scope (environment)
+               cross join lateral (
+                     select workspace_id as "workspaceId", environment, id, type, position, sequence,
+                            request_id as "requestId", created_at as "createdAt", body, actor
+                       from webhooks.events as e
+                      where e.workspace_id = $1 and e.environment = scope.environment and e.resource_id = $3
+                            ${before === undefined ? '' : 'and e.id < $5'}
+                      order by e.id desc limit $4
+                    ) as e
+               order by e.id desc limit $4`;
+    const found = await tx.query<EventRow>(
+      `${firstWithin(page, 'id desc', String(pageBytes))} order by id desc`,
       values,
     );
+    const rows = found.rows.slice(0, limit);
     const deliveries = await readDeliveriesOf(tx, rows);
-    return rows.map((row) => {
+    const hasMore = rows.length < (rows[0]?.total ?? 0);
+    const events = rows.map((row) => {
       const all = deliveries.filter(({ eventId }) => eventId === row.id);
       return {
         ...row,
         position: BigInt(row.position),
         sequence: BigInt(row.sequence),
-        deliveries: all.slice(0, mostDeliveries),
-        hasMoreDeliveries: all.length > mostDeliveries,
+        deliveries: all.slice(0, maxDeliveries),
+        hasMoreDeliveries: all.length > maxDeliveries,
       };
     });
+    return { events, hasMore };
   });
 }
 
-/** One more of each event than are shown. */
+/** Reads one delivery more per event than the page contains, to determine whether there are more. */
 async function readDeliveriesOf(
   tx: Queryable,
   events: readonly Pick<EventRow, 'workspaceId' | 'environment' | 'id'>[],
 ): Promise<(DeliveryOfEvent & { eventId: string })[]> {
   if (events.length === 0) return [];
   const partOf = (source: 'deliveries' | 'delivery_log') => `
-              select d.event_id, d.id, d.webhook_id, ${statusOf[source]} as status, d.attempts
+              select d.event_id, d.id, d.webhook_id, ${statusOf[source]} as status,
+                     ${attemptCount} as attempts, ${lastAttempt} as last_attempt
                 from webhooks.${source} as d where ${deliveriesOfEvent}`;
   const { rows } = await tx.query<DeliveryOfEvent & { eventId: string }>(
     `select d.event_id as "eventId", d.id, d.webhook_id as "webhookId", d.status,
-            jsonb_array_length(d.attempts) as attempts, (d.attempts -> -1 ->> 'status_code')::integer as "statusCode",
-            d.attempts -> -1 ->> 'error' as error
+            d.attempts, (d.last_attempt ->> 'status_code')::integer as "statusCode", d.last_attempt ->> 'error' as error
        from unnest($1::text[], $2::text[], $3::text[]) as e (workspace_id, environment, id)
       cross join lateral (
             select * from (${partOf('deliveries')}
               union all${partOf('delivery_log')}
-            ) as d order by d.webhook_id limit ${mostDeliveries + 1}
+            ) as d order by d.webhook_id limit ${maxDeliveries + 1}
            ) as d
       order by d.event_id desc, d.webhook_id`,
     [events.map((event) => event.workspaceId), events.map((event) => event.environment), events.map(({ id }) => id)],

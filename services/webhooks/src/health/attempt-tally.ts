@@ -1,8 +1,8 @@
 import type { Pool } from '@rms/db';
-import type { Logger } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import type { Tenant } from '@rms/tenant';
 import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
-import type { Recording } from '../delivery/record-queries.ts';
-import type { Tenant } from '../subscription/webhook.ts';
+import type { Recording } from '../delivery/store/record-queries.ts';
 import { type AttemptCounts, addAttemptCounts, addCounts } from './count-queries.ts';
 import { errorClasses, errorClassOf } from './error-class.ts';
 
@@ -10,23 +10,24 @@ interface AttemptsTally extends Tally, Tenant, AttemptCounts {
   readonly webhookId: string;
 }
 
-/** Adds up in memory what attempts came to, and writes the sums now and then: no delivery waits for that. */
+/** Sums up attempt results in memory and writes the sums periodically, without delaying deliveries. */
 export interface AttemptTally {
-  /** They are recorded. */
+  /** Counts recorded attempts. */
   count(recordings: readonly Recording[]): void;
   start(): void;
-  /** Writes what is left. */
+  /** Writes the remaining counts. */
   stop(): Promise<void>;
 }
 
 /**
- * One statement of an instance every five seconds, with two rows for each webhook that was called meanwhile. A process that
- * is killed loses the sums of these seconds, and those whose commit nobody heard of are added twice: health is for people
- * to look at, what is billed and alerted on is counted by alerts.
+ * Every instance runs one statement per five seconds, with two rows per webhook called in that time. A killed process
+ * loses the sums of up to five seconds. Sums whose commit was not confirmed are added twice. This is acceptable because
+ * webhook health is only displayed; the alerts service counts separately for billing and alerts.
  */
 const flushEveryMs = 5_000;
 
-export function createAttemptTally(pool: Pool, log: Logger): AttemptTally {
+/** @param options.now milliseconds since 1970 */
+export function createAttemptTally(pool: Pool, { log, now }: { log: Logger; now: () => number }): AttemptTally {
   const reporter = new UsageReporter<AttemptsTally>({
     send: ({ tallies }) =>
       addAttemptCounts(
@@ -35,6 +36,7 @@ export function createAttemptTally(pool: Pool, log: Logger): AttemptTally {
       ),
     add: addCounts,
     log,
+    now,
     flushEveryMs,
   });
   return {

@@ -1,29 +1,32 @@
 import type { Queryable } from '@rms/db';
+import type { Tenant } from '@rms/tenant';
 import { noLatencies } from '@rms/usage';
-import type { Tenant } from '../subscription/webhook.ts';
 import { errorClasses } from './error-class.ts';
 import { type PeriodName, periodNames, periodStartMs, slotOf } from './periods.ts';
 
-/** What attempts at one webhook came to. */
+/** Counts of the attempts at a webhook. */
 export interface AttemptCounts {
   delivered: number;
   retried: number;
   failed: number;
-  /** By error-class.ts. */
+  /** Counts by error class, in the order of error-class.ts. */
   readonly errors: number[];
-  /** By the bounds of @rms/usage. */
+  /** Latency histogram with the bounds of @rms/usage. */
   readonly latencies: number[];
 }
 
-/** Counts of a webhook at a moment. */
+/** Counts of a webhook at a point in time. */
 export interface CountsAt extends AttemptCounts, Tenant {
   readonly webhookId: string;
   readonly atMs: number;
 }
 
-/** SQL of an array, of whose places each is told: several times as fast as to take arrays apart and together again. */
-const each = (places: number) => (sqlOf: (place: number) => string) =>
-  `array[${Array.from({ length: places }, (_, i) => sqlOf(i + 1)).join(', ')}]`;
+/**
+ * Returns SQL for an array with an explicit expression per element. It is several times faster than unnesting and
+ * aggregating arrays.
+ */
+const each = (length: number) => (sqlOf: (index: number) => string) =>
+  `array[${Array.from({ length: length }, (_, i) => sqlOf(i + 1)).join(', ')}]`;
 export const eachError = each(errorClasses.length);
 export const eachLatency = each(noLatencies().length);
 
@@ -33,9 +36,9 @@ interface Row extends CountsAt {
 }
 
 /**
- * Adds counts to the periods that they lie in. A slot that holds an earlier period begins anew; counts of a period that has
- * given its slot to a later one, and those of webhooks that are gone, are dropped. Rows are locked in one order, so that
- * instances never wait for each other in a circle.
+ * Adds counts to the periods that contain them. A slot with an earlier period is reset. Counts are dropped if their
+ * slot already contains a later period that is not in the future, or if their webhook was deleted. Rows are locked in
+ * sorted order, so that instances cannot deadlock.
  */
 export async function addAttemptCounts(db: Queryable, counts: readonly CountsAt[]): Promise<void> {
   const rows = rowsOf(counts);
@@ -64,7 +67,7 @@ export async function addAttemptCounts(db: Queryable, counts: readonly CountsAt[
              latencies = case when known.starts_at = excluded.starts_at
                               then ${eachLatency((i) => `known.latencies[${i}] + excluded.latencies[${i}]`)}
                               else excluded.latencies end
-       where known.starts_at <= excluded.starts_at`,
+       where known.starts_at <= excluded.starts_at or known.starts_at > now() + interval '1 hour'`,
     values: [
       rows.map((row) => row.workspaceId),
       rows.map((row) => row.environment),
@@ -89,7 +92,10 @@ export function addCounts(earlier: AttemptCounts, later: AttemptCounts): void {
   }
 }
 
-/** One for each slot: the same row cannot be met twice in a statement. Of two periods of a slot the later one stays. */
+/**
+ * Merges counts into one row per slot, because a statement must not contain the same row twice. If two periods share a
+ * slot, the later one wins.
+ */
 function rowsOf(counts: readonly CountsAt[]): Row[] {
   const rows = new Map<string, Row>();
   for (const one of counts) {

@@ -1,11 +1,11 @@
-import type { AttemptResult } from '../delivery/job.ts';
+import type { AttemptResult } from '../log/attempt.ts';
 
 /**
- * What goes wrong with attempts. Counts are stored in this order: what is new comes last.
- * - 2xx to 5xx: it answered, but not 200; 429 stands apart
- * - timeout: no complete answer in time
- * - blocked: the address may not be called
- * - connection: it broke off, or something that has no other name
+ * Error classes of attempts. Counts are stored in this order, so new classes must be appended.
+ * - 2xx to 5xx: a response other than 200; 429 is a separate class
+ * - timeout: no complete response in time
+ * - blocked: the address is not permitted
+ * - connection: the connection broke, or any other error
  */
 export const errorClasses = [
   '2xx',
@@ -24,7 +24,7 @@ export const errorClasses = [
 
 export type ErrorClass = (typeof errorClasses)[number];
 
-/** Undefined: nothing went wrong. */
+/** Returns undefined for a successful attempt. */
 export function errorClassOf({
   error,
   statusCode,

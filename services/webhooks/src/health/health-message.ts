@@ -1,27 +1,30 @@
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { latencyQuantile } from '@rms/usage';
-import { pauseAfterMs } from '../delivery/circuit.ts';
+import { toDelayReasonMessage } from '../log/delivery-message.ts';
 import { errorClasses } from './error-class.ts';
 import type { CountedWindow, WebhookHealth } from './health-queries.ts';
 
-/** As rms.webhooks.v1.WebhookHealth. */
-export function toHealthMessage(health: WebhookHealth, nowMs: number) {
-  const { id, failingSince, circuitOpenSince, underWay, windows } = health;
+/**
+ * Converts the health of a webhook to rms.webhooks.v1.WebhookHealth. A probe of an open circuit is the next attempt of
+ * the webhook.
+ */
+export function toHealthMessage(health: WebhookHealth) {
+  const { id, failingSince, circuitOpenSince, unfinished, nextAttemptAt, delayReason, oldestAt, windows } = health;
+  const nextAttemptTime = nextAttemptAt ? timestampFromDate(nextAttemptAt) : undefined;
+  const openCircuit = circuitOpenSince && {
+    openTime: timestampFromDate(circuitOpenSince),
+    ...(nextAttemptTime ? { nextProbeTime: nextAttemptTime } : {}),
+  };
   return {
     webhookId: id,
     ...(failingSince ? { failingSince: timestampFromDate(failingSince) } : {}),
-    ...(circuitOpenSince ? { openCircuit: toCircuitMessage(circuitOpenSince, health, nowMs) } : {}),
-    underWay,
+    ...(openCircuit ? { openCircuit } : {}),
+    ...(nextAttemptTime ? { nextAttemptTime } : {}),
+    delayReason: toDelayReasonMessage(delayReason),
+    ...(oldestAt ? { oldestPendingTime: timestampFromDate(oldestAt) } : {}),
+    unfinished,
     windows: windows.map(toWindowMessage),
   };
-}
-
-/** A probe is a delivery that is due: without one the circuit stays as it is. Half a pause is the average until the next. */
-function toCircuitMessage(openSince: Date, { nextDueAt }: WebhookHealth, nowMs: number) {
-  const openTime = timestampFromDate(openSince);
-  if (nextDueAt === null) return { openTime };
-  const pauseMs = pauseAfterMs(nowMs - openSince.getTime());
-  return { openTime, nextProbeTime: timestampFromMs(Math.max(Math.round(nowMs + pauseMs / 2), nextDueAt.getTime())) };
 }
 
 function toWindowMessage({ startMs, delivered, retried, failed, errors, latencies }: CountedWindow) {

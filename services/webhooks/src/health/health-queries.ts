@@ -1,52 +1,60 @@
 import type { Queryable } from '@rms/db';
-import type { WebhookScope } from '../subscription/webhook-queries.ts';
+import type { TenantScope } from '@rms/tenant';
+import { type DelayReason, delayReasonOf } from '../log/delay-columns.ts';
 import { eachError, eachLatency } from './count-queries.ts';
 import { type PeriodName, windowsAt } from './periods.ts';
 
-/** What attempts at a webhook came to since a moment. */
+/** Counts of a webhook's attempts since a point in time. */
 export interface CountedWindow {
   readonly startMs: number;
   readonly delivered: bigint;
   readonly retried: bigint;
   readonly failed: bigint;
-  /** By error-class.ts. */
+  /** Counts by error class, in the order of error-class.ts. */
   readonly errors: readonly number[];
-  /** By the bounds of @rms/usage. */
+  /** Latency histogram with the bounds of @rms/usage. */
   readonly latencies: readonly number[];
 }
 
 export interface WebhookHealth {
   readonly id: string;
   readonly failingSince: Date | null;
-  /** Null: it is closed, or the webhook is disabled. */
+  /** Null if the circuit is closed or the webhook is disabled. */
   readonly circuitOpenSince: Date | null;
-  /** Deliveries that have not ended, {@link mostUnderWay} at most. */
-  readonly underWay: number;
-  /** When the first of them is due; null: none is. */
-  readonly nextDueAt: Date | null;
+  /** Number of unfinished deliveries, at most {@link maxInFlight}. */
+  readonly unfinished: number;
+  /** Time of the next attempt that the rate limit and the circuit allow; null if no delivery will be due. */
+  readonly nextAttemptAt: Date | null;
+  /** Why due deliveries wait; null if none is due, or they are about to be attempted. */
+  readonly delayReason: DelayReason | null;
+  /** Creation of the oldest of the first {@link maxInFlight} unfinished deliveries. */
+  readonly oldestAt: Date | null;
   readonly windows: readonly CountedWindow[];
 }
 
-/** More are not counted: a backlog has no end. */
-export const mostUnderWay = 1_000;
+/** Counting stops here, because a backlog can be arbitrarily long. */
+export const maxInFlight = 1_000;
 
 interface Row extends Omit<WebhookHealth, 'windows'> {
   readonly period: PeriodName;
   readonly delivered: string;
   readonly retried: string;
   readonly failed: string;
-  /** Counts in PostgreSQL's text of an array, each NULL where there is no row. */
+  /** Text form of a PostgreSQL array of counts. Elements are NULL if there is no row. */
   readonly errors: string;
   readonly latencies: string;
 }
 
 /**
- * The health of webhooks, in the order of their ids as they are named; those that are not there are left out. Reads at most
- * forty rows of counts and {@link mostUnderWay} entries of the queue's index for each, however much was delivered.
+ * Reads the health of webhooks, in the order of `ids`; missing webhooks are omitted. Reads at most forty rows of counts
+ * and {@link maxInFlight} entries of the queue's index per webhook, regardless of the number of deliveries.
+ *
+ * That limit is a subquery, so that the planner does not know it. With a known limit, the planner would expect fewer
+ * deliveries per webhook than the limit, and sort all of them instead of reading the index in order.
  */
 export async function readHealth(
   db: Queryable,
-  { workspaceId, environments }: WebhookScope,
+  { workspaceId, environments }: TenantScope,
   ids: readonly string[],
   nowMs: number,
 ): Promise<WebhookHealth[]> {
@@ -55,18 +63,22 @@ export async function readHealth(
     name: 'webhooks-read-health',
     text: `
       select w.id, w.failing_since as "failingSince",
-             case when w.status = 'active' then w.circuit_open_since end as "circuitOpenSince",
-             queue.size as "underWay", queue.due_at as "nextDueAt", win.period,
+             case when w.status = 'active' then e.open_since end as "circuitOpenSince",
+             queue.size as "unfinished", queue.created_at as "oldestAt",
+             case when queue.due_at is not null then greatest(queue.due_at, e.not_before) end as "nextAttemptAt",
+             ${delayReasonOf('queue.due_at')} as "delayReason",
+             win.period,
              sums.delivered, sums.retried, sums.failed, sums.errors, sums.latencies
-        from unnest($3::text[]) with ordinality as asked (id, place)
+        from unnest($3::text[]) with ordinality as requested (id, position)
         join webhooks.webhooks as w
-          on w.workspace_id = $1 and w.environment = any($2) and w.id = asked.id
+          on w.workspace_id = $1 and w.environment = any($2) and w.id = requested.id
+        left join webhooks.endpoints as e on e.webhook_id = w.id
        cross join lateral (
-             select count(*)::integer as size, min(due_at) as due_at
-               from (select due_at from webhooks.deliveries as d
-                      where d.webhook_id = w.id order by due_at limit ${mostUnderWay}) as first
+             select count(*)::integer as size, min(due_at) as due_at, min(created_at) as created_at
+               from (select due_at, created_at from webhooks.deliveries as d
+                      where d.webhook_id = w.id order by due_at limit (select ${maxInFlight})) as first
              ) as queue
-       cross join unnest($4::text[], $5::timestamptz[]) with ordinality as win (period, starts_at, place)
+       cross join unnest($4::text[], $5::timestamptz[]) with ordinality as win (period, starts_at, position)
        cross join lateral (
              select coalesce(sum(delivered), 0)::bigint as delivered, coalesce(sum(retried), 0)::bigint as retried,
                     coalesce(sum(failed), 0)::bigint as failed,
@@ -76,7 +88,7 @@ export async function readHealth(
               where c.workspace_id = w.workspace_id and c.environment = w.environment and c.webhook_id = w.id
                 and c.period = win.period and c.starts_at >= win.starts_at
              ) as sums
-       order by asked.place, win.place`,
+       order by requested.position, win.position`,
     values: [
       workspaceId,
       environments,
@@ -90,9 +102,18 @@ export async function readHealth(
     const ofOne = rows.slice(i, i + windows.length);
     const [first] = ofOne;
     if (!first) break;
-    const { id, failingSince, circuitOpenSince, underWay, nextDueAt } = first;
+    const { id, failingSince, circuitOpenSince, unfinished, nextAttemptAt, delayReason, oldestAt } = first;
     const counted = ofOne.map((row, at) => toWindow(row, windows[at]?.startMs ?? 0));
-    found.push({ id, failingSince, circuitOpenSince, underWay, nextDueAt, windows: counted });
+    found.push({
+      id,
+      failingSince,
+      circuitOpenSince,
+      unfinished,
+      nextAttemptAt,
+      delayReason,
+      oldestAt,
+      windows: counted,
+    });
   }
   return found;
 }

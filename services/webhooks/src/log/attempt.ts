@@ -1,15 +1,44 @@
 import { isUtf8 } from 'node:buffer';
-import type { AttemptResult, HeaderPair } from '../delivery/job.ts';
+import type { ConnectTimes } from '../egress/connection-times.ts';
 
-/** An attempt as it stands in the log, as JSON. */
+export type HeaderPair = readonly [name: string, value: string];
+
+/**
+ * Time spent in each step of an attempt, in milliseconds. The connect steps are 0 if the connection was already open.
+ */
+interface Timings extends ConnectTimes {
+  /** From sending the request to the first byte of the response; undefined if there was no response. */
+  readonly firstByte: number | undefined;
+}
+
+/** Result of an attempt. */
+export interface AttemptResult {
+  readonly startedAt: Date;
+  /** 0 if there was no response. */
+  readonly statusCode: number;
+  /** Empty if delivered. */
+  readonly error: string;
+  readonly durationMs: number;
+  readonly timings: Timings;
+  /** The dialed address; undefined if none was dialed, or if an egress proxy did not report it. */
+  readonly address: string | undefined;
+  readonly requestHeaders: readonly HeaderPair[];
+  readonly responseHeaders: readonly HeaderPair[];
+  /** The first 16 KiB. */
+  readonly responseBody: Buffer;
+  /** The delay requested by a 429 or 503 response. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** An attempt as stored in the log, as JSON. */
 export interface LoggedAttempt {
-  /** Counts from 1 within the delivery. */
+  /** Starts at 1 within a delivery. */
   readonly number: number;
   /** ISO 8601. */
   readonly at: string;
-  /** 0: no answer. */
+  /** 0 if there was no response. */
   readonly status_code: number;
-  /** Empty if delivered; else a class, ": " and a text. */
+  /** Empty if delivered; otherwise an error class, ": " and a text. */
   readonly error: string;
   readonly duration_ms: number;
   readonly dns_ms?: number;
@@ -17,21 +46,26 @@ export interface LoggedAttempt {
   readonly tls_ms?: number;
   readonly first_byte_ms?: number;
   readonly address?: string;
+  /** URL of the request; undefined for older attempts. */
+  readonly url?: string;
   readonly request_headers?: readonly HeaderPair[];
   readonly response_headers?: readonly HeaderPair[];
-  /** Text, if it is text. */
+  /** The response body, if it is text. */
   readonly response_body?: string;
-  /** Base64, if it is not. */
+  /** The response body in base64, if it is not text. */
   readonly response_bytes?: string;
 }
 
-/** Everything but the number, which the database knows. */
+/** Maximum length of a logged error, in characters. */
+const errorLimit = 500;
+
+/** Converts a result to a log entry without the number, which the database assigns. */
 export function toLoggedAttempt(result: AttemptResult): Omit<LoggedAttempt, 'number'> {
   const { timings, address, responseBody } = result;
   return {
     at: result.startedAt.toISOString(),
     status_code: result.statusCode,
-    error: result.error,
+    error: result.error.slice(0, errorLimit),
     duration_ms: result.durationMs,
     dns_ms: timings.dns,
     connect_ms: timings.connect,
@@ -44,7 +78,7 @@ export function toLoggedAttempt(result: AttemptResult): Omit<LoggedAttempt, 'num
   };
 }
 
-/** PostgreSQL's JSON cannot hold NUL, nor bytes that are no text. */
+/** Stores a body with NUL or invalid UTF-8 as base64, because PostgreSQL's JSON type rejects them. */
 function bodyOf(body: Buffer): Pick<LoggedAttempt, 'response_body' | 'response_bytes'> {
   if (body.length === 0) return {};
   const end = completeText(body);
@@ -52,7 +86,7 @@ function bodyOf(body: Buffer): Pick<LoggedAttempt, 'response_body' | 'response_b
   return { response_bytes: body.toString('base64') };
 }
 
-/** Where the last whole character ends: what was cut may have been cut inside one. */
+/** Returns the end of the last complete character, because truncation may have split one. */
 function completeText(body: Buffer): number {
   for (let back = 1; back <= Math.min(3, body.length); back += 1) {
     const byte = body[body.length - back] as number;

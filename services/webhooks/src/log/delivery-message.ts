@@ -1,15 +1,22 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
-import type { HeaderPair } from '../delivery/job.ts';
-import { toEnvironmentMessage } from '../subscription/webhook-message.ts';
-import type { LoggedAttempt } from './attempt.ts';
+import { toEnvironmentMessage } from '@rms/tenant';
+import type { HeaderPair, LoggedAttempt } from './attempt.ts';
+import type { DelayReason as DelayReasonName } from './delay-columns.ts';
 import type { LoggedStatus } from './log-filter.ts';
 import type { LoggedDelivery } from './log-queries.ts';
 
 export const deliveryStatuses: EnumNames<LoggedStatus, DeliveryStatus> = enumNames(DeliveryStatus);
+const delayReasons: EnumNames<DelayReasonName, DelayReason> = enumNames(DelayReason);
 
-/** A delivery with its attempts as rms.webhooks.v1.Delivery. */
+/** Returns the names of statuses, each once. Returns undefined if a status is unspecified or unknown. */
+export function toStatusNames(statuses: readonly DeliveryStatus[]): LoggedStatus[] | undefined {
+  const names = [...new Set(statuses.map(deliveryStatuses.toName))];
+  return names.every((name) => name !== undefined) ? names : undefined;
+}
+
+/** Converts a delivery with the attempts that were read to rms.webhooks.v1.Delivery. */
 export function toDeliveryMessage(delivery: LoggedDelivery) {
   return {
     id: delivery.id,
@@ -23,12 +30,22 @@ export function toDeliveryMessage(delivery: LoggedDelivery) {
     status: deliveryStatuses.toValue(delivery.status),
     origin: delivery.origin,
     attempts: delivery.attempts.map(toAttemptMessage),
+    attemptCount: delivery.attemptCount,
+    ...(delivery.lastAttempt ? { lastAttempt: toAttemptMessage(delivery.lastAttempt) } : {}),
     createTime: timestampFromDate(delivery.createdAt),
-    ...(delivery.dueAt ? { nextAttemptTime: timestampFromDate(delivery.dueAt) } : {}),
+    endReason: delivery.endReason ?? '',
+    ...(delivery.endedAt ? { endTime: timestampFromDate(delivery.endedAt) } : {}),
+    ...(delivery.nextAttemptAt ? { nextAttemptTime: timestampFromDate(delivery.nextAttemptAt) } : {}),
+    delayReason: toDelayReasonMessage(delivery.delayReason),
   };
 }
 
-/** An attempt of the log as rms.webhooks.v1.Attempt. */
+/** Converts the reason of a delay to rms.webhooks.v1.DelayReason. */
+export function toDelayReasonMessage(reason: DelayReasonName | null): DelayReason {
+  return reason === null ? DelayReason.UNSPECIFIED : delayReasons.toValue(reason);
+}
+
+/** Converts a logged attempt to rms.webhooks.v1.Attempt. */
 export function toAttemptMessage(attempt: LoggedAttempt) {
   return {
     number: attempt.number,
@@ -41,6 +58,7 @@ export function toAttemptMessage(attempt: LoggedAttempt) {
     tlsMs: attempt.tls_ms ?? 0,
     firstByteMs: attempt.first_byte_ms ?? 0,
     address: attempt.address ?? '',
+    url: attempt.url ?? '',
     requestHeaders: (attempt.request_headers ?? []).map(toHeader),
     responseHeaders: (attempt.response_headers ?? []).map(toHeader),
     responseBody:

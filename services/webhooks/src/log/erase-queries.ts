@@ -2,8 +2,8 @@ import type { Queryable } from '@rms/db';
 import { deliveriesOfEvent } from './log-queries.ts';
 
 /**
- * Erases the bodies of all events of up to 500 resources that are deleted and none of whose deliveries is under way.
- * Answers with how many bodies are gone.
+ * Erases the bodies of all events of up to 500 deleted resources that have no unfinished deliveries. Returns the number
+ * of erased bodies.
  */
 export async function eraseDeleted(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(`

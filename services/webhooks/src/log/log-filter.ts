@@ -1,42 +1,57 @@
 import { firstId, idTime } from '@rms/ids';
-import type { WebhookScope } from '../subscription/webhook-queries.ts';
+import type { TenantScope } from '@rms/tenant';
 
-export type LoggedStatus = 'pending' | 'retrying' | 'delivered' | 'failed' | 'skipped';
+export type LoggedStatus = 'pending' | 'retrying' | 'delivered' | 'failed' | 'skipped' | 'canceled';
 
-/** Which deliveries; what is undefined does not count. */
+/** A filter of deliveries. Undefined fields match everything. */
 export interface LogFilter {
   readonly id?: string | undefined;
   readonly webhookId?: string | undefined;
-  readonly status?: LoggedStatus | undefined;
+  /** Matches any of these. */
+  readonly statuses?: readonly LoggedStatus[] | undefined;
   readonly eventType?: string | undefined;
   readonly resourceId?: string | undefined;
   readonly requestId?: string | undefined;
   readonly eventId?: string | undefined;
-  /** By the time of the event. */
+  /** Range of the event time. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
-  /** Only those with a smaller id: older ones. */
+  /** Matches only smaller IDs, which are older. */
   readonly before?: string | undefined;
 }
 
-/** Where a part of the log stands: what has not ended, or what has. */
+/** The table that contains a delivery: the queue (unfinished) or the log (ended). */
 export type LogSource = 'deliveries' | 'delivery_log';
 
-/** The sources that can hold what is asked for. */
-export function sourcesOf({ status }: LogFilter): LogSource[] {
-  if (status === undefined) return ['deliveries', 'delivery_log'];
-  return status === 'pending' || status === 'retrying' ? ['deliveries'] : ['delivery_log'];
+const statusesIn: Readonly<Record<LogSource, readonly LoggedStatus[]>> = {
+  deliveries: ['pending', 'retrying'],
+  delivery_log: ['delivered', 'failed', 'skipped', 'canceled'],
+};
+
+/**
+ * SQL expression for the status of a delivery, per table. A canceled delivery is stored as a failed one with the reason
+ * 'canceled', so that the previous release can read it.
+ */
+export const statusOf: Readonly<Record<LogSource, string>> = {
+  deliveries: `case when tries > 0 then 'retrying' else 'pending' end`,
+  delivery_log: `case when status = 'failed' and end_reason = 'canceled' then 'canceled' else status end`,
+};
+
+/** Returns the tables that can contain matching deliveries. */
+export function sourcesOf({ statuses }: LogFilter): LogSource[] {
+  const sources: readonly LogSource[] = ['deliveries', 'delivery_log'];
+  return sources.filter((source) => !statuses || statusesIn[source].some((status) => statuses.includes(status)));
 }
 
-/** Conditions on deliveries `d` as SQL, and their values; $1 is the workspace, $2 the environments. */
+/** SQL conditions on deliveries `d`, and their parameters. $1 is the workspace, $2 the environments. */
 export class Conditions {
   readonly values: unknown[];
-  /** What an index answers in the order of the ids. */
+  /** Conditions that an index evaluates in ID order. */
   readonly indexed: string[] = ['d.workspace_id = $1'];
-  /** What is left to look at in what was read. */
+  /** Conditions that are evaluated on the rows read. */
   readonly others: string[] = [];
 
-  constructor({ workspaceId, environments }: WebhookScope, filter: LogFilter, source: LogSource) {
+  constructor({ workspaceId, environments }: TenantScope, filter: LogFilter, source: LogSource) {
     this.values = [workspaceId, environments];
     const { since, until, before } = filter;
     this.#add(this.indexed, 'd.id =', filter.id);
@@ -44,19 +59,21 @@ export class Conditions {
     this.#add(this.indexed, 'd.id >=', since && firstId('dlv', since.getTime()));
     this.#add(this.indexed, 'd.id <', until && firstId('dlv', until.getTime()));
     this.#add(this.indexed, 'd.id <', before);
-    if (source === 'delivery_log' && (filter.status === 'failed' || filter.status === 'skipped')) {
+    if (source === 'delivery_log' && filter.statuses && !filter.statuses.includes('delivered')) {
       this.indexed.push(`d.status <> 'delivered'`);
     }
   }
 
-  /** What no index answers in the order of the ids. */
-  addOthers({ eventType, status }: LogFilter, source: LogSource): void {
+  /** Adds the conditions that no index evaluates in ID order. */
+  addOthers({ eventType, statuses }: LogFilter, source: LogSource): void {
     this.#add(this.others, 'event_type =', eventType);
-    if (source === 'delivery_log') this.#add(this.others, 'status =', status);
-    else if (status) this.others.push(status === 'retrying' ? 'tries > 0' : 'tries = 0');
+    const wanted = statuses && statusesIn[source].filter((status) => statuses.includes(status));
+    if (!wanted || wanted.length === statusesIn[source].length) return;
+    if (source === 'delivery_log') this.others.push(`${statusOf.delivery_log} = any(${this.placeholder(wanted)})`);
+    else this.others.push(wanted.includes('retrying') ? 'tries > 0' : 'tries = 0');
   }
 
-  /** Which events `e` have deliveries that pass, as an index of the events has them in the order of their ids. */
+  /** Returns conditions on events `e` with matching deliveries, for an index of the events in ID order. */
   ofEvents({ requestId, resourceId, eventId, since, until, before }: LogFilter): string[] {
     const conditions = ['e.workspace_id = $1'];
     this.#add(conditions, 'e.request_id =', requestId);
@@ -64,17 +81,17 @@ export class Conditions {
     this.#add(conditions, 'e.id =', eventId);
     this.#add(conditions, 'e.id >=', since && firstId('evt', since.getTime()));
     this.#add(conditions, 'e.id <', until && firstId('evt', until.getTime()));
-    // Of its own millisecond there may be more.
+    // Includes events of the same millisecond as `before`.
     this.#add(conditions, 'e.id <', before && firstId('evt', idTime(before) + 1));
     return conditions;
   }
 
-  /** The place of one more value. */
-  place(value: unknown): string {
+  /** Adds a parameter and returns its placeholder. */
+  placeholder(value: unknown): string {
     return `$${this.values.push(value)}`;
   }
 
   #add(to: string[], condition: string, value: unknown): void {
-    if (value !== undefined) to.push(`${condition} ${this.place(value)}`);
+    if (value !== undefined) to.push(`${condition} ${this.placeholder(value)}`);
   }
 }

@@ -1,12 +1,18 @@
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
-import type { Environment, WebhookStatus } from '../subscription/webhook.ts';
-import type { WebhookScope } from '../subscription/webhook-queries.ts';
+import type { Tenant, TenantScope } from '@rms/tenant';
 import type { LoggedAttempt } from './attempt.ts';
-import { Conditions, type LogFilter, type LoggedStatus, type LogSource, sourcesOf } from './log-filter.ts';
+import {
+  type AttemptSummary,
+  type AttemptsRead,
+  attemptCount,
+  attemptsRead,
+  deliveryBytes,
+  lastAttempt,
+} from './attempt-columns.ts';
+import { type DelayReason, delayColumns, endpointIfDue } from './delay-columns.ts';
+import { Conditions, type LogFilter, type LoggedStatus, type LogSource, sourcesOf, statusOf } from './log-filter.ts';
 
-export interface LoggedDelivery {
-  readonly workspaceId: string;
-  readonly environment: Environment;
+export interface LoggedDelivery extends Tenant {
   readonly id: string;
   readonly eventId: string;
   readonly eventType: string;
@@ -16,224 +22,261 @@ export interface LoggedDelivery {
   readonly status: LoggedStatus;
   readonly origin: string;
   readonly createdAt: Date;
-  readonly dueAt: Date | null;
+  /** Null if the delivery has ended, or waits for an earlier delivery of its lane. */
+  readonly nextAttemptAt: Date | null;
+  /** Null if the delivery is not due, or is about to be attempted. */
+  readonly delayReason: DelayReason | null;
+  /** 'expired' if the delivery failed because it reached the retention. */
+  readonly endReason: string | null;
+  /** Null if the delivery has not ended. */
+  readonly endedAt: Date | null;
+  /** All attempts, including those that are no longer stored. */
+  readonly attemptCount: number;
+  /** Null if there was no attempt. */
+  readonly lastAttempt: AttemptSummary | null;
+  /** The requested attempts; see {@link AttemptsRead}. */
   readonly attempts: readonly LoggedAttempt[];
 }
 
 export interface LogPage {
   readonly deliveries: LoggedDelivery[];
-  /** Where to go on; undefined: there are no more. */
+  /** Where the next page starts; undefined if there are no more. */
   readonly next: string | undefined;
 }
 
-/**
- * Rows that are read for a page at most. A filter that few of them pass gives a short page, and where to go on: no
- * question reads the whole log.
- */
-const readAtMost = 5_000;
-/** And events, of those of a resource. */
-const eventsAtMost = 200;
+/** Where and how deliveries are read. */
+export interface LogReading {
+  readonly scope: TenantScope;
+  readonly filter: LogFilter;
+  /** Maximum number of deliveries. */
+  readonly limit: number;
+  readonly attempts: AttemptsRead;
+}
 
-/** SQL of the status of a delivery of a source. */
-export const statusOf: Readonly<Record<LogSource, string>> = {
-  deliveries: `case when tries > 0 then 'retrying' else 'pending' end`,
-  delivery_log: 'status',
-};
+/** A delivery and its approximate size; see {@link deliveryBytes}. */
+interface LogRow extends LoggedDelivery {
+  readonly bytes: number;
+  /** Rows of the page before it was cut off at {@link pageBytes}. */
+  readonly total: number;
+}
+
+/** The rows of a table, and where to continue reading; undefined if all were read. */
+interface LogPart {
+  readonly rows: LogRow[];
+  readonly next: string | undefined;
+}
+
+/** A page ends with the delivery that brings it to this size, in bytes. */
+const pageBytes = 1024 * 1024;
+/**
+ * Maximum number of rows that are read for a page. If few of them match the filter, the page is short and `next` is the
+ * position to continue from, so that no request reads the whole log.
+ */
+const maxRowsRead = 5_000;
+/** Maximum number of events that are read for a page filtered by event, request or resource. */
+const maxEvents = 200;
+
 const columns: Readonly<Record<LogSource, string>> = {
-  deliveries: `${statusOf.deliveries} as status, due_at as "dueAt"`,
-  delivery_log: `${statusOf.delivery_log}, null as "dueAt"`,
+  deliveries: `${statusOf.deliveries} as status, ${delayColumns('d.due_at')}, null as "endReason", null as "endedAt"`,
+  delivery_log: `${statusOf.delivery_log} as status, null as "nextAttemptAt", null as "delayReason",
+            case when status = 'failed' and end_reason <> 'canceled' then end_reason end as "endReason", ended_at as "endedAt"`,
+};
+const joins: Readonly<Record<LogSource, string>> = {
+  deliveries: endpointIfDue('d.webhook_id', 'd.due_at'),
+  delivery_log: '',
 };
 const common = `workspace_id as "workspaceId", environment, id, event_id as "eventId", event_type as "eventType",
             webhook_id as "webhookId", resource_id as "resourceId", request_id as "requestId", origin,
-            created_at as "createdAt", attempts`;
+            created_at as "createdAt", ${attemptCount} as "attemptCount", ${lastAttempt} as "lastAttempt"`;
 
 /**
- * Deliveries, newest first, each with all its attempts. All is read from one snapshot: a delivery that goes from the queue
- * into the log, or back, is there once.
+ * SQL that selects the first rows of `page`, up to {@link pageBytes}, but at least one. Sizes are determined without
+ * reading the attempts, so the attempts of a row beyond the limit are never read.
  */
-export function readDeliveries(pool: Pool, scope: WebhookScope, filter: LogFilter, limit: number): Promise<LogPage> {
+const firstRows = (page: string, source: LogSource, attempts: AttemptsRead, more = '') =>
+  `select ${common}, ${columns[source]}, ${attemptsRead[attempts]} as attempts, bytes, total${more}
+       from (
+              select d.*, count(*) over ()::integer as total,
+                     sum(bytes) over (order by id desc) - bytes as bytes_before
+                from (select d.*, ${deliveryBytes[attempts]} as bytes from (${page}) as d) as d
+            ) as d${joins[source]}
+      where bytes_before < ${pageBytes}
+      order by id desc`;
+
+/**
+ * Reads deliveries, newest first. A page has fewer than `limit` deliveries if they would be too large together, or if
+ * too few of the rows read match the filter. Everything is read from one snapshot, so that a delivery that moves
+ * between the queue and the log appears exactly once.
+ */
+export function readDeliveries(pool: Pool, reading: LogReading): Promise<LogPage> {
   return inTransaction(pool, async (tx) => {
     await tx.query('set transaction isolation level repeatable read, read only');
-    return readPage(tx, scope, filter, limit);
+    return readPage(tx, reading);
   });
 }
 
-async function readPage(tx: Queryable, scope: WebhookScope, filter: LogFilter, limit: number): Promise<LogPage> {
+/** Reads one delivery by ID; undefined if it does not exist. */
+export async function readDelivery(
+  pool: Pool,
+  scope: TenantScope,
+  id: string,
+  attempts: AttemptsRead,
+): Promise<LoggedDelivery | undefined> {
+  const { deliveries } = await readDeliveries(pool, { scope, filter: { id }, limit: 1, attempts });
+  return deliveries[0];
+}
+
+/**
+ * Reads a delivery in a transaction that may have changed it, with summaries of its attempts; undefined if it does not
+ * exist. It is one statement, so that a delivery that moves between the queue and the log is not missed.
+ */
+export async function readChanged(tx: Queryable, scope: TenantScope, id: string): Promise<LoggedDelivery | undefined> {
+  const rowOf = (source: LogSource) =>
+    firstRows(
+      `select * from webhooks.${source} where workspace_id = $1 and environment = any($2) and id = $3`,
+      source,
+      'summaries',
+    );
+  const { rows } = await tx.query<LogRow>(`(${rowOf('deliveries')}) union all (${rowOf('delivery_log')})`, [
+    scope.workspaceId,
+    scope.environments,
+    id,
+  ]);
+  return rows[0];
+}
+
+async function readPage(tx: Queryable, reading: LogReading): Promise<LogPage> {
+  const { filter, limit } = reading;
   const byEvent = filter.requestId !== undefined || filter.eventId !== undefined || filter.resourceId !== undefined;
   const read = byEvent ? readByEvents : readRange;
-  const parts: LogPage[] = [];
-  for (const source of sourcesOf(filter)) parts.push(await read(tx, source, scope, filter, limit));
-  // Below the lowest id that all sources have been read to, nothing is known.
+  const parts: LogPart[] = [];
+  for (const source of sourcesOf(filter)) parts.push(await read(tx, source, reading));
+  // Results are complete only down to the highest `next` of all sources.
   const readTo =
     parts
       .map(({ next }) => next ?? '')
       .sort()
       .at(-1) ?? '';
   const found = parts
-    .flatMap(({ deliveries }) => deliveries)
+    .flatMap(({ rows }) => rows)
     .filter(({ id }) => id >= readTo)
     .sort((a, b) => (a.id < b.id ? 1 : -1));
-  const deliveries = found.slice(0, limit);
-  const next = found.length > limit ? deliveries.at(-1)?.id : readTo || undefined;
+  const deliveries = firstOf(found, limit);
+  const next = found.length > deliveries.length ? deliveries.at(-1)?.id : readTo || undefined;
   return { deliveries, next };
 }
 
-/** Reads one range of one index of each environment. */
+/** Returns the first rows, up to `limit` and {@link pageBytes}, but at least one. */
+function firstOf(rows: readonly LogRow[], limit: number): LogRow[] {
+  let bytes = 0;
+  const end = rows.findIndex((row, i) => {
+    const isOver = i >= limit || bytes >= pageBytes;
+    bytes += row.bytes;
+    return isOver;
+  });
+  return end === -1 ? [...rows] : rows.slice(0, end);
+}
+
+/** Reads a single index range per environment. */
 async function readRange(
   db: Queryable,
   source: LogSource,
-  scope: WebhookScope,
-  filter: LogFilter,
-  limit: number,
-): Promise<LogPage> {
+  { scope, filter, limit, attempts }: LogReading,
+): Promise<LogPart> {
   const conditions = new Conditions(scope, filter, source);
   conditions.addOthers(filter, source);
   const { indexed, others, values } = conditions;
-  const readLimit = others.length > 0 ? readAtMost : limit + 1;
-  // The innermost limit bounds what is read, the next one stops reading once the page is full.
-  const { rows } = await db.query<LoggedDelivery>(
-    `select ${common}, ${columns[source]}
-       from (
+  const readLimit = others.length > 0 ? maxRowsRead : limit + 1;
+  // The innermost limit bounds the number of rows read. The next limit stops reading when the page is full.
+  const page = `
               select found.* from unnest($2::text[]) as scope (environment)
                cross join lateral (
                      select * from (
                               select * from webhooks.${source} as d
                                where d.environment = scope.environment and ${indexed.join(' and ')}
-                               order by d.id desc limit ${conditions.place(readLimit)}
+                               order by d.id desc limit ${conditions.placeholder(readLimit)}
                             ) as d
                       ${others.length > 0 ? `where ${others.join(' and ')}` : ''}
-                      order by d.id desc limit ${conditions.place(limit + 1)}
+                      order by d.id desc limit ${conditions.placeholder(limit + 1)}
                      ) as found
-            ) as found
-      order by id desc limit ${conditions.place(limit + 1)}`,
-    values,
-  );
-  if (others.length === 0 || rows.length > limit) return { deliveries: rows, next: rows[limit]?.id };
-  return { deliveries: rows, next: await lowestRead(db, source, scope, filter) };
+               order by found.id desc limit ${conditions.placeholder(limit + 1)}`;
+  const { rows } = await db.query<LogRow>(firstRows(page, source, attempts), values);
+  if (isCut(rows)) return { rows, next: rows.at(-1)?.id };
+  if (others.length === 0 || rows.length > limit) return { rows, next: rows[limit]?.id };
+  return { rows, next: await lowestRead(db, source, scope, filter) };
 }
 
-/** The id that a read which was cut has come to; undefined if it was not cut. */
-async function lowestRead(db: Queryable, source: LogSource, scope: WebhookScope, filter: LogFilter) {
+/** Returns whether rows are missing because of {@link pageBytes}. */
+function isCut(rows: readonly LogRow[]): boolean {
+  return rows.length < (rows[0]?.total ?? 0);
+}
+
+/** Returns the ID at which a read was cut off by {@link maxRowsRead}; undefined if it was not cut off. */
+async function lowestRead(db: Queryable, source: LogSource, scope: TenantScope, filter: LogFilter) {
   const conditions = new Conditions(scope, filter, source);
   const { rows } = await db.query<{ id: string | null }>(
     `select max(d.id) as id from unnest($2::text[]) as scope (environment)
       cross join lateral (
             select id from webhooks.${source} as d
              where d.environment = scope.environment and ${conditions.indexed.join(' and ')}
-             order by d.id desc offset ${conditions.place(readAtMost - 1)} limit 1
+             order by d.id desc offset ${conditions.placeholder(maxRowsRead - 1)} limit 1
            ) as d`,
     conditions.values,
   );
   return rows[0]?.id ?? undefined;
 }
 
-/** From an event to its deliveries by the primary key: an event's time leads the ids of its deliveries. */
+/** Joins an event to its deliveries by primary key: the IDs of its deliveries start with the event's time. */
 export const deliveriesOfEvent = `d.workspace_id = e.workspace_id and d.environment = e.environment
             and d.id >= 'dlv_' || substr(e.id, 5, 10) and d.id < 'dlv_' || substr(e.id, 5, 10) || '~'
             and d.event_id = e.id`;
 
 /**
- * Those of the events of a request or a resource, or of one event: from the newest event on, each with its deliveries. An
- * event's time leads the ids of its deliveries, so that both are in one order, but for events of the same millisecond.
+ * Reads deliveries by request, resource or event: first selects the matching events, then their deliveries, newest
+ * event first. The IDs of deliveries start with the event's time, so events and deliveries are in the same order,
+ * except within a millisecond.
  */
 async function readByEvents(
   db: Queryable,
   source: LogSource,
-  scope: WebhookScope,
-  filter: LogFilter,
-  limit: number,
-): Promise<LogPage> {
+  { scope, filter, limit, attempts }: LogReading,
+): Promise<LogPart> {
   const conditions = new Conditions(scope, filter, source);
   conditions.addOthers(filter, source);
-  const { rows } = await db.query<LoggedDelivery & { eventsRead: number; lastRead: string }>(
+  const page = `
+              select d.*, "eventsRead", "lastRead"
+                from (select count(*)::integer as "eventsRead", min(id) as "lastRead" from events) as read
+                left join (
+                       select d.* from events as e
+                        cross join lateral (
+                              select d.* from webhooks.${source} as d
+                               where ${[deliveriesOfEvent, ...conditions.indexed, ...conditions.others].join(' and ')}
+                               offset 0
+                             ) as d
+                     ) as d on true
+               order by d.id desc limit ${conditions.placeholder(limit + 1)}`;
+  const { rows: found } = await db.query<LogRow & { eventsRead: number; lastRead: string }>(
     `with events as materialized (
        select e.* from unnest($2::text[]) as scope (environment)
         cross join lateral (
               select workspace_id, environment, id from webhooks.events as e
                where e.environment = scope.environment and ${conditions.ofEvents(filter).join(' and ')}
-               order by e.id desc limit ${conditions.place(eventsAtMost)}
+               order by e.id desc limit ${conditions.placeholder(maxEvents)}
              ) as e
-        order by e.id desc limit ${conditions.place(eventsAtMost)}
+        order by e.id desc limit ${conditions.placeholder(maxEvents)}
      )
-     select ${common}, ${columns[source]}, "eventsRead", "lastRead"
-       from (select count(*)::integer as "eventsRead", min(id) as "lastRead" from events) as read
-       left join (
-              select d.* from events as e
-               cross join lateral (
-                     select d.* from webhooks.${source} as d
-                      where ${[deliveriesOfEvent, ...conditions.indexed, ...conditions.others].join(' and ')}
-                      offset 0
-                    ) as d
-            ) as found on true
-      order by id desc limit ${conditions.place(limit + 1)}`,
+     ${firstRows(page, source, attempts, ', "eventsRead", "lastRead"')}`,
     conditions.values,
   );
-  const deliveries = rows.filter(({ id }) => id !== null);
-  if (deliveries.length > limit) return { deliveries, next: deliveries[limit]?.id };
-  const { eventsRead = 0, lastRead = '' } = rows[0] ?? {};
-  return { deliveries, next: eventsRead < eventsAtMost ? undefined : afterDeliveriesOf(lastRead) };
+  // Without deliveries, the only row contains just "eventsRead" and "lastRead".
+  const rows = found.filter(({ id }) => id !== null);
+  if (isCut(rows)) return { rows, next: rows.at(-1)?.id };
+  if (rows.length > limit) return { rows, next: rows[limit]?.id };
+  const { eventsRead = 0, lastRead = '' } = found[0] ?? {};
+  return { rows, next: eventsRead < maxEvents ? undefined : afterDeliveriesOf(lastRead) };
 }
 
-/** Greater than the ids of all deliveries of events of that millisecond. */
+/** Returns a text that sorts after the IDs of all deliveries of the event's millisecond. */
 function afterDeliveriesOf(eventId: string): string {
   return `dlv_${eventId.slice(4, 14)}~`;
-}
-
-/** Whether the webhook of a delivery can be called and the event has its body; undefined: there is no such delivery. */
-export async function readRedeliverable(
-  db: Queryable,
-  scope: WebhookScope,
-  id: string,
-): Promise<{ webhookStatus: WebhookStatus | null; hasBody: boolean } | undefined> {
-  const { rows } = await db.query<{ webhookStatus: WebhookStatus | null; hasBody: boolean }>(
-    `select w.status as "webhookStatus", coalesce(e.body is not null, false) as "hasBody"
-       from (
-              select workspace_id, environment, webhook_id, event_id from webhooks.deliveries
-               where workspace_id = $1 and environment = any($2) and id = $3
-              union all
-              select workspace_id, environment, webhook_id, event_id from webhooks.delivery_log
-               where workspace_id = $1 and environment = any($2) and id = $3
-            ) as d
-       left join webhooks.webhooks as w
-              on w.workspace_id = d.workspace_id and w.environment = d.environment and w.id = d.webhook_id
-       left join webhooks.events as e
-              on e.workspace_id = d.workspace_id and e.environment = d.environment and e.id = d.event_id`,
-    [scope.workspaceId, scope.environments, id],
-  );
-  return rows[0];
-}
-
-/** SQL that takes deliveries that are selected as `again` (workspace_id, environment, id) out of the log, into the queue. */
-export const backIntoQueue = (origin: string) => `
-     taken as (
-       delete from webhooks.delivery_log as d using again
-        where d.workspace_id = again.workspace_id and d.environment = again.environment and d.id = again.id
-       returning d.*
-     )
-     insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
-                                      sequence, request_id, origin, attempts, lease, due_at, created_at)
-     select workspace_id, environment, id, event_id, webhook_id, event_type, resource_id, 0, request_id, ${origin},
-            attempts, lease + 1, now(), created_at
-       from taken`;
-
-/**
- * Makes one delivery due now, with a full set of retries. An attempt that is under way is logged, and decides nothing any
- * more unless it arrives: its lease is not the last one.
- */
-export async function redeliver(tx: Queryable, scope: WebhookScope, id: string): Promise<void> {
-  const values = [scope.workspaceId, scope.environments, id];
-  const { rowCount } = await tx.query(
-    `update webhooks.deliveries
-        set tries = 0, due_at = now(), lease = lease + 1, origin = 'redelivery', ordered = false
-      where workspace_id = $1 and environment = any($2) and id = $3`,
-    values,
-  );
-  if (rowCount) return;
-  await tx.query(
-    `with again as (
-       select workspace_id, environment, id from webhooks.delivery_log
-        where workspace_id = $1 and environment = any($2) and id = $3
-     ),${backIntoQueue("'redelivery'")}`,
-    values,
-  );
 }

@@ -1,4 +1,4 @@
 import { dayPartitions } from '@rms/db';
 
-/** Those of the events and of the delivery log. Events come from the bus at most eight days after they were made. */
+/** Daily partitions of the events and of the delivery log. Events arrive at most eight days after their creation. */
 export const logPartitions = dayPartitions('webhooks', { daysBack: 8, daysAhead: 7 });

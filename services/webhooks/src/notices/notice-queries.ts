@@ -1,8 +1,8 @@
 import type { Queryable } from '@rms/db';
 import { newId } from '@rms/ids';
-import type { Environment, Tenant } from '../subscription/webhook.ts';
+import type { Environment, Tenant } from '@rms/tenant';
 
-/** Something that an owner should hear of. */
+/** A message for the owner of a webhook. */
 export interface Notice extends Tenant {
   readonly type: 'webhook.disabled' | 'webhook.enabled' | 'webhook.deleted';
   readonly subjectId: string;
@@ -12,15 +12,22 @@ export interface Notice extends Tenant {
 /** A notice that is not on the bus yet. */
 export interface PendingNotice extends Notice {
   readonly id: string;
+  /** Orders the notices about a webhook. */
+  readonly sequence: bigint;
   readonly createdAt: Date;
+  /** URL of the webhook; empty if it was deleted. */
+  readonly url: string;
 }
 
-/** What people have done with a webhook. */
+/** Makes a notice about a user's change to a webhook. */
 export function noticeOf({ workspaceId, environment, id }: Tenant & { id: string }, type: Notice['type']): Notice {
   return { workspaceId, environment, type, subjectId: id, reason: 'manual' };
 }
 
-/** Puts a notice on its way, in the transaction of what it tells of. */
+/**
+ * Stores a notice for the relay, in the transaction of the change that it reports. That transaction must already hold
+ * the lock of the webhook's row, so that the sequences of a webhook's notices have the order of its changes.
+ */
 export async function insertNotice(tx: Queryable, notice: Notice): Promise<void> {
   await tx.query(
     `insert into webhooks.notices (workspace_id, environment, id, type, subject_id, reason)
@@ -29,29 +36,43 @@ export async function insertNotice(tx: Queryable, notice: Notice): Promise<void>
   );
 }
 
-/** The oldest notices, held against other instances until the transaction ends. */
+/**
+ * Reads the oldest notices and locks them until the transaction ends. Skips notices that another instance has locked,
+ * so two instances may publish the notices of a webhook out of order. Consumers compare sequences.
+ */
 export async function takeNotices(tx: Queryable, limit: number): Promise<PendingNotice[]> {
   const { rows } = await tx.query<{
     workspace_id: string;
     environment: Environment;
     id: string;
+    sequence: string;
     type: Notice['type'];
     subject_id: string;
     reason: string;
     created_at: Date;
-  }>('select * from webhooks.notices order by id limit $1 for update skip locked', [limit]);
+    url: string;
+  }>(
+    `select n.*, coalesce(w.url, '') as url
+       from webhooks.notices as n
+       left join webhooks.webhooks as w
+              on w.workspace_id = n.workspace_id and w.environment = n.environment and w.id = n.subject_id
+      order by n.sequence limit $1 for update of n skip locked`,
+    [limit],
+  );
   return rows.map((row) => ({
     workspaceId: row.workspace_id,
     environment: row.environment,
     id: row.id,
+    sequence: BigInt(row.sequence),
     type: row.type,
     subjectId: row.subject_id,
     reason: row.reason,
     createdAt: row.created_at,
+    url: row.url,
   }));
 }
 
-/** Forgets notices that are safe on the bus. */
+/** Deletes notices that the bus has acknowledged. */
 export async function deleteNotices(tx: Queryable, ids: readonly string[]): Promise<void> {
   await tx.query('delete from webhooks.notices where id = any($1)', [ids]);
 }

@@ -1,14 +1,16 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { abortableDelay } from '@rms/async';
 import type { EventBus } from '@rms/bus';
 import { inTransaction, type Pool } from '@rms/db';
+import type { Logger } from '@rms/logging';
 import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
-import { abortableDelay, type Logger, type Worker } from '@rms/service';
-import { toEnvironmentMessage } from '../subscription/webhook-message.ts';
+import type { Worker } from '@rms/service';
+import { toEnvironmentMessage } from '@rms/tenant';
 import { deleteNotices, type PendingNotice, takeNotices } from './notice-queries.ts';
 
 const everyMs = 1_000;
-const longestDelayMs = 60_000;
+const maxDelayMs = 60_000;
 const batch = 100;
 
 export interface NoticeRelayParts {
@@ -19,8 +21,9 @@ export interface NoticeRelayParts {
 }
 
 /**
- * Publishes notices, each at least once, in their order as far as one instance goes. While the bus does not take them, as
- * one inside the process that nobody listens to, they wait, and nothing else is the worse for it.
+ * Creates the worker that publishes notices, at least once. Two instances may publish them out of order. While the bus
+ * does not accept notices, for example an in-process bus without a consumer, they stay in the table. Other work is not
+ * affected.
  */
 export function createNoticeRelay({ pool, bus, topic, log }: NoticeRelayParts): Worker {
   const publishSome = (signal: AbortSignal) =>
@@ -45,8 +48,8 @@ export function createNoticeRelay({ pool, bus, topic, log }: NoticeRelayParts): 
           delayMs = everyMs;
           if (published === batch) continue;
         } catch (err) {
-          if (!signal.aborted) log.warn({ err }, 'notices wait: they could not be published');
-          delayMs = Math.min(delayMs * 2, longestDelayMs);
+          if (!signal.aborted) log.warn({ err }, 'could not publish notices; retrying');
+          delayMs = Math.min(delayMs * 2, maxDelayMs);
         }
         await abortableDelay(delayMs, signal);
       }
@@ -54,15 +57,11 @@ export function createNoticeRelay({ pool, bus, topic, log }: NoticeRelayParts): 
   };
 }
 
-function encode({ id, type, workspaceId, environment, subjectId, reason, createdAt }: PendingNotice): Uint8Array {
-  const notice = create(NoticeSchema, {
-    id,
-    type,
-    workspaceId,
+function encode({ environment, createdAt, ...notice }: PendingNotice): Uint8Array {
+  const message = create(NoticeSchema, {
+    ...notice,
     environment: toEnvironmentMessage(environment),
-    subjectId,
-    reason,
     createTime: timestampFromDate(createdAt),
   });
-  return toBinary(NoticeSchema, notice);
+  return toBinary(NoticeSchema, message);
 }

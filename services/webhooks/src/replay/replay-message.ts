@@ -1,12 +1,13 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { ReplayStatus as ReplayStatusMessage } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
-import { toEnvironmentMessage } from '../subscription/webhook-message.ts';
+import { toEnvironmentMessage } from '@rms/tenant';
+import { deliveryStatuses } from '../log/delivery-message.ts';
 import type { Replay } from './replay.ts';
 
 const statuses: EnumNames<Replay['status'], ReplayStatusMessage> = enumNames(ReplayStatusMessage);
 
-/** A replay as rms.webhooks.v1.Replay. */
+/** Converts a replay to rms.webhooks.v1.Replay. */
 export function toReplayMessage(replay: Replay) {
   const { id, workspaceId, webhookId, perSecond, createdBy } = replay;
   return {
@@ -20,5 +21,9 @@ export function toReplayMessage(replay: Replay) {
     total: BigInt(replay.total),
     replayed: BigInt(replay.replayed),
     createTime: timestampFromDate(replay.createdAt),
+    statuses: replay.statuses.map(deliveryStatuses.toValue),
+    eventTypes: [...replay.eventTypes],
+    since: timestampFromDate(replay.since),
+    until: timestampFromDate(replay.until),
   };
 }

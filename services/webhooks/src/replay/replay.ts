@@ -1,26 +1,28 @@
+import type { Tenant } from '@rms/tenant';
 import type { LoggedStatus } from '../log/log-filter.ts';
-import type { Tenant } from '../subscription/webhook.ts';
 
-/** Which deliveries of the log a replay takes. */
+/** Selects the deliveries that a replay sends again. */
 export interface ReplayFilter {
   readonly webhookId: string;
   readonly statuses: readonly LoggedStatus[];
-  /** By the time of the event. */
+  /** Range of the event time. */
   readonly since: Date;
   readonly until: Date;
-  readonly eventType: string | undefined;
+  /** Empty: any. */
+  readonly eventTypes: readonly string[];
 }
 
-export type ReplayStatus = 'running' | 'done' | 'cancelled';
+export type ReplayStatus = 'running' | 'done' | 'canceled';
 
-/** Deliveries that are sent again, oldest first, at a rate. */
+/** A replay sends deliveries again, oldest first, at a limited rate. */
 export interface Replay extends Tenant, ReplayFilter {
   readonly id: string;
   readonly status: ReplayStatus;
   readonly perSecond: number;
+  /** Number of deliveries at the start. 0 means none, or too many to count. */
   readonly total: number;
   readonly replayed: number;
-  /** The last delivery that it has taken. */
+  /** ID of the last delivery that it has sent. */
   readonly lastId: string;
   readonly createdBy: string;
   readonly createdAt: Date;

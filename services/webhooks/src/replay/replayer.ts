@@ -1,17 +1,39 @@
+import { abortableDelay } from '@rms/async';
 import { inTransaction, type Pool } from '@rms/db';
-import { abortableDelay, type Worker } from '@rms/service';
+import type { Logger } from '@rms/logging';
+import type { Worker } from '@rms/service';
 import type { DeliveryEngine } from '../delivery/engine.ts';
-import { replayNext, takeReplay } from './replay-queries.ts';
+import type { Replay } from './replay.ts';
+import { postponeReplay, replayNext, takeReplay } from './replay-queries.ts';
 
 const pollMs = 500;
 
-/** Sends what replays have taken on, a second's worth of each at a time. */
-export function createReplayer({ pool, engine }: { pool: Pool; engine: Pick<DeliveryEngine, 'wake'> }): Worker {
-  const step = () =>
-    inTransaction(pool, async (tx) => {
-      const replay = await takeReplay(tx);
-      return replay === undefined ? undefined : replayNext(tx, replay, replay.perSecond);
-    });
+export interface ReplayerParts {
+  readonly pool: Pool;
+  readonly engine: Pick<DeliveryEngine, 'wake'>;
+  readonly log: Logger;
+}
+
+/**
+ * Creates the worker that runs replays, step by step. A replay whose step fails is postponed, so that it does not delay
+ * the others.
+ */
+export function createReplayer({ pool, engine, log }: ReplayerParts): Worker {
+  /** Returns how many deliveries were sent; undefined if no replay is due. */
+  const step = async (): Promise<number | undefined> => {
+    let replay: Replay | undefined;
+    try {
+      return await inTransaction(pool, async (tx) => {
+        replay = await takeReplay(tx);
+        return replay && (await replayNext(tx, replay));
+      });
+    } catch (err) {
+      if (!replay) throw err;
+      await postponeReplay(pool, replay);
+      log.error({ err, workspace_id: replay.workspaceId, replay_id: replay.id }, 'replay step failed; postponed');
+      return 0;
+    }
+  };
   return {
     name: 'replays',
     async run(signal) {

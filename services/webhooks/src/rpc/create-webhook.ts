@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto';
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { appendAudit } from '@rms/audit';
-import { inTransaction, type Queryable } from '@rms/db';
+import { actorOf, appendAudit } from '@rms/audit';
+import type { Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import { idTime, newId } from '@rms/ids';
 import {
@@ -11,63 +9,90 @@ import {
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeSecret } from '@rms/signature';
-import { defaultRetryPolicy } from '../delivery/retry-policy.ts';
-import { claimKey, type IdempotencyRef, readAnswer } from '../subscription/idempotency-queries.ts';
-import { checkEvents, type Tenant, type Webhook } from '../subscription/webhook.ts';
+import { type Tenant, toTenant } from '@rms/tenant';
+import { secretContext } from '../sealed/contexts.ts';
+import { checkRateLimit, defaultRateLimit, type RateLimit } from '../subscription/rate-limit.ts';
+import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../subscription/retry-policy.ts';
+import { checkDescription, checkEvents, type Webhook } from '../subscription/webhook.ts';
 import { webhookChange } from '../subscription/webhook-audit.ts';
-import { toTenant, toWebhookMessage } from '../subscription/webhook-message.ts';
-import { insertWebhook } from '../subscription/webhook-queries.ts';
+import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../subscription/webhook-message.ts';
+import { countForCreate, insertWebhook } from '../subscription/webhook-queries.ts';
 import { checkWebhookUrl } from '../subscription/webhook-url.ts';
-import { type HandlerParts, translated } from './parts.ts';
-
-/** Thrown to roll back when the key turns out to be taken. */
-class KeyTaken extends Error {}
+import type { HandlerParts } from './parts.ts';
 
 export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['createWebhook'] {
-  const { pool, box, log } = parts;
-  return (request, context) =>
-    translated(async () => {
-      const tenant = toTenant(request);
-      const url = await checkRequest(parts, request);
-      const { webhook, secret } = makeWebhook(parts, tenant, url, request.events);
-      const answer = { webhook: toWebhookMessage(webhook), secret };
-      const insert = async (tx: Queryable) => {
-        await insertWebhook(tx, webhook);
-        await appendAudit(tx, context, [webhookChange('webhook.created', webhook)]);
-      };
-      if (request.idempotencyKey === '') {
-        await inTransaction(pool, insert);
-      } else {
-        const ref = { ...tenant, key: request.idempotencyKey };
-        const fingerprint = fingerprintOf(url, request.events);
-        const bytes = toBinary(CreateWebhookResponseSchema, create(CreateWebhookResponseSchema, answer));
-        const sealed = box.seal(bytes, ref.key);
-        const taken = await inTransaction(pool, async (tx) => {
-          if (!(await claimKey(tx, ref, fingerprint, sealed))) throw new KeyTaken();
-          await insert(tx);
-          return false;
-        }).catch((error: unknown) => {
-          if (error instanceof KeyTaken) return true;
-          throw error;
-        });
-        if (taken) return replay(parts, ref, fingerprint);
-      }
-      log.info({ request_id: context.requestId, webhook_id: webhook.id, ...scopeFields(tenant) }, 'webhook created');
-      return answer;
+  const { idempotency, log } = parts;
+  return async (request, context) => {
+    const tenant = toTenant(request);
+    const url = await checkRequest(parts, request);
+    const actor = actorOf(context);
+    const idempotent = {
+      tenant: () => tenant,
+      operation: '',
+      key: request.idempotencyKey,
+      content: contentOf(url, request),
+    };
+    const { response, replayed } = await idempotency.once(idempotent, CreateWebhookResponseSchema, async (tx) => {
+      const { webhook, secret } = makeWebhook(parts, tenant, url, request);
+      await checkLimit(tx, tenant, Number(request.maxWebhooks ?? parts.maxWebhooks));
+      await insertWebhook(tx, webhook);
+      await appendAudit(tx, context, [webhookChange('webhook.created', webhook)]);
+      return { webhook: toWebhookMessage(webhook), secret, createdBy: actor };
     });
+    const { webhook, secret, createdBy } = response;
+    if (!replayed) {
+      log.info({ request_id: context.requestId, webhook_id: webhook?.id, ...scopeFields(tenant) }, 'webhook created');
+    }
+    // A secret is shown once. Another API key must not obtain it by repeating an Idempotency-Key.
+    return { webhook, secret: createdBy === actor ? secret : '', replayed };
+  };
 }
 
 async function checkRequest(parts: HandlerParts, request: CreateWebhookRequest): Promise<string> {
   const { url, violations } = await checkWebhookUrl(request.url, parts.egress);
-  const details = [...violations, ...checkEvents(request.events)];
-  if (!/^[\x20-\x7e]{0,255}$/.test(request.idempotencyKey)) {
-    details.push({ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' });
-  }
+  const details = [
+    ...violations,
+    ...checkEvents(request.events),
+    ...checkRetryPolicy(retryPolicyOf(request)),
+    ...checkRateLimit(rateLimitOf(request)),
+    ...checkDescription(request.description),
+  ];
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   return url;
 }
 
-function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, events: readonly string[]) {
+/**
+ * Throws `conflict` if the workspace already has as many webhooks as allowed.
+ * @param most 0 means no limit
+ */
+async function checkLimit(tx: Queryable, { workspaceId }: Tenant, most: number): Promise<void> {
+  if (most === 0 || (await countForCreate(tx, workspaceId, most)) < most) return;
+  throw new RmsError('conflict', {
+    message: `The workspace has reached its limit of ${most} webhooks. Delete webhooks that are not needed.`,
+  });
+}
+
+function retryPolicyOf({ retryPolicy }: CreateWebhookRequest): RetryPolicy {
+  return retryPolicy ? fromRetryPolicyMessage(retryPolicy, defaultRetryPolicy) : defaultRetryPolicy;
+}
+
+function rateLimitOf({ rateLimit }: CreateWebhookRequest): RateLimit {
+  return rateLimit ? fromRateLimitMessage(rateLimit, defaultRateLimit) : defaultRateLimit;
+}
+
+/**
+ * Returns the content that a repetition must also have. For requests without a rate limit, it equals the content that
+ * earlier releases stored.
+ */
+function contentOf(url: string, request: CreateWebhookRequest): unknown {
+  const { events, retryPolicy, rateLimit, ordered, description } = request;
+  const required = [url, [...events].sort()];
+  const more = [retryPolicyOf(request), ordered, description];
+  if (rateLimit) return [...required, ...more, rateLimitOf(request)];
+  return retryPolicy || ordered || description !== '' ? [...required, ...more] : required;
+}
+
+function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request: CreateWebhookRequest) {
   const id = newId('wh');
   const secret = makeSecret();
   const createdAt = new Date(idTime(id));
@@ -75,35 +100,23 @@ function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, events:
     ...tenant,
     id,
     url,
-    events,
+    events: request.events,
     status: 'active',
     disableReason: undefined,
-    secretSealed: box.seal(secret, id),
+    secretSealed: box.seal(secret, secretContext({ ...tenant, webhookId: id })),
     secretVersion: 1,
     previousSecretSealed: undefined,
     previousSecretUntil: undefined,
     clientCertificate: undefined,
     clientKeySealed: undefined,
-    ordered: false,
-    retryPolicy: defaultRetryPolicy,
+    ordered: request.ordered,
+    description: request.description,
+    retryPolicy: retryPolicyOf(request),
+    rateLimit: rateLimitOf(request),
     createdAt,
     updatedAt: createdAt,
   };
   return { webhook, secret };
-}
-
-async function replay({ pool, box }: HandlerParts, ref: IdempotencyRef, fingerprint: Buffer) {
-  const stored = await readAnswer(pool, ref);
-  if (!stored) throw new RmsError('conflict');
-  if (!stored.fingerprint.equals(fingerprint)) throw new RmsError('idempotency_key_reused');
-  const answer = fromBinary(CreateWebhookResponseSchema, box.open(stored.answer, ref.key));
-  return { ...answer, replayed: true };
-}
-
-function fingerprintOf(url: string, events: readonly string[]): Buffer {
-  return createHash('sha256')
-    .update(JSON.stringify([url, [...events].sort()]))
-    .digest();
 }
 
 function scopeFields({ workspaceId, environment }: Tenant) {

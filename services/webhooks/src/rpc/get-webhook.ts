@@ -1,13 +1,13 @@
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope, toWebhookMessage } from '../subscription/webhook-message.ts';
+import { toScope } from '@rms/tenant';
+import { toWebhookMessage } from '../subscription/webhook-message.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
-import { found, type HandlerParts, translated } from './parts.ts';
+import { found, type HandlerParts } from './parts.ts';
 
 export function getWebhook({ pool }: HandlerParts): Handlers<typeof WebhooksService>['getWebhook'] {
-  return (request) =>
-    translated(async () => {
-      const webhook = found(await findWebhook(pool, toScope(request), request.id), 'webhook', request.id);
-      return { webhook: toWebhookMessage(webhook) };
-    });
+  return async (request) => {
+    const webhook = found(await findWebhook(pool, toScope(request), request.id), 'webhook', request.id);
+    return { webhook: toWebhookMessage(webhook) };
+  };
 }

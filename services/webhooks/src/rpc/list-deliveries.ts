@@ -1,42 +1,54 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { makePageToken, readPageToken } from '@rms/paging';
+import { makePageToken, readPageToken } from '@rms/db';
+import { RmsError } from '@rms/errors';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import type { Handlers } from '@rms/rpc';
-import { deliveryStatuses, toDeliveryMessage } from '../log/delivery-message.ts';
+import { toScope } from '@rms/tenant';
+import { deliveryStatuses, toDeliveryMessage, toStatusNames } from '../log/delivery-message.ts';
 import { readDeliveries } from '../log/log-queries.ts';
-import { toScope } from '../subscription/webhook-message.ts';
-import { checkPageSize, type HandlerParts, translated } from './parts.ts';
+import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 1_000;
 
-/** The delivery log, newest first. A page may be short though more follow: see readDeliveries(). */
+/** Returns a page of the delivery log, newest first. A page may be short even if more follow; see readDeliveries(). */
 export function listDeliveries({
   pool,
   pageTokenKeys,
 }: HandlerParts): Handlers<typeof DeliveriesService>['listDeliveries'] {
-  return (request) =>
-    translated(async () => {
-      const { pageSize, pageToken, webhookId, requestId, eventId, eventType, resourceId, since, until } = request;
-      checkPageSize(pageSize, pageSizeLimit);
-      const scope = toScope(request);
-      const status = deliveryStatuses.toName(request.status);
-      const filter = {
-        webhookId: webhookId || undefined,
-        requestId: requestId || undefined,
-        eventId: eventId || undefined,
-        eventType: eventType || undefined,
-        resourceId: resourceId || undefined,
-        since: since && timestampDate(since),
-        until: until && timestampDate(until),
-        status,
-      };
-      const binding = ['deliveries', scope.workspaceId, ...scope.environments, JSON.stringify(filter)].join('\n');
-      const start = readPageToken(pageTokenKeys, binding, pageToken);
-      const { deliveries, next } = await readDeliveries(pool, scope, { ...filter, before: start?.keys[0] }, pageSize);
-      const page = (start?.page ?? 1) + 1;
-      return {
-        deliveries: deliveries.map(toDeliveryMessage),
-        nextPageToken: next ? makePageToken(pageTokenKeys, binding, { direction: 'after', keys: [next], page }) : '',
-      };
-    });
+  return async (request) => {
+    const { pageSize, pageToken, webhookId, requestId, eventId, eventType, resourceId, since, until } = request;
+    const attempts = request.withAttempts ? 'summaries' : 'none';
+    checkPageSize(pageSize, pageSizeLimit);
+    const scope = toScope(request);
+    const statuses = toStatusNames(
+      request.status === DeliveryStatus.UNSPECIFIED ? request.statuses : [...request.statuses, request.status],
+    );
+    if (!statuses) {
+      const message = `must contain only ${deliveryStatuses.names.join(', ')}`;
+      throw new RmsError('invalid_request', { details: [{ field: 'statuses', message }] });
+    }
+    const filter = {
+      webhookId: webhookId || undefined,
+      requestId: requestId || undefined,
+      eventId: eventId || undefined,
+      eventType: eventType || undefined,
+      resourceId: resourceId || undefined,
+      since: since && timestampDate(since),
+      until: until && timestampDate(until),
+      statuses: statuses.length > 0 ? statuses : undefined,
+    };
+    const binding = ['deliveries', scope.workspaceId, ...scope.environments, JSON.stringify(filter)].join('\n');
+    const start = readPageToken(pageTokenKeys, binding, pageToken);
+    const from = { ...filter, before: start?.keys[0] };
+    const { deliveries, next } = await readDeliveries(pool, { scope, filter: from, limit: pageSize, attempts });
+    const page = start?.page ?? 1;
+    return {
+      deliveries: deliveries.map(toDeliveryMessage),
+      nextPageToken: next
+        ? makePageToken(pageTokenKeys, binding, { direction: 'after', keys: [next], page: page + 1 })
+        : '',
+      page,
+    };
+  };
 }

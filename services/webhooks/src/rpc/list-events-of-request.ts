@@ -2,25 +2,24 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { toEnvironmentMessage, toScope } from '@rms/tenant';
 import { traceIdOf } from '@rms/tracing';
-import { type EventPassage, readPassages } from '../feed/passage-queries.ts';
-import { toEnvironmentMessage, toScope } from '../subscription/webhook-message.ts';
-import { type HandlerParts, translated } from './parts.ts';
+import { type EventProgress, readEventProgress } from '../feed/progress-queries.ts';
+import type { HandlerParts } from './parts.ts';
 
-const listedAtMost = 1_000;
+const maxListed = 1_000;
 
 export function listEventsOfRequest({ pool }: HandlerParts): Handlers<typeof EventsService>['listEventsOfRequest'] {
-  return (request) =>
-    translated(async () => {
-      const { requestId } = request;
-      if (requestId === '') {
-        throw new RmsError('invalid_request', { details: [{ field: 'request_id', message: 'must not be empty' }] });
-      }
-      return { events: (await readPassages(pool, toScope(request), requestId, listedAtMost)).map(toPassageMessage) };
-    });
+  return async (request) => {
+    const { requestId } = request;
+    if (requestId === '') {
+      throw new RmsError('invalid_request', { details: [{ field: 'request_id', message: 'must not be empty' }] });
+    }
+    return { events: (await readEventProgress(pool, toScope(request), requestId, maxListed)).map(toProgressMessage) };
+  };
 }
 
-function toPassageMessage(event: EventPassage) {
+function toProgressMessage(event: EventProgress) {
   const { id, environment, type, resourceId, position, createdAt, storedAt, busPartition, busOffset } = event;
   return {
     id,
@@ -33,5 +32,6 @@ function toPassageMessage(event: EventPassage) {
     ...(busPartition === null ? {} : { busPartition }),
     ...(busOffset === null ? {} : { busOffset }),
     traceId: traceIdOf(event.traceparent),
+    actor: event.actor,
   };
 }

@@ -1,12 +1,12 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { makePageToken, readPageToken } from '@rms/db';
 import { RmsError } from '@rms/errors';
-import { makePageToken, readPageToken } from '@rms/paging';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { toScope } from '@rms/tenant';
 import { type ResourceEvent, readResourceEvents } from '../feed/resource-event-queries.ts';
 import { deliveryStatuses } from '../log/delivery-message.ts';
-import { toScope } from '../subscription/webhook-message.ts';
-import { checkPageSize, type HandlerParts, translated } from './parts.ts';
+import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 100;
 
@@ -14,36 +14,35 @@ export function listEventsOfResource({
   pool,
   pageTokenKeys,
 }: HandlerParts): Handlers<typeof EventsService>['listEventsOfResource'] {
-  return (request) =>
-    translated(async () => {
-      const { resourceId, pageSize, pageToken } = request;
-      checkPageSize(pageSize, pageSizeLimit);
-      if (resourceId === '') {
-        throw new RmsError('invalid_request', { details: [{ field: 'resource_id', message: 'must not be empty' }] });
-      }
-      const scope = toScope(request);
-      const binding = ['events of resource', scope.workspaceId, ...scope.environments, resourceId].join('\n');
-      const start = readPageToken(pageTokenKeys, binding, pageToken);
-      const before = start?.keys[0];
-      const found = await readResourceEvents(pool, scope, { resourceId, before, limit: pageSize + 1 });
-      const events = found.slice(0, pageSize);
-      const last = found.length > pageSize ? events.at(-1) : undefined;
-      const page = (start?.page ?? 1) + 1;
-      return {
-        events: events.map(toEventMessage),
-        nextPageToken: last ? makePageToken(pageTokenKeys, binding, { direction: 'after', keys: [last.id], page }) : '',
-      };
-    });
+  return async (request) => {
+    const { resourceId, pageSize, pageToken } = request;
+    checkPageSize(pageSize, pageSizeLimit);
+    if (resourceId === '') {
+      throw new RmsError('invalid_request', { details: [{ field: 'resource_id', message: 'must not be empty' }] });
+    }
+    const scope = toScope(request);
+    const binding = ['events of resource', scope.workspaceId, ...scope.environments, resourceId].join('\n');
+    const start = readPageToken(pageTokenKeys, binding, pageToken);
+    const before = start?.keys[0];
+    const { events, hasMore } = await readResourceEvents(pool, scope, { resourceId, before, limit: pageSize });
+    const last = hasMore ? events.at(-1) : undefined;
+    const page = (start?.page ?? 1) + 1;
+    return {
+      events: events.map(toEventMessage),
+      nextPageToken: last ? makePageToken(pageTokenKeys, binding, { direction: 'after', keys: [last.id], page }) : '',
+    };
+  };
 }
 
 function toEventMessage(event: ResourceEvent) {
-  const { id, type, position, sequence, requestId, createdAt, body, deliveries, hasMoreDeliveries } = event;
+  const { id, type, position, sequence, requestId, actor, createdAt, body, deliveries, hasMoreDeliveries } = event;
   return {
     id,
     type,
     position,
     sequence,
     requestId,
+    actor,
     createTime: timestampFromDate(createdAt),
     body: body ?? Buffer.alloc(0),
     deliveries: deliveries.map((delivery) => ({

@@ -1,33 +1,32 @@
 import { RmsError } from '@rms/errors';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { toTenant } from '@rms/tenant';
 import { readFeed } from '../feed/feed-queries.ts';
-import { toTenant } from '../subscription/webhook-message.ts';
-import { checkPageSize, type HandlerParts, translated } from './parts.ts';
+import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 1_000;
 
 export function listEvents({ pool }: HandlerParts): Handlers<typeof EventsService>['listEvents'] {
-  return (request) =>
-    translated(async () => {
-      const { after, pageSize, type } = request;
-      checkPageSize(pageSize, pageSizeLimit);
-      const { events, oldest, newest } = await readFeed(pool, toTenant(request), {
-        after,
-        limit: pageSize,
-        type: type || undefined,
-      });
-      checkReached(after, newest);
-      return { events, oldestPosition: oldest, newestPosition: newest };
-    });
+  return async (request) => {
+    const { after, pageSize, type } = request;
+    checkPageSize(pageSize, pageSizeLimit);
+    if (type !== '') throw invalid('type', 'must be empty: the feed has no filter');
+    const { events, oldest, newest } = await readFeed(pool, toTenant(request), { after, limit: pageSize });
+    checkReached(after, newest);
+    return { events, oldestPosition: oldest, newestPosition: newest };
+  };
 }
 
 /**
- * A position that the feed has not reached is of another feed, or of a database that has been restored since: who went on
- * from it would wait in silence, and miss events. Throws `invalid_request`.
+ * Throws `invalid_request` if the feed has not reached `after`. Such a position belongs to another feed, or to a
+ * database that was restored since. A reader that continued from it would wait silently and miss events.
  */
 function checkReached(after: bigint, newest: bigint): void {
   if (after <= newest) return;
-  const message = `is beyond the newest event, whose sequence is ${newest}`;
-  throw new RmsError('invalid_request', { details: [{ field: 'after', message }] });
+  throw invalid('after', `is beyond the newest event, whose sequence is ${newest}`);
+}
+
+function invalid(field: string, message: string): RmsError {
+  return new RmsError('invalid_request', { details: [{ field, message }] });
 }

@@ -1,29 +1,29 @@
-import { cutPage, readPageToken, tokensOf } from '@rms/paging';
+import { cutPage, readPageToken, tokensOf } from '@rms/db';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope, toWebhookMessage } from '../subscription/webhook-message.ts';
+import { toScope } from '@rms/tenant';
+import { toWebhookMessage } from '../subscription/webhook-message.ts';
 import { readWebhooks } from '../subscription/webhook-queries.ts';
-import { checkPageSize, type HandlerParts, translated } from './parts.ts';
+import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 100;
 
-/** One page, newest first. */
+/** Returns one page, newest first. */
 export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof WebhooksService>['listWebhooks'] {
-  return (request) =>
-    translated(async () => {
-      const { pageSize, pageToken } = request;
-      checkPageSize(pageSize, pageSizeLimit);
-      const scope = toScope(request);
-      const binding = ['webhooks', scope.workspaceId, ...scope.environments].join('\n');
-      const start = readPageToken(pageTokenKeys, binding, pageToken);
-      const { webhooks, total } = await readWebhooks(pool, scope, start, pageSize + 1);
-      const cut = cutPage(webhooks, pageSize, start);
-      return {
-        webhooks: cut.items.map(toWebhookMessage),
-        ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
-        totalSize: BigInt(total),
-        page: cut.page,
-        pageSize,
-      };
-    });
+  return async (request) => {
+    const { pageSize, pageToken } = request;
+    checkPageSize(pageSize, pageSizeLimit);
+    const scope = toScope(request);
+    const binding = ['webhooks', scope.workspaceId, ...scope.environments].join('\n');
+    const start = readPageToken(pageTokenKeys, binding, pageToken);
+    const { webhooks, total } = await readWebhooks(pool, scope, start, pageSize + 1);
+    const cut = cutPage(webhooks, pageSize, start);
+    return {
+      webhooks: cut.items.map(toWebhookMessage),
+      ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
+      totalSize: BigInt(total),
+      page: cut.page,
+      pageSize,
+    };
+  };
 }

@@ -1,46 +1,56 @@
-import { type Pool, translatePgError } from '@rms/db';
+import type { Pool } from '@rms/db';
 import { RmsError } from '@rms/errors';
+import type { Idempotency, IdempotentRequest } from '@rms/idempotency';
+import type { Logger } from '@rms/logging';
 import type { Keys, SecretBox } from '@rms/secrets';
-import type { Logger } from '@rms/service';
-import type { EndpointAgents } from '../delivery/endpoint-agents.ts';
+import { toTenant } from '@rms/tenant';
+import type { DatabaseTime } from '../database-time.ts';
+import type { EndpointAgents } from '../delivery/attempt/endpoint-agents.ts';
+import type { SecretCache } from '../delivery/attempt/secret-cache.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
-import type { SecretCache } from '../delivery/secret-cache.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { FeedWatchers } from '../feed/feed-watchers.ts';
 import type { WebhookStatus } from '../subscription/webhook.ts';
 
-/** What the handlers need. */
+/** Dependencies of the handlers. */
 export interface HandlerParts {
   readonly pool: Pool;
   readonly box: SecretBox;
+  readonly idempotency: Idempotency;
   readonly secrets: SecretCache;
   readonly agents: EndpointAgents;
   readonly egress: Egress;
   readonly engine: Pick<DeliveryEngine, 'wake'>;
   readonly watchers: Pick<FeedWatchers, 'join'>;
+  readonly time: Pick<DatabaseTime, 'fresh'>;
   readonly pageTokenKeys: Keys;
+  /** Maximum number of webhooks per workspace, unless its plan sets a limit. 0 means no limit. */
+  readonly maxWebhooks: number;
   readonly log: Logger;
 }
 
-/** Runs a handler's work; whatever PostgreSQL raises leaves as the one error type. */
-export async function translated<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw translatePgError(error);
-  }
+/** Describes a request whose content is the ID of its object. An idempotency key requires an environment. */
+export function idempotentRequest(
+  operation: string,
+  request: Parameters<typeof toTenant>[0] & { readonly id: string; readonly idempotencyKey: string },
+): IdempotentRequest {
+  return { tenant: () => toTenant(request), operation, key: request.idempotencyKey, content: request.id };
 }
 
-/** The thing, or `not_found`. */
-export function found<T>(thing: T | undefined, what: 'webhook' | 'delivery' | 'replay', id: string): T {
-  if (thing === undefined) throw new RmsError('not_found', { message: `There is no ${what} "${id}".` });
+/** Returns `thing`, or throws `not_found` if it is undefined. */
+export function found<T>(thing: T | undefined, noun: 'webhook' | 'delivery' | 'replay' | 'event', id: string): T {
+  if (thing === undefined) throw new RmsError('not_found', { message: `There is no ${noun} "${id}".` });
   return thing;
 }
 
-/** A webhook that is disabled, or gone (null), is not called: saying so beats a delivery that fails at once. */
+/**
+ * Throws `conflict` if the webhook is disabled or deleted (null), instead of accepting a delivery that fails
+ * immediately.
+ */
 export function checkCallable(status: WebhookStatus | null): void {
   if (status === 'active') return;
-  throw new RmsError('conflict', { message: `Its webhook is ${status ?? 'deleted'}.` });
+  const message = status === null ? 'The webhook has been deleted.' : `The webhook is ${status}. Enable it first.`;
+  throw new RmsError('conflict', { message });
 }
 
 export function checkPageSize(pageSize: number, limit: number): void {

@@ -1,28 +1,49 @@
-import { inTransaction } from '@rms/db';
+import { appendAudit } from '@rms/audit';
 import { RmsError } from '@rms/errors';
-import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import {
+  type DeliveriesService,
+  RedeliverDeliveryResponseSchema,
+} from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { toScope } from '@rms/tenant';
 import { toDeliveryMessage } from '../log/delivery-message.ts';
-import { readDeliveries, readRedeliverable, redeliver } from '../log/log-queries.ts';
-import { toScope } from '../subscription/webhook-message.ts';
-import { checkCallable, found, type HandlerParts, translated } from './parts.ts';
+import { readChanged } from '../log/log-queries.ts';
+import { maxRedeliveries, type Redeliverable, readRedeliverable, redeliver } from '../log/redeliver-queries.ts';
+import { checkCallable, found, type HandlerParts, idempotentRequest } from './parts.ts';
 
-/** Tries again now, if there is something to send and someone to send it to. */
+const exhausted = `The delivery has been sent again ${maxRedeliveries} times, which is the limit. Its event is in the event feed.`;
+const erased = 'The body of the event has been erased with its resource, so it cannot be redelivered.';
+
+/**
+ * Retries a delivery immediately, if its webhook is active and the event has its body. For a delivery that is already
+ * due or in flight, see {@link redeliver}.
+ */
 export function redeliverDelivery(parts: HandlerParts): Handlers<typeof DeliveriesService>['redeliverDelivery'] {
-  const { pool, engine } = parts;
-  return (request) =>
-    translated(async () => {
-      const scope = toScope(request);
-      const { webhookStatus, hasBody } = found(
-        await readRedeliverable(pool, scope, request.id),
-        'delivery',
-        request.id,
-      );
-      checkCallable(webhookStatus);
-      if (!hasBody) throw new RmsError('conflict', { message: 'The body of its event is erased.' });
-      await inTransaction(pool, (tx) => redeliver(tx, scope, request.id));
-      engine.wake();
-      const { deliveries } = await readDeliveries(pool, scope, { id: request.id }, 1);
-      return { delivery: toDeliveryMessage(found(deliveries[0], 'delivery', request.id)) };
+  const { idempotency, engine } = parts;
+  return async (request, context) => {
+    const { id } = request;
+    const scope = toScope(request);
+    const { workspaceId } = scope;
+    const once = idempotentRequest('redeliver delivery', request);
+    const { response, replayed } = await idempotency.once(once, RedeliverDeliveryResponseSchema, async (tx) => {
+      const delivery = found(await readRedeliverable(tx, scope, id), 'delivery', id);
+      checkRedeliverable(delivery);
+      await redeliver(tx, scope, id);
+      const { environment, webhookId } = delivery;
+      const details = { webhook_id: webhookId };
+      await appendAudit(tx, context, [
+        { workspaceId, environment, action: 'delivery.redelivered', targetId: id, details },
+      ]);
+      return { delivery: toDeliveryMessage(found(await readChanged(tx, scope, id), 'delivery', id)) };
     });
+    engine.wake();
+    return { ...response, replayed };
+  };
+}
+
+/** Throws `conflict` if the delivery cannot be sent again. */
+function checkRedeliverable({ webhookStatus, hasBody, redeliveries }: Redeliverable): void {
+  checkCallable(webhookStatus);
+  if (!hasBody) throw new RmsError('conflict', { message: erased });
+  if (redeliveries >= maxRedeliveries) throw new RmsError('conflict', { message: exhausted });
 }

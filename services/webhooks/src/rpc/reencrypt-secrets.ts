@@ -1,41 +1,40 @@
-import { makePageToken, readPageToken } from '@rms/paging';
+import { makePageToken, readPageToken } from '@rms/db';
 import type { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { reencryptBatch } from '../sealed/reencrypt.ts';
 import { countByKey, sealedStores } from '../sealed/sealed-queries.ts';
-import { type HandlerParts, translated } from './parts.ts';
+import type { HandlerParts } from './parts.ts';
 
 const binding = 'reencrypt secrets';
 
-/** One batch of a walk through all that is sealed. The walk itself leaves nothing behind: its place is in the token. */
+/** Re-encrypts one batch of the stored secrets. The position is kept only in the page token. */
 export function reencryptSecrets({
   pool,
   box,
   pageTokenKeys,
   log,
 }: HandlerParts): Handlers<typeof SecretsService>['reencryptSecrets'] {
-  return ({ pageToken }, { requestId }) =>
-    translated(async () => {
-      const start = readPageToken(pageTokenKeys, binding, pageToken);
-      const [index = '0', workspaceId = '', environment = '', id = ''] = start?.keys ?? [];
-      const at = Number(index);
-      const store = sealedStores[at] as (typeof sealedStores)[number];
-      const { resealed, unreadable, next } = await reencryptBatch(pool, box, store, { workspaceId, environment, id });
-      if (resealed + unreadable.length > 0) {
-        const fields = { request_id: requestId, store: store.name, resealed, unreadable: unreadable.length };
-        log.info(fields, 'sealed anew with the current key');
-      }
-      const keys = next ? [index, next.workspaceId, next.environment, next.id] : [String(at + 1)];
-      const isLast = !next && at + 1 === sealedStores.length;
-      const page = (start?.page ?? 1) + 1;
-      const sealed = isLast ? await countByKey(pool) : [];
-      return {
-        resealed,
-        unreadable: unreadable.length,
-        unreadableWebhooks:
-          store.name === 'webhooks' ? unreadable.map((row) => ({ workspaceId: row.workspaceId, id: row.id })) : [],
-        nextPageToken: isLast ? '' : makePageToken(pageTokenKeys, binding, { direction: 'after', keys, page }),
-        sealed: sealed.map(({ keyId, count }) => ({ keyId, current: keyId === box.keyId, count: BigInt(count) })),
-      };
-    });
+  return async ({ pageToken }, { requestId }) => {
+    const start = readPageToken(pageTokenKeys, binding, pageToken);
+    const [index = '0', workspaceId = '', environment = '', id = ''] = start?.keys ?? [];
+    const at = Number(index);
+    const store = sealedStores[at] as (typeof sealedStores)[number];
+    const { resealed, unreadable, next } = await reencryptBatch(pool, box, store, { workspaceId, environment, id });
+    if (resealed + unreadable.length > 0) {
+      const fields = { request_id: requestId, store: store.name, resealed, unreadable: unreadable.length };
+      log.info(fields, 'secrets re-encrypted with the current key');
+    }
+    const keys = next ? [index, next.workspaceId, next.environment, next.id] : [String(at + 1)];
+    const isLast = !next && at + 1 === sealedStores.length;
+    const page = (start?.page ?? 1) + 1;
+    const sealed = isLast ? await countByKey(pool) : [];
+    return {
+      resealed,
+      unreadable: unreadable.length,
+      unreadableWebhooks:
+        store.name === 'webhooks' ? unreadable.map((row) => ({ workspaceId: row.workspaceId, id: row.id })) : [],
+      nextPageToken: isLast ? '' : makePageToken(pageTokenKeys, binding, { direction: 'after', keys, page }),
+      sealed: sealed.map(({ keyId, count }) => ({ keyId, current: keyId === box.keyId, count: BigInt(count) })),
+    };
+  };
 }

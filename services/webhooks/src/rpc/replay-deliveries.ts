@@ -1,41 +1,64 @@
 import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt';
 import { actorOf, appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
+import type { Queryable } from '@rms/db';
 import { type FieldViolation, RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
-import type { DeliveriesService, ReplayDeliveriesRequest } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import {
+  type DeliveriesService,
+  type ReplayDeliveriesRequest,
+  ReplayDeliveriesResponseSchema,
+} from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { deliveryStatuses } from '../log/delivery-message.ts';
+import { toScope, toTenant } from '@rms/tenant';
+import { deliveryStatuses, toStatusNames } from '../log/delivery-message.ts';
 import type { LoggedStatus } from '../log/log-filter.ts';
 import type { Replay, ReplayFilter } from '../replay/replay.ts';
 import { toReplayMessage } from '../replay/replay-message.ts';
 import { countReplayable, findReplay, insertReplay, replayNext } from '../replay/replay-queries.ts';
-import { toScope } from '../subscription/webhook-message.ts';
+import { eventTypes } from '../subscription/webhook.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
-import { checkCallable, found, type HandlerParts, translated } from './parts.ts';
+import { checkCallable, found, type HandlerParts } from './parts.ts';
 
 const defaultPerSecond = 100;
 const fastest = 10_000;
-const ended: readonly LoggedStatus[] = ['delivered', 'failed', 'skipped'];
+/** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */
+const replayable: readonly LoggedStatus[] = deliveryStatuses.names.filter((name) => name !== 'canceled');
+/** The default: every delivery that should have arrived by now. */
+const undelivered: readonly LoggedStatus[] = ['failed', 'retrying', 'skipped'];
 
-/** The first second's worth is due when this answers. */
+/** Starts a replay. Its first step is due when the call returns. */
 export function replayDeliveries({
   pool,
   engine,
+  idempotency,
+  time,
 }: HandlerParts): Handlers<typeof DeliveriesService>['replayDeliveries'] {
-  return (request, context) =>
-    translated(async () => {
-      const { filter, perSecond } = checkRequest(request);
-      const scope = toScope(request);
-      const { workspaceId, environment, status } = found(
-        await findWebhook(pool, scope, filter.webhookId),
-        'webhook',
-        filter.webhookId,
-      );
+  return async (request, context) => {
+    const now = new Date(await time.fresh());
+    const { filter, perSecond } = checkRequest(request, now);
+    const { webhookId } = filter;
+    const scope = toScope(request);
+    const estimate = async (db: Queryable) => {
+      const { workspaceId, environment, status } = found(await findWebhook(db, scope, webhookId), 'webhook', webhookId);
       if (!request.dryRun) checkCallable(status);
-      const count = await countReplayable(pool, { workspaceId, environments: [environment] }, filter);
-      const estimate = { count: BigInt(count), duration: durationFromMs((count / perSecond) * 1000) };
-      if (request.dryRun) return estimate;
+      const counted = await countReplayable(db, { workspaceId, environments: [environment] }, filter);
+      const { count, isMinimum } = counted;
+      const duration = durationFromMs(Math.ceil((count * 1_000) / perSecond));
+      return { environment, ...counted, response: { count: BigInt(count), countIsMinimum: isMinimum, duration } };
+    };
+    if (request.dryRun) return (await estimate(pool)).response;
+    const { since, until, ...content } = filter;
+    // Without the default of `until`, which is the current time and differs in a repetition.
+    const range = [since, request.until ? until : undefined];
+    const once = {
+      tenant: () => toTenant(request),
+      operation: 'replay deliveries',
+      key: request.idempotencyKey,
+      content: [content, range, perSecond],
+    };
+    const { response, replayed } = await idempotency.once(once, ReplayDeliveriesResponseSchema, async (tx) => {
+      const { environment, count, isMinimum, response: estimated } = await estimate(tx);
+      const { workspaceId } = scope;
       const replay: Replay = {
         workspaceId,
         environment,
@@ -43,44 +66,49 @@ export function replayDeliveries({
         ...filter,
         status: 'running',
         perSecond,
-        total: count,
+        total: isMinimum ? 0 : count,
         replayed: 0,
         lastId: '',
         createdBy: actorOf(context),
-        createdAt: new Date(),
+        createdAt: now,
       };
-      const begun = await inTransaction(pool, async (tx) => {
-        await insertReplay(tx, replay);
-        await replayNext(tx, replay, perSecond);
-        const details = { replay_id: replay.id, since: filter.since, until: filter.until, count };
-        const change = { workspaceId, environment, action: 'deliveries.replayed', targetId: filter.webhookId, details };
-        await appendAudit(tx, context, [change]);
-        return findReplay(tx, scope, replay.id);
-      });
-      engine.wake();
-      return { ...estimate, replay: toReplayMessage(found(begun, 'replay', replay.id)) };
+      await insertReplay(tx, replay);
+      await replayNext(tx, replay);
+      const counted = isMinimum ? { count_at_least: count } : { count };
+      const details = { replay_id: replay.id, since, until, ...counted };
+      const change = { workspaceId, environment, action: 'deliveries.replayed', targetId: webhookId, details };
+      await appendAudit(tx, context, [change]);
+      const started = found(await findReplay(tx, scope, replay.id), 'replay', replay.id);
+      return { ...estimated, replay: toReplayMessage(started) };
     });
+    engine.wake();
+    return { ...response, replayed };
+  };
 }
 
-function checkRequest(request: ReplayDeliveriesRequest): { filter: ReplayFilter; perSecond: number } {
+function checkRequest(request: ReplayDeliveriesRequest, now: Date): { filter: ReplayFilter; perSecond: number } {
   const details: FieldViolation[] = [];
   const { webhookId, since, until, eventType, perSecond = defaultPerSecond } = request;
-  if (!since) details.push({ field: 'since', message: 'must be given' });
-  const statuses = request.statuses.map(deliveryStatuses.toName);
-  if (!statuses.every((status) => status !== undefined && ended.includes(status))) {
-    details.push({ field: 'statuses', message: 'must be of delivered, failed and skipped' });
+  const types = [...new Set([...request.eventTypes, ...(eventType ? [eventType] : [])])];
+  if (!since) details.push({ field: 'since', message: 'is required' });
+  const statuses = toStatusNames(request.statuses);
+  if (!statuses?.every((status) => replayable.includes(status))) {
+    details.push({ field: 'statuses', message: `must contain only ${replayable.join(', ')}` });
+  }
+  if (!types.every((type) => eventTypes.includes(type))) {
+    details.push({ field: 'event_types', message: `must contain only ${eventTypes.join(', ')}` });
   }
   if (perSecond < 0 || perSecond > fastest) {
     details.push({ field: 'per_second', message: `must be 1 to ${fastest}` });
   }
-  if (details.length > 0 || !since) throw new RmsError('invalid_request', { details });
+  if (details.length > 0 || !since || !statuses) throw new RmsError('invalid_request', { details });
   return {
     filter: {
       webhookId,
-      statuses: statuses.length > 0 ? (statuses as LoggedStatus[]) : ['failed', 'skipped'],
+      statuses: statuses.length > 0 ? statuses : undelivered,
       since: timestampDate(since),
-      until: until ? timestampDate(until) : new Date(),
-      eventType: eventType || undefined,
+      until: until ? timestampDate(until) : now,
+      eventTypes: types,
     },
     perSecond: perSecond || defaultPerSecond,
   };

@@ -1,15 +1,17 @@
-import { translatePgError } from '@rms/db';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { toTenant } from '@rms/tenant';
 import { readFeed, readNewestPosition } from '../feed/feed-queries.ts';
-import { toTenant } from '../subscription/webhook-message.ts';
 import type { HandlerParts } from './parts.ts';
 
-/** Events that another instance stores are found by asking; few watch at a time. */
+/** Interval for finding events that other instances stored. It is short, because there are few watchers. */
 const pollMs = 200;
-const batch = 100;
+const batch = { limit: 100, bytes: 256 * 1024 };
 
-/** Ends with the call, or once the service stops: whoever watches goes on elsewhere, after the last position. */
+/**
+ * Streams events until the call ends or the service stops. The client then resumes on another instance after its last
+ * position.
+ */
 export function watchEvents({ pool, watchers }: HandlerParts): Handlers<typeof EventsService>['watchEvents'] {
   return async function* (request, { signal, stopping }) {
     const tenant = toTenant(request);
@@ -17,16 +19,14 @@ export function watchEvents({ pool, watchers }: HandlerParts): Handlers<typeof E
     try {
       let after = request.after ?? (await readNewestPosition(pool, tenant));
       while (!signal.aborted && !stopping.aborted) {
-        const { events } = await readFeed(pool, tenant, { after, limit: batch });
+        const { events, newest } = await readFeed(pool, tenant, { after, ...batch });
         for (const event of events) {
           yield { event };
           if (stopping.aborted) return;
           after = event.position;
         }
-        if (events.length < batch) await watcher.sleep(pollMs, signal);
+        if (events.length === 0 || after >= newest) await watcher.sleep(pollMs, signal);
       }
-    } catch (error) {
-      throw translatePgError(error);
     } finally {
       watcher.leave();
     }

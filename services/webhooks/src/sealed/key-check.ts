@@ -1,12 +1,12 @@
 import type { Pool } from '@rms/db';
+import type { Logger } from '@rms/logging';
 import type { SecretBox } from '@rms/secrets';
-import type { Logger } from '@rms/service';
 import { keysOfSecrets } from './sealed-queries.ts';
 
 /**
- * Refuses to be ready with a wrong ENCRYPTION_KEY: as long as secrets are stored and none of them was sealed with a key
- * that is configured. Once it has been satisfied it never asks again: while keys are being rotated, other instances seal
- * with keys that this one does not have yet, and that must not take it out of service.
+ * Creates a readiness check that fails if ENCRYPTION_KEY is wrong: secrets are stored, and all of them were encrypted
+ * with keys that are not configured. After its first success it always succeeds: during a key rotation, other instances
+ * encrypt with keys that this instance does not have yet, which must not take it out of service.
  */
 export function createKeyCheck({ pool, box, log }: { pool: Pool; box: SecretBox; log: Logger }): () => Promise<void> {
   let satisfied = false;
@@ -16,16 +16,16 @@ export function createKeyCheck({ pool, box, log }: { pool: Pool; box: SecretBox;
     const unknown = stored.filter((id) => !box.keyIds.includes(id));
     if (unknown.length > 0 && unknown.length === stored.length) {
       throw new Error(
-        `no stored webhook secret opens with ENCRYPTION_KEY or ENCRYPTION_KEY_PREVIOUS: sealed with ${unknown.join(', ')}; ` +
-          `configured ${box.keyIds.join(', ')}`,
+        `no stored webhook secret can be decrypted with ENCRYPTION_KEY or ENCRYPTION_KEY_PREVIOUS: encrypted with ${unknown.join(', ')}; ` +
+          `configured ${box.keyIds.join(', ')}; add the key that encrypted them to ENCRYPTION_KEY_PREVIOUS`,
       );
     }
     satisfied = true;
     if (unknown.length === 0) return;
     log.error(
       { unknown_keys: unknown, configured_keys: box.keyIds },
-      'some webhook secrets were sealed with keys that are not configured; their deliveries wait until ' +
-        'ENCRYPTION_KEY_PREVIOUS has these keys, or the webhooks get new secrets',
+      'some webhook secrets are encrypted with keys that are not configured; their deliveries wait until ' +
+        'ENCRYPTION_KEY_PREVIOUS contains these keys or the secrets are rotated',
     );
   };
 }

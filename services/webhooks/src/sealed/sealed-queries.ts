@@ -1,50 +1,78 @@
 import type { Queryable } from '@rms/db';
+import type { SealContext } from '@rms/secrets';
+import type { Environment, Tenant } from '@rms/tenant';
+import { clientKeyContext, responseContext, secretContext } from './contexts.ts';
 
-/** Where sealed bytes are. The third part of the key is the context that they are sealed for. */
+/** A column with encrypted values. */
 export interface SealedStore {
   readonly name: 'webhooks' | 'idempotency_keys';
   readonly idColumn: string;
   readonly sealedColumn: string;
-  /** What is left out has had its time. */
+  /** SQL condition that excludes expired values. */
   readonly live: string;
+  readonly context: (ref: SealedRef) => SealContext;
 }
 
+const ofSecret = ({ id, ...tenant }: SealedRef) => secretContext({ ...tenant, webhookId: id });
+const ofClientKey = ({ id, ...tenant }: SealedRef) => clientKeyContext({ ...tenant, webhookId: id });
+const ofResponse = ({ id, ...tenant }: SealedRef) => responseContext({ ...tenant, key: id });
+
 export const sealedStores: readonly SealedStore[] = [
-  { name: 'webhooks', idColumn: 'id', sealedColumn: 'secret_sealed', live: 'true' },
+  { name: 'webhooks', idColumn: 'id', sealedColumn: 'secret_sealed', live: 'true', context: ofSecret },
   {
     name: 'webhooks',
     idColumn: 'id',
     sealedColumn: 'previous_secret_sealed',
     live: 'previous_secret_until > now()',
+    context: ofSecret,
   },
-  { name: 'webhooks', idColumn: 'id', sealedColumn: 'client_key_sealed', live: 'client_key_sealed is not null' },
-  { name: 'idempotency_keys', idColumn: 'key', sealedColumn: 'answer', live: 'expires_at > now()' },
+  {
+    name: 'webhooks',
+    idColumn: 'id',
+    sealedColumn: 'client_key_sealed',
+    live: 'client_key_sealed is not null',
+    context: ofClientKey,
+  },
+  {
+    name: 'idempotency_keys',
+    idColumn: 'key',
+    sealedColumn: 'answer',
+    live: 'expires_at > now()',
+    context: ofResponse,
+  },
 ];
 
-/** The primary key of a row of either store, as far as a walk goes by it. */
-export interface SealedRef {
-  readonly workspaceId: string;
-  readonly environment: string;
+/** The primary key of a row of any store. */
+export interface SealedRef extends Tenant {
   readonly id: string;
 }
+
+/** A position in primary key order. All fields are empty at the beginning. */
+export type Position = Readonly<Record<keyof SealedRef, string>>;
 
 export interface SealedRow extends SealedRef {
   readonly sealed: Buffer;
 }
 
 /**
- * Up to `limit` rows after `after`, in the order of the primary key, that another key than `keyId` has sealed; locked until
- * the transaction ends. A row that another transaction holds is waited for and looked at again: one that has been sealed
- * anew meanwhile is not among them. All walks lock in one order, so that none waits for another in a circle.
+ * Reads up to `limit` rows after `after`, in primary key order, whose value is not encrypted with the key `keyId`, and
+ * locks them until the transaction ends. If another transaction has locked a row, the query waits for it and checks the
+ * row again, so rows that have been re-encrypted in the meantime are excluded. All callers lock in the same order, so
+ * that they cannot deadlock.
  */
 export async function lockSealedByOthers(
   tx: Queryable,
   { name, idColumn, sealedColumn, live }: SealedStore,
   keyId: string,
-  after: SealedRef,
+  after: Position,
   limit: number,
 ): Promise<SealedRow[]> {
-  const { rows } = await tx.query<{ workspace_id: string; environment: string; id: string; sealed: Buffer }>(
+  const { rows } = await tx.query<{
+    workspace_id: string;
+    environment: Environment;
+    id: string;
+    sealed: Buffer;
+  }>(
     `select workspace_id, environment, ${idColumn} as id, ${sealedColumn} as sealed
        from webhooks.${name}
       where substring(${sealedColumn} from 1 for 4) <> decode($1, 'hex') and ${live}
@@ -61,7 +89,7 @@ export async function lockSealedByOthers(
   }));
 }
 
-/** Replaces the sealed bytes of rows that this transaction has locked. */
+/** Replaces the encrypted values of rows that this transaction has locked. */
 export async function writeSealed(
   tx: Queryable,
   { name, idColumn, sealedColumn }: SealedStore,
@@ -80,7 +108,7 @@ export async function writeSealed(
   );
 }
 
-/** How much each key has sealed. */
+/** Counts the encrypted values per key. */
 export async function countByKey(db: Queryable): Promise<{ keyId: string; count: number }[]> {
   const all = sealedStores.map(
     ({ name, sealedColumn, live }) =>
@@ -93,7 +121,7 @@ export async function countByKey(db: Queryable): Promise<{ keyId: string; count:
   return rows.map(({ key_id, count }) => ({ keyId: key_id, count: Number(count) }));
 }
 
-/** The keys that have sealed secrets of webhooks; reads the index from one key to the next. */
+/** Reads the IDs of the keys that encrypt webhook secrets. Skips through the index from one key to the next. */
 export async function keysOfSecrets(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ key_id: string }>(`
     with recursive keys (key_id) as (

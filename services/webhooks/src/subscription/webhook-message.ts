@@ -1,12 +1,15 @@
 import { durationFromMs, durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/errors';
-import { Environment as EnvironmentMessage } from '@rms/proto/rms/common/v1/common_pb';
-import { type RetryPolicy as RetryPolicyMessage, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import type { RetryPolicy } from '../delivery/retry-policy.ts';
-import type { Environment, Tenant, Webhook } from './webhook.ts';
-import type { WebhookScope } from './webhook-queries.ts';
+import {
+  type RateLimit as RateLimitMessage,
+  type RetryPolicy as RetryPolicyMessage,
+  WebhookStatus,
+} from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { toEnvironmentMessage } from '@rms/tenant';
+import type { RateLimit } from './rate-limit.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+import { versionOf, type Webhook } from './webhook.ts';
 
-/** A webhook as rms.webhooks.v1.Webhook: without its secret. */
+/** Converts a webhook to rms.webhooks.v1.Webhook, without its secret. */
 export function toWebhookMessage(webhook: Webhook) {
   const { maxRetries, initialDelayMs, maxDelayMs } = webhook.retryPolicy;
   return {
@@ -24,16 +27,25 @@ export function toWebhookMessage(webhook: Webhook) {
       maxDelay: durationFromMs(maxDelayMs),
       delays: (webhook.retryPolicy.delaysMs ?? []).map(durationFromMs),
     },
+    rateLimit: {
+      maxConcurrency: webhook.rateLimit.maxConcurrency,
+      requestsPerSecond: webhook.rateLimit.requestsPerSecond ?? 0,
+    },
     disableReason: webhook.disableReason ?? '',
     ordered: webhook.ordered,
+    description: webhook.description,
     clientCertificate: webhook.clientCertificate ?? '',
-    ...(webhook.previousSecretUntil && webhook.previousSecretUntil.getTime() > Date.now()
+    version: BigInt(versionOf(webhook)),
+    ...(webhook.previousSecretUntil
       ? { previousSecretExpireTime: timestampFromDate(webhook.previousSecretUntil) }
       : {}),
   };
 }
 
-/** What is not sent of a policy stays as it is; a schedule of its own is given up unless it is sent. */
+/**
+ * Applies a retry policy message to the current policy. A missing initial or maximum delay stays unchanged. An explicit
+ * schedule is removed unless the message contains one.
+ */
 export function fromRetryPolicyMessage(message: RetryPolicyMessage, current: RetryPolicy): RetryPolicy {
   return {
     maxRetries: message.maxRetries,
@@ -43,26 +55,13 @@ export function fromRetryPolicyMessage(message: RetryPolicyMessage, current: Ret
   };
 }
 
-export function toEnvironmentMessage(environment: Environment): EnvironmentMessage {
-  return environment === 'live' ? EnvironmentMessage.LIVE : EnvironmentMessage.SANDBOX;
-}
-
-/** One environment; unspecified is both, which operators may ask for. */
-export function toScope(request: { workspaceId: string; environment: EnvironmentMessage }): WebhookScope {
-  const { workspaceId, environment } = request;
-  if (workspaceId === '') throw new RmsError('internal_error', { cause: new Error('the call names no workspace') });
-  if (environment === EnvironmentMessage.LIVE) return { workspaceId, environments: ['live'] };
-  if (environment === EnvironmentMessage.SANDBOX) return { workspaceId, environments: ['sandbox'] };
-  if (environment === EnvironmentMessage.UNSPECIFIED) return { workspaceId, environments: ['live', 'sandbox'] };
-  throw new RmsError('internal_error', { cause: new Error('the call names an environment that is none') });
-}
-
-/** Exactly one environment, for what makes something. */
-export function toTenant(request: { workspaceId: string; environment: EnvironmentMessage }): Tenant {
-  const { workspaceId, environments } = toScope(request);
-  const [environment, more] = environments;
-  if (!environment || more) {
-    throw new RmsError('invalid_request', { details: [{ field: 'environment', message: 'must be live or sandbox' }] });
-  }
-  return { workspaceId, environment };
+/** Applies a rate limit message to the current limits. Unset fields stay unchanged; 0 removes the limit per second. */
+export function fromRateLimitMessage(
+  { maxConcurrency, requestsPerSecond }: RateLimitMessage,
+  current: RateLimit,
+): RateLimit {
+  return {
+    maxConcurrency: maxConcurrency ?? current.maxConcurrency,
+    requestsPerSecond: requestsPerSecond === 0 ? undefined : (requestsPerSecond ?? current.requestsPerSecond),
+  };
 }

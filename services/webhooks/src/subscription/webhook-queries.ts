@@ -1,7 +1,7 @@
-import type { Queryable } from '@rms/db';
-import type { PageStart } from '@rms/paging';
-import { type EndpointRow, toEndpoint } from '../delivery/endpoint-queries.ts';
-import type { DisableReason, Environment, Tenant, Webhook, WebhookStatus } from './webhook.ts';
+import type { PageStart, Queryable } from '@rms/db';
+import type { Environment, Tenant, TenantScope } from '@rms/tenant';
+import { type EndpointRow, previousSecretColumns, toEndpoint } from './endpoint-queries.ts';
+import type { DisableReason, Webhook, WebhookStatus } from './webhook.ts';
 
 interface WebhookRow extends EndpointRow {
   workspace_id: string;
@@ -11,62 +11,77 @@ interface WebhookRow extends EndpointRow {
   status: WebhookStatus;
   disable_reason: DisableReason | null;
   ordered: boolean;
+  description: string;
+  max_concurrency: number;
+  requests_per_second: number | null;
   created_at: Date;
   updated_at: Date;
 }
 
 const columns = `workspace_id, environment, id, url, events, status, disable_reason, secret_sealed, secret_version,
   previous_secret_sealed, previous_secret_until, client_certificate, client_key_sealed, ordered, max_retries,
-  initial_delay_ms, max_delay_ms, retry_delays_ms, created_at, updated_at`;
+  initial_delay_ms, max_delay_ms, retry_delays_ms, created_at, updated_at, description, max_concurrency,
+  requests_per_second`;
 
-/** Whose webhooks: one environment for API clients, both for operators. */
-export interface WebhookScope {
-  readonly workspaceId: string;
-  readonly environments: readonly Environment[];
-}
+/** The columns of a webhook with the alias `w` for reading. They omit an expired previous secret. */
+const read = columns.replace('previous_secret_sealed, previous_secret_until', previousSecretColumns);
 
 /** Stores a new webhook. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
     `insert into webhooks.webhooks (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-       $14, $15, $16, $17, $18, $19, $20)`,
+       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
 }
 
-/** Writes everything that can change of a webhook that this transaction has locked. */
+/**
+ * Returns the number of webhooks of a workspace, counted up to `most`. Blocks the creation of other webhooks in this
+ * workspace until the transaction ends, so that the number stays correct.
+ */
+export async function countForCreate(tx: Queryable, workspaceId: string, most: number): Promise<number> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('webhooks of ' || $1, 0))", [workspaceId]);
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::integer as count
+       from (select from webhooks.webhooks where workspace_id = $1 limit $2) as few`,
+    [workspaceId, most],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Writes all mutable columns of a webhook. The transaction must hold the row lock. */
 export async function updateWebhook(tx: Queryable, webhook: Webhook): Promise<void> {
   await tx.query(
     `update webhooks.webhooks
         set url = $4, events = $5, status = $6, disable_reason = $7, secret_sealed = $8, secret_version = $9,
             previous_secret_sealed = $10, previous_secret_until = $11, client_certificate = $12,
             client_key_sealed = $13, ordered = $14, max_retries = $15, initial_delay_ms = $16, max_delay_ms = $17,
-            retry_delays_ms = $18, created_at = $19, updated_at = $20,
-            failing_since = case when status = 'disabled' and $6 = 'active' then null else failing_since end,
-            circuit_open_since = case when status = 'disabled' and $6 = 'active' then null else circuit_open_since end
+            retry_delays_ms = $18, created_at = $19, updated_at = $20, description = $21,
+            max_concurrency = $22, requests_per_second = $23,
+            failing_since = case when status = 'disabled' and $6 = 'active' then null else failing_since end
       where workspace_id = $1 and environment = $2 and id = $3`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
 }
 
-export async function findWebhook(db: Queryable, scope: WebhookScope, id: string): Promise<Webhook | undefined> {
+export async function findWebhook(db: Queryable, scope: TenantScope, id: string): Promise<Webhook | undefined> {
   const { rows } = await db.query<WebhookRow>(
-    `select ${columns} from webhooks.webhooks where workspace_id = $1 and environment = any($2) and id = $3`,
+    `select ${read} from webhooks.webhooks as w where workspace_id = $1 and environment = any($2) and id = $3`,
     [scope.workspaceId, scope.environments, id],
   );
   return rows[0] && toWebhook(rows[0]);
 }
 
-/** The same, locked until the transaction ends. */
-export async function lockWebhook(tx: Queryable, scope: WebhookScope, id: string): Promise<Webhook | undefined> {
+/** Reads a webhook and locks it until the transaction ends. */
+export async function lockWebhook(tx: Queryable, scope: TenantScope, id: string): Promise<Webhook | undefined> {
   const { rows } = await tx.query<WebhookRow>(
-    `select ${columns} from webhooks.webhooks where workspace_id = $1 and environment = any($2) and id = $3 for update`,
+    `select ${read} from webhooks.webhooks as w where workspace_id = $1 and environment = any($2) and id = $3 for update`,
     [scope.workspaceId, scope.environments, id],
   );
   return rows[0] && toWebhook(rows[0]);
 }
 
-/** Removes a webhook; false if there is none. */
+/** Deletes a webhook. Returns false if it does not exist. */
 export async function deleteWebhook(tx: Queryable, { workspaceId, environment, id }: Tenant & { id: string }) {
   const { rowCount } = await tx.query(
     'delete from webhooks.webhooks where workspace_id = $1 and environment = $2 and id = $3',
@@ -75,10 +90,10 @@ export async function deleteWebhook(tx: Queryable, { workspaceId, environment, i
   return rowCount === 1;
 }
 
-/** Up to `limit` webhooks, newest first, after or before the start, in the order of the list; and how many there are. */
+/** Reads up to `limit` webhooks after or before `start`, newest first, and the total number of webhooks. */
 export async function readWebhooks(
   db: Queryable,
-  { workspaceId, environments }: WebhookScope,
+  { workspaceId, environments }: TenantScope,
   start: PageStart | undefined,
   limit: number,
 ): Promise<{ webhooks: Webhook[]; total: number }> {
@@ -86,7 +101,7 @@ export async function readWebhooks(
   const values: unknown[] = [workspaceId, environments, limit];
   if (start) values.push(start.keys[0]);
   const { rows } = await db.query<WebhookRow>(
-    `select ${columns} from webhooks.webhooks
+    `select ${read} from webhooks.webhooks as w
       where workspace_id = $1 and environment = any($2) ${start ? `and id ${backwards ? '>' : '<'} $4` : ''}
       order by id ${backwards ? 'asc' : 'desc'} limit $3`,
     values,
@@ -119,6 +134,9 @@ function valuesOf(webhook: Webhook): unknown[] {
     webhook.retryPolicy.delaysMs,
     webhook.createdAt,
     webhook.updatedAt,
+    webhook.description,
+    webhook.rateLimit.maxConcurrency,
+    webhook.rateLimit.requestsPerSecond,
   ];
 }
 
@@ -138,7 +156,9 @@ function toWebhook(row: WebhookRow): Webhook {
     clientCertificate: row.client_certificate ?? undefined,
     clientKeySealed: row.client_key_sealed ?? undefined,
     ordered: row.ordered,
+    description: row.description,
     retryPolicy: toEndpoint(row).retryPolicy,
+    rateLimit: { maxConcurrency: row.max_concurrency, requestsPerSecond: row.requests_per_second ?? undefined },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

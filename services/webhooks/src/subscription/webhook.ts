@@ -1,17 +1,12 @@
 import type { FieldViolation } from '@rms/errors';
-import type { RetryPolicy } from '../delivery/retry-policy.ts';
+import type { Tenant } from '@rms/tenant';
+import type { RateLimit } from './rate-limit.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 
-export type Environment = 'live' | 'sandbox';
 export type WebhookStatus = 'active' | 'disabled';
 export type DisableReason = 'manual' | 'gone' | 'failing';
 
-/** Whose data: every query is keyed by both. */
-export interface Tenant {
-  readonly workspaceId: string;
-  readonly environment: Environment;
-}
-
-/** A subscription of one URL to events. */
+/** A subscription of a URL to events. */
 export interface Webhook extends Tenant {
   readonly id: string;
   readonly url: string;
@@ -20,33 +15,58 @@ export interface Webhook extends Tenant {
   readonly disableReason: DisableReason | undefined;
   readonly secretSealed: Buffer;
   readonly secretVersion: number;
-  /** Signs as well, until then. */
+  /** Previous secret, which also signs deliveries until `previousSecretUntil`. */
   readonly previousSecretSealed: Buffer | undefined;
   readonly previousSecretUntil: Date | undefined;
-  /** PEM; shown to the endpoint. */
+  /** Client certificate (PEM) that is presented to the endpoint. */
   readonly clientCertificate: string | undefined;
   readonly clientKeySealed: Buffer | undefined;
-  /** One delivery of a resource at a time, in the order of its events. */
+  /** Whether deliveries of the same resource are sent one at a time, in event order. */
   readonly ordered: boolean;
+  /** At most 500 characters; empty: none. */
+  readonly description: string;
   readonly retryPolicy: RetryPolicy;
+  readonly rateLimit: RateLimit;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-/** Specification, "Events". */
-const eventTypes = ['resource.created', 'resource.updated', 'resource.deleted', 'resource.status_changed'];
+/** Returns the version of a webhook: the time of its last change in milliseconds. Every change increases it. */
+export function versionOf({ updatedAt }: Webhook): number {
+  return updatedAt.getTime();
+}
 
-/** At least one known type, each once; or "*" alone. */
+/** Returns the time of a change: now, but later than the previous change even if the clocks of two instances differ. */
+export function changeTime({ updatedAt }: Webhook, nowMs = Date.now()): Date {
+  return new Date(Math.max(nowMs, updatedAt.getTime() + 1));
+}
+
+/** Event types of the specification, section "Events". */
+export const eventTypes = ['resource.created', 'resource.updated', 'resource.deleted', 'resource.status_changed'];
+
+const descriptionLimit = 500;
+
+/** Validates a description: at most 500 Unicode code points that PostgreSQL can store. */
+export function checkDescription(text: string): FieldViolation[] {
+  const field = 'description';
+  const length = [...text].length;
+  if (length > descriptionLimit)
+    return [{ field, message: `must have 0 to ${descriptionLimit} characters, has ${length}` }];
+  return text.includes('\0') ? [{ field, message: 'must not contain NUL' }] : [];
+}
+
+/** Validates event types: at least one known type, without duplicates; or only "*". */
 export function checkEvents(events: readonly string[]): FieldViolation[] {
-  if (events.length === 0) return [{ field: 'events', message: 'must name at least one event type' }];
+  if (events.length === 0) return [{ field: 'events', message: 'must contain at least one event type' }];
   if (events.includes('*')) {
-    return events.length === 1 ? [] : [{ field: 'events', message: '"*" stands alone' }];
+    return events.length === 1 ? [] : [{ field: 'events', message: '"*" must be the only event type' }];
   }
   const violations = events.flatMap((type, i) =>
     eventTypes.includes(type)
       ? []
       : [{ field: `events.${i}`, message: `must be "*" or one of ${eventTypes.join(', ')}` }],
   );
-  if (new Set(events).size < events.length) violations.push({ field: 'events', message: 'must name each type once' });
+  if (new Set(events).size < events.length)
+    violations.push({ field: 'events', message: 'must not contain duplicates' });
   return violations;
 }

@@ -9,17 +9,17 @@ import { type SecureListeners, scramArguments, secureProperties } from './secure
 export interface BrokerOptions {
   /** 1, 2, 3 … */
   readonly id: number;
-  /** Address of this machine that it listens on, and tells its clients. */
+  /** Local address on which the broker listens, and which it advertises to clients. */
   readonly host: string;
   readonly port: number;
-  /** Of every broker's controller, in the order of their ids. */
+  /** Controller ports of all brokers, in the order of their IDs. */
   readonly controllerPorts: readonly number[];
   readonly folder: string;
   readonly jars: string;
   readonly secure?: SecureListeners | undefined;
 }
 
-/** All brokers of a cluster have to be formatted with one id; ours may all have the same. */
+/** Cluster ID. All brokers of a cluster must be formatted with the same ID; all test clusters share this ID. */
 const clusterId = 'cm1zLXRlc3Qta2Fma2EtMQ';
 const java = [
   '-XX:+UseSerialGC',
@@ -27,7 +27,10 @@ const java = [
   `-Dlog4j2.configurationFile=${kafkaFiles}log4j2.properties`,
 ];
 
-/** Formats a broker's data folder and starts the broker. Give all of a cluster's at once: a quorum has to form. */
+/**
+ * Formats a broker's data folder and starts the broker. Start all brokers of a cluster concurrently, because they must
+ * form a quorum.
+ */
 export async function startBroker(options: BrokerOptions): Promise<Program> {
   const { id, folder, jars, secure } = options;
   const properties = join(folder, `broker-${id}.properties`);
@@ -47,8 +50,9 @@ export async function startBroker(options: BrokerOptions): Promise<Program> {
 }
 
 /**
- * With an archive of its loaded classes a broker starts in a third of the time. The first broker that ends properly
- * writes one; {@link keepClassArchive} puts it where the next finds it.
+ * Returns the JVM options for class-data sharing. With an archive of its loaded classes, a broker starts in a third of
+ * the time. The first broker that exits normally writes the archive; {@link keepClassArchive} moves it to its final
+ * path.
  */
 function classArchive(jars: string, id: number): string[] {
   if (existsSync(archiveOf(jars))) return [`-XX:SharedArchiveFile=${archiveOf(jars)}`];
@@ -84,7 +88,7 @@ function brokerProperties({ id, host, port, controllerPorts, folder, secure }: B
     'inter.broker.listener.name': 'BROKER',
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': join(folder, `data-${id}`),
-    // With three brokers a write is acknowledged by two.
+    // With three brokers, two replicas must have a write before it is acknowledged.
     'default.replication.factor': replication,
     'min.insync.replicas': inSync,
     'offsets.topic.num.partitions': 4,
@@ -93,12 +97,12 @@ function brokerProperties({ id, host, port, controllerPorts, folder, secure }: B
     'transaction.state.log.replication.factor': replication,
     'transaction.state.log.min.isr': inSync,
     'auto.create.topics.enable': false,
-    // A test doesn't wait for more consumers to join.
+    // A consumer group does not wait for more consumers to join.
     'group.initial.rebalance.delay.ms': 0,
-    // A broker that was killed may come back at once.
+    // Lets a killed broker rejoin immediately.
     'broker.session.timeout.ms': 2_000,
     'broker.heartbeat.interval.ms': 500,
-    // Small: two processors, a few megabytes of data.
+    // Sized for two processors and a few megabytes of data.
     'num.network.threads': 2,
     'num.io.threads': 4,
     'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,

@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** The pom.xml and the logging configuration of the brokers. */
+/** Folder of the brokers' pom.xml and logging configuration. */
 export const kafkaFiles = fileURLToPath(new URL('../../../kafka/', import.meta.url));
 
 const pom = join(kafkaFiles, 'pom.xml');
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 const fetchTimeoutMs = 5 * 60_000;
 
-/** The folder with Kafka's jars; Maven fetches them the first time (45 MB), later starts find them in ~/.cache. */
+/** Returns the folder with Kafka's jars. Maven downloads them once (45 MB) to ~/.cache. */
 export async function kafkaJars(): Promise<string> {
   const jars = join(homedir(), '.cache', 'rms-kafka');
   if (isComplete(jars)) return jars;
@@ -22,7 +22,7 @@ export async function kafkaJars(): Promise<string> {
   try {
     await promisify(execFile)('mvn', args, { timeout: fetchTimeoutMs });
     writeFileSync(join(building, '.done'), '');
-    // Another process may have been quicker.
+    // Another process may have finished first.
     if (isComplete(jars)) return jars;
     rmSync(jars, { recursive: true, force: true });
     renameSync(building, jars);
@@ -35,7 +35,7 @@ export async function kafkaJars(): Promise<string> {
   }
 }
 
-/** Whether the jars are all there, of the version that pom.xml names. */
+/** Returns whether all jars of the version in pom.xml are present. */
 function isComplete(jars: string): boolean {
   const version = /<artifactId>kafka_2\.13<\/artifactId>\s*<version>(.+)<\/version>/.exec(
     readFileSync(pom, 'utf8'),

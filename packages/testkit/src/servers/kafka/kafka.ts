@@ -5,16 +5,16 @@ import { keepClassArchive, startBroker } from './broker.ts';
 import { kafkaJars } from './jars.ts';
 import type { KafkaSecurity } from './secure.ts';
 
-/** A Kafka of a test's own, whose brokers it may kill. Their data outlive a kill. */
+/** A Kafka cluster owned by a test, which may kill its brokers. Data survive a kill. */
 export interface Kafka {
-  /** "host:port,host:port" of all brokers, as KAFKA_BROKERS takes it. */
+  /** Addresses of all brokers, in the format of KAFKA_BROKERS. */
   readonly brokers: string;
-  /** Of the first broker, by TLS with a password, and by TLS to client certificates; both undefined without `secure`. */
+  /** TLS listeners of the first broker, with SASL and with client certificates; undefined without `secure`. */
   readonly saslBroker: string | undefined;
   readonly mutualBroker: string | undefined;
-  /** Of the brokers, in their order. */
+  /** Process IDs of the brokers, in order. */
   readonly pids: readonly number[];
-  /** kill -9 of one broker, counted from 0. */
+  /** Kills one broker with SIGKILL; `broker` counts from 0. */
   kill(broker: number): Promise<void>;
   restart(broker: number): Promise<void>;
   pause(broker: number): void;
@@ -23,15 +23,15 @@ export interface Kafka {
 }
 
 export interface KafkaOptions {
-  /** One, or three that replicate and acknowledge a write when two have it. */
+  /** One broker, or three brokers that replicate and acknowledge a write when two replicas have it. */
   readonly brokers: 1 | 3;
-  /** Address of this machine where clients reach them; default: loopback. */
+  /** Local address for clients; default: loopback. */
   readonly host?: string;
-  /** The first broker listens by TLS as well. */
+  /** Adds TLS listeners to the first broker. */
   readonly secure?: KafkaSecurity;
 }
 
-/** Needs Java 17 and Maven. */
+/** Starts Kafka. Requires Java 17 and Maven. */
 export async function startKafka(options: KafkaOptions): Promise<Kafka> {
   const jars = await kafkaJars();
   return inTemporaryFolder('kafka', (folder) => startIn(folder, jars, options));
@@ -67,7 +67,7 @@ async function startIn(folder: TemporaryFolder, jars: string, options: KafkaOpti
   }
   const broker = (i: number): Program => {
     const program = programs[i];
-    if (!program) throw new Error(`there are ${count} brokers, counted from 0`);
+    if (!program) throw new Error(`broker ${i} does not exist: there are ${count} brokers, counted from 0`);
     return program;
   };
   return {
@@ -86,7 +86,7 @@ async function startIn(folder: TemporaryFolder, jars: string, options: KafkaOpti
         await broker(0).terminate();
         keepClassArchive(jars);
       } else {
-        // The last of a quorum would wait for the others before it ends.
+        // The last broker of a quorum would wait for the others before it exits.
         await Promise.all(programs.map((program) => program.kill()));
       }
       folder.remove();

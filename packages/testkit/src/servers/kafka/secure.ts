@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Makes a broker listen by TLS as well: on one port with a password (SASL), on another to client certificates. */
+/** Adds TLS listeners to a broker: one port with SASL authentication, another with client certificates. */
 export interface KafkaSecurity {
-  /** Signs the certificates of clients. */
+  /** CA that signs client certificates. */
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
-  /** May log in by PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512. */
+  /** Login for PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512. */
   readonly username: string;
   readonly password: string;
 }
@@ -20,7 +20,7 @@ export interface SecureListeners extends KafkaSecurity {
 const scram = ['SCRAM-SHA-256', 'SCRAM-SHA-512'];
 const logins = 'org.apache.kafka.common.security';
 
-/** What a broker's properties say beside the usual; the lists of listeners are joined to the usual ones. */
+/** Returns additional broker properties. The caller appends the lists of listeners to the default lists. */
 export function secureProperties(secure: SecureListeners, folder: string) {
   const { caFile, certFile, keyFile, username, password, saslPort, mutualPort } = secure;
   const keystore = join(folder, 'broker.pem');
@@ -45,7 +45,7 @@ export function secureProperties(secure: SecureListeners, folder: string) {
   };
 }
 
-/** What the formatting of the data folder has to be told: SCRAM passwords are data. */
+/** Returns arguments for formatting the data folder, because SCRAM passwords are stored as data. */
 export function scramArguments({ username, password }: KafkaSecurity): string[] {
   return scram.flatMap((mechanism) => ['--add-scram', `${mechanism}=[name=${username},password=${password}]`]);
 }

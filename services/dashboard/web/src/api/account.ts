@@ -12,7 +12,7 @@ export const accountQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** Who is signed in; for pages that are shown to nobody else. */
+/** Returns the account. For pages that require a signed-in user. */
 export function useAccount(): AccountDocument {
   return useSuspenseQuery(accountQuery).data;
 }

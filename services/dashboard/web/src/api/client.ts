@@ -1,11 +1,11 @@
 import type { ErrorDocument } from '../../../src/http/refusal.ts';
 
-/** What the back end answered instead of a success. */
+/** Error response of the API. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
   readonly code: string;
-  /** For who asks us about it; empty: it did not get there. */
+  /** Request ID for support requests. Empty if the request did not reach the server. */
   readonly requestId: string;
   readonly details: readonly { readonly field: string; readonly message: string }[];
 
@@ -17,18 +17,18 @@ export class ApiError extends Error {
     this.details = error.details ?? [];
   }
 
-  /** What is wrong with a field, if that is told. */
-  about(field: string): string | undefined {
+  /** Returns the error message of a field, if there is one. */
+  messageOf(field: string): string | undefined {
     return this.details.find((detail) => detail.field === field)?.message;
   }
 }
 
-/** What the back end said of a field as it refused what was sent; undefined: nothing, or it was not that. */
-export function aboutField(error: unknown, field: string): string | undefined {
-  return error instanceof ApiError ? error.about(field) : undefined;
+/** Returns the error message of a field if `error` is an API error that has one. */
+export function fieldError(error: unknown, field: string): string | undefined {
+  return error instanceof ApiError ? error.messageOf(field) : undefined;
 }
 
-/** Proves that a change was asked for by a page of ours; known once the account is. */
+/** CSRF token for changes. Set when the account is loaded. */
 let csrfToken = '';
 
 export function setCsrfToken(token: string): void {
@@ -41,7 +41,7 @@ interface Options {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Calls the back end. Rejects with {@link ApiError}. */
+/** Calls the API. Rejects with {@link ApiError}. */
 export async function call<T>(path: string, { method = 'GET', body, signal }: Options = {}): Promise<T> {
   const headers: Record<string, string> = {};
   if (body) headers['Content-Type'] = 'application/json';
@@ -57,15 +57,15 @@ export async function call<T>(path: string, { method = 'GET', body, signal }: Op
     });
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw failure(0, 'offline', 'The dashboard cannot be reached. Is the network up?', '');
+    throw failure(0, 'offline', 'The dashboard is unreachable. Check your network connection.', '');
   }
   if (response.status === 204) return undefined as T;
   const requestId = response.headers.get('X-Request-ID') ?? '';
   const document: unknown = await response.json().catch(() => undefined);
   if (response.ok && document !== undefined) return document as T;
   if (isErrorDocument(document)) throw new ApiError(document);
-  // A proxy in between has answered.
-  throw failure(response.status, 'unreadable', `The answer could not be read (HTTP ${response.status}).`, requestId);
+  // The response comes from a proxy, not from the dashboard.
+  throw failure(response.status, 'unreadable', `The response could not be read (HTTP ${response.status}).`, requestId);
 }
 
 function failure(status: number, code: string, message: string, requestId: string): ApiError {

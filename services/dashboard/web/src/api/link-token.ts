@@ -1,11 +1,11 @@
-/** The token of a link out of a mail: "#…" or "#token=…", which browsers send to nobody. */
+/** Returns the token of an email link: "#…" or "#token=…". Browsers do not send the fragment to servers. */
 export function linkToken(): string {
   const fragment = location.hash.slice(1);
   return new URLSearchParams(fragment).get('token') ?? fragment;
 }
 
-/** The same, also after signing in meanwhile: this tab keeps it. */
-export function keptLinkToken(name: string): string {
+/** Returns the token of the link and stores it in the tab's session storage, so that it survives signing in. */
+export function storeLinkToken(name: string): string {
   const token = linkToken();
   if (token !== '') sessionStorage.setItem(`rms-${name}`, token);
   return token === '' ? (sessionStorage.getItem(`rms-${name}`) ?? '') : token;

@@ -1,52 +1,52 @@
 import { type QueryKey, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
-import { toast } from '../ui/toasts.tsx';
+import { toast } from '../toasts.ts';
 
-interface Options<Shown, Given, Answer> {
-  /** What is shown of it; whatever begins with this key is read again when it is over. */
+interface Options<Data, Input, Result> {
+  /** Query to update. All queries whose key starts with it are reloaded afterwards. */
   readonly queryKey: QueryKey;
-  readonly change: (given: Given) => Promise<Answer>;
-  /** What is shown at once, as if it had been done. */
-  readonly apply: (shown: Shown, given: Given) => Shown;
-  /** "The webhook is as it was": said beside the reason when it is refused. */
-  readonly undone: string;
-  /** What else shows it. */
-  readonly alsoRead?: QueryKey;
-  readonly onDone?: (answer: Answer) => void;
+  readonly change: (input: Input) => Promise<Result>;
+  /** Returns the data to show until the server has responded. */
+  readonly apply: (data: Data, input: Input) => Data;
+  /** Message shown with the error if the change fails, e.g. "The webhook was not changed." */
+  readonly failureMessage: string;
+  /** Other queries that show the changed data. */
+  readonly alsoReload?: QueryKey;
+  readonly onDone?: (result: Result) => void;
 }
 
 /**
- * A change that is shown before the server has answered: one that anybody may take back, and that is hardly ever refused.
- * If it is refused, what was shown before is shown again, and a message says why.
+ * Shows a change before the server has responded. For changes that are easy to undo and rarely fail. If the change
+ * fails, the previous data is restored and a message shows the error.
  */
-export function useOptimisticChange<Shown, Given, Answer = unknown>({
+export function useOptimisticChange<Data, Input, Result = unknown>({
   queryKey,
   change,
   apply,
-  undone,
-  alsoRead = queryKey,
+  failureMessage,
+  alsoReload = queryKey,
   onDone,
-}: Options<Shown, Given, Answer>): UseMutationResult<Answer, Error, Given> {
+}: Options<Data, Input, Result>): UseMutationResult<Result, Error, Input> {
   const client = useQueryClient();
   return useMutation({
     mutationKey: queryKey,
     mutationFn: change,
-    async onMutate(given) {
-      // An answer that is under way would show the state before.
+    async onMutate(input) {
+      // Responses in flight would restore the previous state.
       await client.cancelQueries({ queryKey });
-      const before = client.getQueriesData<Shown>({ queryKey });
-      client.setQueriesData<Shown>({ queryKey }, (shown) => (shown === undefined ? shown : apply(shown, given)));
+      const before = client.getQueriesData<Data>({ queryKey });
+      client.setQueriesData<Data>({ queryKey }, (data) => (data === undefined ? data : apply(data, input)));
       return before;
     },
-    onSuccess: (answer) => onDone?.(answer),
+    onSuccess: (result) => onDone?.(result),
     onError(error, _, before) {
-      for (const [key, shown] of before ?? []) client.setQueryData(key, shown);
-      toast(undone, error);
+      for (const [key, data] of before ?? []) client.setQueryData(key, data);
+      toast(failureMessage, error);
     },
     onSettled() {
-      // Of several at once only the last one reads: the others' answers would show what has not been done yet.
+      // Only the last of several concurrent changes reloads; earlier reloads would miss the later changes.
       if (client.isMutating({ mutationKey: queryKey }) > 1) return;
       void client.invalidateQueries({ queryKey });
-      if (alsoRead !== queryKey) void client.invalidateQueries({ queryKey: alsoRead });
+      if (alsoReload !== queryKey) void client.invalidateQueries({ queryKey: alsoReload });
     },
   });
 }

@@ -17,19 +17,19 @@ export interface Tenant {
   readonly environment: 'live' | 'sandbox';
 }
 
-/** The workspace and environment of the address; also the `params` of links within it. */
+/** Returns the workspace and environment of the URL, which are also the `params` of links within them. */
 export function useTenant(): Tenant {
   const { workspace = '', environment } = useParams({ strict: false });
   return { workspace, environment: environment === 'sandbox' ? 'sandbox' : 'live' };
 }
 
-/** What the person is in this workspace. */
+/** Returns the user's role in this workspace. */
 export function useRole(): Role | undefined {
   const { workspace } = useTenant();
   return useAccount().workspaces.find(({ id }) => id === workspace)?.role;
 }
 
-/** Whether to show something; the back end refuses it in any case. */
+/** Returns whether to show a control that requires the permission. The server also checks the permission. */
 export function useMay(permission: Permission): boolean {
   return may(useRole(), permission);
 }
@@ -37,36 +37,36 @@ export function useMay(permission: Permission): boolean {
 type Search = Readonly<Record<string, string | undefined>>;
 
 export function tenantPath({ workspace, environment }: Tenant, path: string, search: Search = {}): string {
-  const given = Object.entries(search).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  const query = given.length > 0 ? `?${new URLSearchParams(given)}` : '';
+  const filled = Object.entries(search).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  const query = filled.length > 0 ? `?${new URLSearchParams(filled)}` : '';
   return `/api/workspaces/${encodeURIComponent(workspace)}/${environment}${path}${query}`;
 }
 
-interface QueryOptions {
+interface QueryOptions<T> {
   readonly search?: Search;
   readonly enabled?: boolean;
-  /** Asks again so often; false: not by itself. */
-  readonly everyMs?: number | false;
+  /** Polling interval, or a function that returns it for the current data. false: no polling. */
+  readonly everyMs?: number | false | ((data: T | undefined) => number | false);
 }
 
 function tenantKey({ workspace, environment }: Tenant, path: string): readonly string[] {
   return ['tenant', workspace, environment, path];
 }
 
-/** Reads something of this workspace and environment. */
+/** Queries data of this workspace and environment. */
 export function useTenantQuery<T>(
   path: string,
-  { search = {}, enabled = true, everyMs = false }: QueryOptions = {},
+  { search = {}, enabled = true, everyMs = false }: QueryOptions<T> = {},
 ): UseQueryResult<T> {
   const tenant = useTenant();
   return useQuery({
     queryKey: [...tenantKey(tenant, path), search],
     queryFn: ({ signal }) => call<T>(tenantPath(tenant, path, search), { signal }),
     placeholderData: (previous, query) =>
-      // A page stands while its next one is read, but nothing of another environment does.
+      // Keeps the current page visible while the next one loads, but never data of another environment.
       query?.queryKey[2] === tenant.environment && query.queryKey[3] === path ? keepPreviousData(previous) : undefined,
     enabled,
-    refetchInterval: everyMs,
+    refetchInterval: typeof everyMs === 'function' ? ({ state }) => everyMs(state.data) : everyMs,
   });
 }
 
@@ -76,43 +76,43 @@ export interface Change {
   readonly body?: object;
 }
 
-/** Changes something of this workspace and environment; all that is shown of it is read again. */
-export function useTenantChange<T = unknown>(onDone?: (answer: T) => void): UseMutationResult<T, Error, Change> {
+/** Changes data of this workspace and environment, then reloads all its queries. */
+export function useTenantChange<T = unknown>(onDone?: (result: T) => void): UseMutationResult<T, Error, Change> {
   const tenant = useTenant();
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ method, path, body }: Change) => call<T>(tenantPath(tenant, path), { method, body }),
-    onSuccess(answer) {
+    onSuccess(result) {
       void client.invalidateQueries({ queryKey: ['tenant', tenant.workspace] });
-      onDone?.(answer);
+      onDone?.(result);
     },
   });
 }
 
-interface OptimisticOptions<Shown, Given, Answer> {
-  /** Where what is shown was read from. */
+interface OptimisticOptions<Data, Input, Result> {
+  /** Path of the query that shows the data. */
   readonly path: string;
-  readonly change: (given: Given) => Change;
-  readonly apply: (shown: Shown, given: Given) => Shown;
-  /** Said if it is refused. */
-  readonly undone: string;
-  readonly onDone?: (answer: Answer) => void;
+  readonly change: (input: Input) => Change;
+  readonly apply: (data: Data, input: Input) => Data;
+  /** Message shown if the change fails. */
+  readonly failureMessage: string;
+  readonly onDone?: (result: Result) => void;
 }
 
-/** Changes something of this workspace and environment that is shown as changed at once (see {@link useOptimisticChange}). */
-export function useOptimisticTenantChange<Shown, Given, Answer = unknown>({
+/** Like {@link useOptimisticChange}, for data of this workspace and environment. */
+export function useOptimisticTenantChange<Data, Input, Result = unknown>({
   path,
   change,
   ...options
-}: OptimisticOptions<Shown, Given, Answer>): UseMutationResult<Answer, Error, Given> {
+}: OptimisticOptions<Data, Input, Result>): UseMutationResult<Result, Error, Input> {
   const tenant = useTenant();
-  return useOptimisticChange<Shown, Given, Answer>({
+  return useOptimisticChange<Data, Input, Result>({
     ...options,
     queryKey: tenantKey(tenant, path),
-    alsoRead: ['tenant', tenant.workspace],
-    change(given) {
-      const { method, path: changed, body } = change(given);
-      return call<Answer>(tenantPath(tenant, changed), { method, body });
+    alsoReload: ['tenant', tenant.workspace],
+    change(input) {
+      const { method, path: changed, body } = change(input);
+      return call<Result>(tenantPath(tenant, changed), { method, body });
     },
   });
 }

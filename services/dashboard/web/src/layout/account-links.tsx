@@ -6,12 +6,12 @@ import { useTenant } from '../api/tenant.ts';
 import { SelectField } from '../ui/field.tsx';
 import { Icon } from '../ui/icons.tsx';
 
-/** Another workspace, one's own account, and the way out. */
+/** Workspace switch, link to the account page, and sign-out link. */
 export function AccountLinks() {
   const account = useAccount();
   const { workspace, environment } = useTenant();
   const navigate = useNavigate();
-  const leave = async () => {
+  const signOut = async () => {
     await call('/api/account/sign-out', { method: 'POST' });
     queryClient.clear();
     await navigate({ to: '/sign-in' });
@@ -40,7 +40,7 @@ export function AccountLinks() {
             href="/sign-in"
             onClick={(event) => {
               event.preventDefault();
-              void leave();
+              void signOut();
             }}
           >
             <Icon name="out" />

@@ -3,7 +3,7 @@ import { type Tenant, useTenant } from '../api/tenant.ts';
 
 const names = { live: 'Live', sandbox: 'Sandbox' } as const;
 
-/** Which data the pages show; the same page of the other environment, without what is of this one alone. */
+/** Switches to the same page of the other environment. */
 export function EnvironmentSwitch() {
   const tenant = useTenant();
   const { pathname } = useLocation();
@@ -23,7 +23,10 @@ export function EnvironmentSwitch() {
   );
 }
 
-/** "/w/ws_1/live/webhooks/wh_1" → "/w/ws_1/sandbox/webhooks": ids are of one environment. */
+/**
+ * Removes IDs from the path, because they belong to one environment: "/w/ws_1/live/webhooks/wh_1" →
+ * "/w/ws_1/sandbox/webhooks".
+ */
 function samePage(pathname: string, { workspace }: Tenant, environment: string): string {
   const [, , , , ...rest] = pathname.split('/');
   const section = rest[0] === 'settings' ? rest.slice(0, 2) : rest.slice(0, 1);

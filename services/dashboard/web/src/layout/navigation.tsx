@@ -34,7 +34,7 @@ const settings = [
   { text: 'Audit log', icon: 'audit', permission: 'audit.read', to: '/w/$workspace/$environment/settings/audit' },
 ] as const satisfies readonly Entry[];
 
-/** The pages that this person may see. */
+/** Links to the pages that the user's role can access. */
 export function Navigation() {
   return (
     <nav aria-label="Pages">

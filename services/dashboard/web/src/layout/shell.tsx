@@ -8,12 +8,12 @@ import { AccountLinks } from './account-links.tsx';
 import { Brand } from './brand.tsx';
 import { EnvironmentSwitch } from './environment-switch.tsx';
 import { Navigation } from './navigation.tsx';
-import { NotHere } from './not-here.tsx';
+import { NotFoundPage } from './not-found-page.tsx';
 
-/** Around every page of a workspace. */
+/** Layout of every page of a workspace. */
 export function Shell() {
   const { workspace, environment } = useTenant();
-  const found = useAccount().workspaces.find(({ id }) => id === workspace);
+  const membership = useAccount().workspaces.find(({ id }) => id === workspace);
   const { pathname } = useLocation();
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
@@ -22,18 +22,18 @@ export function Shell() {
     if (before.current === pathname) return;
     before.current = pathname;
     setOpen(false);
-    // Who cannot see that the page has changed hears it.
+    // Moves the focus, so that screen readers announce the new page.
     main.current?.focus({ preventScroll: true });
   }, [pathname]);
-  if (!found) return <NotHere />;
+  if (!membership) return <NotFoundPage />;
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <div className="topbar">
         <Button
-          look="plain"
+          variant="plain"
           className="button-icon"
           aria-expanded={open}
           aria-label="Menu"
@@ -43,11 +43,9 @@ export function Shell() {
         </Button>
         <EnvironmentSwitch />
       </div>
-      {open ? (
-        <button type="button" className="scrim" aria-label="Close the menu" onClick={() => setOpen(false)} />
-      ) : null}
-      <aside className="side" data-open={open} aria-label={found.name}>
-        <Brand name={found.name} />
+      {open ? <button type="button" className="scrim" aria-label="Close menu" onClick={() => setOpen(false)} /> : null}
+      <aside className="side" data-open={open} aria-label={membership.name}>
+        <Brand name={membership.name} />
         <EnvironmentSwitch />
         <Navigation />
         <AccountLinks />
@@ -55,7 +53,7 @@ export function Shell() {
       <div className="content">
         {environment === 'sandbox' ? (
           <aside className="sandbox-note" aria-label="Environment">
-            Sandbox: test data. Nothing here touches live.
+            Sandbox: test data. Changes here do not affect live.
           </aside>
         ) : null}
         <main className="page" id="main" ref={main} tabIndex={-1}>

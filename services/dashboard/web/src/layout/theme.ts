@@ -7,17 +7,17 @@ const key = 'rms-theme';
 const listeners = new Set<() => void>();
 
 export function readTheme(): Theme {
-  const kept = localStorage.getItem(key);
-  return themes.find((theme) => theme === kept) ?? 'system';
+  const stored = localStorage.getItem(key);
+  return themes.find((theme) => theme === stored) ?? 'system';
 }
 
-/** Puts on the page what was chosen in this browser. */
+/** Applies the theme stored in this browser. */
 export function applyTheme(theme: Theme = readTheme()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }
 
-export function chooseTheme(theme: Theme): void {
+export function setTheme(theme: Theme): void {
   localStorage.setItem(key, theme);
   applyTheme(theme);
   for (const listener of listeners) listener();

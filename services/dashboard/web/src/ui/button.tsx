@@ -1,27 +1,27 @@
 import type { ButtonHTMLAttributes } from 'react';
 
 interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
-  readonly look?: 'main' | 'danger' | 'plain' | 'normal';
+  readonly variant?: 'main' | 'danger' | 'plain' | 'normal';
   readonly small?: boolean;
-  /** What it has begun is under way: it cannot be pressed again. */
+  /** The action is in progress; the button is disabled. */
   readonly busy?: boolean;
 }
 
-export function Button({ look = 'normal', small = false, busy = false, className = '', type, ...rest }: Props) {
+export function Button({ variant = 'normal', small = false, busy = false, className = '', type, ...rest }: Props) {
   return (
     <button
       {...rest}
       type={type ?? 'button'}
-      className={buttonClass(look, small, className)}
+      className={buttonClass(variant, small, className)}
       aria-busy={busy || undefined}
       disabled={busy || rest.disabled}
     />
   );
 }
 
-/** For a link that looks like a button. */
-export function buttonClass(look: Props['look'] = 'normal', small = false, more = ''): string {
-  return ['button', look === 'normal' ? '' : `button-${look}`, small ? 'button-small' : '', more]
+/** Returns the class names for a link that looks like a button. */
+export function buttonClass(variant: Props['variant'] = 'normal', small = false, more = ''): string {
+  return ['button', variant === 'normal' ? '' : `button-${variant}`, small ? 'button-small' : '', more]
     .filter((name) => name !== '')
     .join(' ');
 }

@@ -2,16 +2,18 @@ import { useState } from 'react';
 
 export interface Series<T> {
   readonly name: string;
-  /** Of styles/ui.css: "chart-1" to "chart-3". */
-  readonly look: 'chart-1' | 'chart-2' | 'chart-3';
+  /** CSS class from styles/ui.css. */
+  readonly className: 'chart-1' | 'chart-2' | 'chart-3';
   readonly amountOf: (point: T) => number;
+  /** Value of the whole time range; default: the sum of all points. */
+  readonly total?: number;
 }
 
 const width = 600;
 const height = 150;
 const gapShare = 0.22;
 
-/** Bars over time, those of one moment on top of each other; what is pointed at is told below. */
+/** Stacked bar chart over time. Shows the time and the values of the bar under the pointer. */
 export function Chart<T extends { readonly at: string | null }>({
   label,
   points,
@@ -22,9 +24,9 @@ export function Chart<T extends { readonly at: string | null }>({
   readonly label: string;
   readonly points: readonly T[];
   readonly series: readonly Series<T>[];
-  /** A value with its unit. */
+  /** Formats a value with its unit. */
   readonly textOf: (value: number) => string;
-  /** When a point is, as short as the chart needs it. */
+  /** Formats the time of a point. */
   readonly timeOf: (at: string) => string;
 }) {
   const [pointed, setPointed] = useState<number>();
@@ -32,20 +34,21 @@ export function Chart<T extends { readonly at: string | null }>({
   const top = points.reduce((most, point) => Math.max(most, sumOf(point)), 0);
   const step = width / Math.max(1, points.length);
   const totals = series.map(
-    ({ name, amountOf }) => `${name} ${textOf(points.reduce((sum, p) => sum + amountOf(p), 0))}`,
+    ({ name, amountOf, total }) => `${name} ${textOf(total ?? points.reduce((sum, p) => sum + amountOf(p), 0))}`,
   );
   const shown = pointed === undefined ? undefined : points[pointed];
   const [first, last] = [points[0]?.at, points.at(-1)?.at];
   return (
     <figure className="chart">
       <p className="chart-top" aria-hidden="true">
-        {top > 0 ? textOf(top) : ''}
+        <span>{shown?.at ? timeOf(shown.at) : ''}</span>
+        <span>{top > 0 ? textOf(top) : ''}</span>
       </p>
       <svg
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${label}: ${totals.join(', ')}, at most ${textOf(top)} at once`}
+        aria-label={`${label}: ${totals.join(', ')}, peak ${textOf(top)}`}
         onPointerLeave={() => setPointed(undefined)}
         onPointerMove={(event) => {
           const box = event.currentTarget.getBoundingClientRect();
@@ -58,7 +61,7 @@ export function Chart<T extends { readonly at: string | null }>({
         ))}
         {points.map((point, index) => {
           let under = 0;
-          return series.map(({ name, look, amountOf }) => {
+          return series.map(({ name, className, amountOf }) => {
             const value = amountOf(point);
             const size = top > 0 ? (value / top) * (height - 4) : 0;
             under += size;
@@ -66,7 +69,7 @@ export function Chart<T extends { readonly at: string | null }>({
             return (
               <rect
                 key={`${point.at} ${name}`}
-                className={index === pointed ? `${look} chart-pointed` : look}
+                className={index === pointed ? `${className} chart-pointed` : className}
                 x={index * step + (step * gapShare) / 2}
                 width={step * (1 - gapShare)}
                 y={height - under}
@@ -77,19 +80,19 @@ export function Chart<T extends { readonly at: string | null }>({
         })}
       </svg>
       <figcaption className="chart-foot">
-        <span>{shown?.at ? timeOf(shown.at) : first ? timeOf(first) : ''}</span>
+        <span>{first ? timeOf(first) : ''}</span>
         <span className="legend">
-          {series.map(({ name, look, amountOf }) => (
+          {series.map(({ name, className, amountOf }) => (
             <span key={name}>
               <svg viewBox="0 0 10 10" aria-hidden="true">
-                <rect className={look} width="10" height="10" rx="2" />
+                <rect className={className} width="10" height="10" rx="2" />
               </svg>
               {name}
               {shown ? ` ${textOf(amountOf(shown))}` : ''}
             </span>
           ))}
         </span>
-        <span>{shown ? '' : last ? timeOf(last) : ''}</span>
+        <span>{last ? timeOf(last) : ''}</span>
       </figcaption>
     </figure>
   );

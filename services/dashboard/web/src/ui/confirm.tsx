@@ -1,9 +1,9 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { Dialog, DialogFoot } from './dialog.tsx';
+import { Dialog, DialogFooter } from './dialog.tsx';
 import { TextField } from './field.tsx';
 import { ErrorNote } from './notes.tsx';
 
-/** Asks before what cannot be undone; by its name, if it is worth that. */
+/** Confirmation dialog. If `name` is set, the user must type it. */
 export function Confirm({
   title,
   children,
@@ -16,9 +16,9 @@ export function Confirm({
 }: {
   readonly title: string;
   readonly children: ReactNode;
-  /** What the button says: "Revoke key". */
+  /** Text of the button, e.g. "Revoke key". */
   readonly action: string;
-  /** What has to be typed. */
+  /** Name that the user must type. */
   readonly name?: string;
   readonly busy: boolean;
   readonly error: unknown;
@@ -43,9 +43,9 @@ export function Confirm({
           />
         )}
         <ErrorNote error={error} />
-        <DialogFoot onClose={onClose} busy={busy} look="danger" disabled={name !== undefined && typed !== name}>
+        <DialogFooter onClose={onClose} busy={busy} variant="danger" disabled={name !== undefined && typed !== name}>
           {action}
-        </DialogFoot>
+        </DialogFooter>
       </form>
     </Dialog>
   );

@@ -2,9 +2,9 @@ import { useState } from 'react';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
-const saidMs = 2_000;
+const copiedMs = 2_000;
 
-/** Puts a text on the clipboard and says so. */
+/** Button that copies a text to the clipboard. */
 export function CopyButton({
   text,
   label = 'Copy',
@@ -14,34 +14,34 @@ export function CopyButton({
   readonly text: string;
   readonly label?: string;
   readonly small?: boolean;
-  /** Only its icon is seen: for a place right beside the text. */
+  /** Shows only the icon. For use directly next to the text. */
   readonly plain?: boolean;
 }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
     setCopied(true);
-    setTimeout(() => setCopied(false), saidMs);
+    setTimeout(() => setCopied(false), copiedMs);
   };
   return (
-    <Button small={small} look={plain ? 'plain' : 'normal'} onClick={() => void copy()} aria-live="polite">
+    <Button small={small} variant={plain ? 'plain' : 'normal'} onClick={() => void copy()} aria-live="polite">
       <Icon name={copied ? 'check' : 'copy'} />
       <span className={plain ? 'visually-hidden' : undefined}>{copied ? 'Copied' : label}</span>
     </Button>
   );
 }
 
-/** An id, and a button that copies it. */
+/** ID with a copy button. */
 export function CopyableId({ id }: { readonly id: string }) {
   return (
     <span className="copyable">
       <code>{id}</code>
-      <CopyButton text={id} label="Copy id" plain />
+      <CopyButton text={id} label="Copy ID" plain />
     </span>
   );
 }
 
-/** Something that is shown once. */
+/** Secret that is shown only once. */
 export function Secret({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div className="secret">
@@ -59,7 +59,7 @@ export function CodeBlock({ text, label }: { readonly text: string; readonly lab
         <span>{label}</span>
         <CopyButton text={text} />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
       <pre tabIndex={0}>{text}</pre>
     </div>
   );

@@ -2,7 +2,7 @@ import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
-/** A modal dialog: the browser keeps the focus in it, and gives it back. */
+/** Modal dialog. The browser traps the focus and restores it afterwards. */
 export function Dialog({
   title,
   children,
@@ -12,7 +12,7 @@ export function Dialog({
   readonly title: string;
   readonly children: ReactNode;
   readonly onClose: () => void;
-  /** False: it shows something that would be lost; only its own button closes it. */
+  /** False if the dialog shows data that would be lost. Then only its own button closes it. */
   readonly closable?: boolean;
 }) {
   const element = useRef<HTMLDialogElement>(null);
@@ -21,7 +21,7 @@ export function Dialog({
     const dialog = element.current;
     if (dialog && !dialog.open) {
       dialog.showModal();
-      // The browser takes the first button, which closes it.
+      // By default the browser focuses the close button.
       dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
     }
     return () => dialog?.close();
@@ -38,7 +38,7 @@ export function Dialog({
       <div className="dialog-head">
         <h2 id={titleId}>{title}</h2>
         {closable ? (
-          <Button look="plain" className="button-icon" aria-label="Close" onClick={onClose}>
+          <Button variant="plain" className="button-icon" aria-label="Close" onClick={onClose}>
             <Icon name="close" />
           </Button>
         ) : null}
@@ -48,16 +48,16 @@ export function Dialog({
   );
 }
 
-/** The end of a form in a dialog: away from it, or on with it. */
-export function DialogFoot({
+/** Footer of a form in a dialog: cancel and submit buttons. */
+export function DialogFooter({
   onClose,
-  look = 'main',
+  variant = 'main',
   busy,
   disabled = false,
   children,
 }: {
   readonly onClose: () => void;
-  readonly look?: 'main' | 'danger';
+  readonly variant?: 'main' | 'danger';
   readonly busy: boolean;
   readonly disabled?: boolean;
   readonly children: ReactNode;
@@ -65,7 +65,7 @@ export function DialogFoot({
   return (
     <div className="row row-end">
       <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" look={look} busy={busy} disabled={disabled}>
+      <Button type="submit" variant={variant} busy={busy} disabled={disabled}>
         {children}
       </Button>
     </div>

@@ -9,8 +9,8 @@ import {
 interface Common {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** What is wrong with what was entered. */
-  readonly wrong?: string | undefined;
+  /** Validation error. */
+  readonly error?: string | undefined;
 }
 
 interface Described {
@@ -19,24 +19,24 @@ interface Described {
   readonly 'aria-invalid': true | undefined;
 }
 
-/** A label, what it is about, and what is wrong with it, bound together for those who do not see them side by side. */
-function Field({ label, hint, wrong, children }: Common & { readonly children: (described: Described) => ReactNode }) {
+/** Label, input, hint and error, associated for assistive technology. */
+function Field({ label, hint, error, children }: Common & { readonly children: (described: Described) => ReactNode }) {
   const id = useId();
   const hintId = hint ? `${id}-hint` : '';
-  const wrongId = wrong ? `${id}-wrong` : '';
-  const describedBy = [hintId, wrongId].filter((part) => part !== '').join(' ') || undefined;
+  const errorId = error ? `${id}-error` : '';
+  const describedBy = [hintId, errorId].filter((part) => part !== '').join(' ') || undefined;
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {children({ id, 'aria-describedby': describedBy, 'aria-invalid': wrong ? true : undefined })}
+      {children({ id, 'aria-describedby': describedBy, 'aria-invalid': error ? true : undefined })}
       {hint ? (
         <p className="hint" id={hintId}>
           {hint}
         </p>
       ) : null}
-      {wrong ? (
-        <p className="wrong" id={wrongId}>
-          {wrong}
+      {error ? (
+        <p className="field-error" id={errorId}>
+          {error}
         </p>
       ) : null}
     </div>
@@ -46,12 +46,12 @@ function Field({ label, hint, wrong, children }: Common & { readonly children: (
 export function TextField({
   label,
   hint,
-  wrong,
+  error,
   className = '',
   ...input
 }: Common & InputHTMLAttributes<HTMLInputElement>) {
   return (
-    <Field label={label} hint={hint} wrong={wrong}>
+    <Field label={label} hint={hint} error={error}>
       {(described) => <input {...described} {...input} className={`input ${className}`} />}
     </Field>
   );
@@ -60,12 +60,12 @@ export function TextField({
 export function TextArea({
   label,
   hint,
-  wrong,
+  error,
   className = '',
   ...area
 }: Common & TextareaHTMLAttributes<HTMLTextAreaElement>) {
   return (
-    <Field label={label} hint={hint} wrong={wrong}>
+    <Field label={label} hint={hint} error={error}>
       {(described) => <textarea {...described} {...area} className={`input ${className}`} />}
     </Field>
   );
@@ -74,13 +74,13 @@ export function TextArea({
 export function SelectField({
   label,
   hint,
-  wrong,
+  error,
   options,
   ...select
 }: Common &
   SelectHTMLAttributes<HTMLSelectElement> & { readonly options: readonly (readonly [value: string, text: string])[] }) {
   return (
-    <Field label={label} hint={hint} wrong={wrong}>
+    <Field label={label} hint={hint} error={error}>
       {(described) => (
         <select {...described} {...select} className="input">
           {options.map(([value, text]) => (
@@ -94,7 +94,7 @@ export function SelectField({
   );
 }
 
-/** A box or a circle with its text, and a line that explains it. */
+/** Checkbox or radio button with a label and a hint. */
 export function Choice({
   label,
   hint,

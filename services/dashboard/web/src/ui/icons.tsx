@@ -20,7 +20,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A line drawing beside a text that says the same. */
+/** Decorative icon next to a text. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg

@@ -16,15 +16,15 @@ export function Note({
   );
 }
 
-/** What went wrong, with the id of the request for who asks about it. */
+/** Error message with the request ID. */
 export function ErrorNote({ error, fields = [] }: { readonly error: unknown; readonly fields?: readonly string[] }) {
   if (!error) return null;
   const known = error instanceof ApiError ? error : undefined;
-  // What is told beside its field is not told again.
+  // Messages shown next to their fields are not repeated.
   const others = known?.details.filter(({ field }) => !fields.includes(field)) ?? [];
   return (
     <div className="note" data-tone="bad" role="alert">
-      <p>{known?.message ?? 'Something went wrong in this page.'}</p>
+      <p>{known?.message ?? 'An error occurred on this page.'}</p>
       {others.map(({ field, message }) => (
         <p key={field} className="small">
           {field} {message}
@@ -32,14 +32,14 @@ export function ErrorNote({ error, fields = [] }: { readonly error: unknown; rea
       ))}
       {known?.requestId ? (
         <p className="small">
-          Request id <code>{known.requestId}</code>
+          Request ID <code>{known.requestId}</code>
         </p>
       ) : null}
     </div>
   );
 }
 
-/** There is nothing yet; says what to do next. */
+/** Empty state with the next step. */
 export function Empty({
   icon,
   title,
@@ -51,7 +51,7 @@ export function Empty({
   readonly title: string;
   readonly children: ReactNode;
   readonly action?: ReactNode;
-  /** It is the whole page. */
+  /** The empty state is the whole page. */
   readonly isPage?: boolean;
 }) {
   return (
@@ -64,12 +64,12 @@ export function Empty({
   );
 }
 
-/** Stands where something will be, and is as high: so many lines, or rows of a table. */
+/** Placeholder with the height of the expected content: lines of text, or table rows. */
 export function Loading({ what, rows = 0 }: { readonly what: string; readonly rows?: number }) {
   return (
     <div className={rows > 0 ? 'loading loading-rows' : 'loading'} role="status">
       {Array.from({ length: rows || 3 }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+        // biome-ignore lint/suspicious/noArrayIndexKey: identical placeholders
         <span key={index} aria-hidden="true" />
       ))}
       <p className="visually-hidden">Loading {what}</p>

@@ -1,17 +1,17 @@
 import { type ReactNode, useEffect } from 'react';
 
-/** What every page begins with; also the title of the window. */
-export function PageHead({
+/** Header of a page. Also sets the window title. */
+export function PageHeader({
   title,
   lead,
-  crumbs,
+  breadcrumbs,
   badge,
   actions,
 }: {
   readonly title: string;
   readonly lead?: ReactNode;
-  /** Links to what the page is a part of. */
-  readonly crumbs?: readonly ReactNode[];
+  /** Links to the parent pages. */
+  readonly breadcrumbs?: readonly ReactNode[];
   readonly badge?: ReactNode;
   readonly actions?: ReactNode;
 }) {
@@ -21,12 +21,12 @@ export function PageHead({
   return (
     <header className="page-head">
       <div className="titles">
-        {crumbs ? (
-          <nav aria-label="Part of">
+        {breadcrumbs ? (
+          <nav aria-label="Breadcrumb">
             <ol className="crumbs">
-              {crumbs.map((crumb, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: they stay in their places
-                <li key={index}>{crumb}</li>
+              {breadcrumbs.map((breadcrumb, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the order is fixed
+                <li key={index}>{breadcrumb}</li>
               ))}
             </ol>
           </nav>
@@ -53,7 +53,7 @@ export function Card({
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
-  /** Its content reaches to its edges: a table. */
+  /** No padding around the content. For tables. */
   readonly flush?: boolean;
 }) {
   return (
@@ -70,8 +70,8 @@ export function Card({
   );
 }
 
-/** Names and values. */
-export function Facts({ of }: { readonly of: readonly (readonly [name: string, value: ReactNode])[] }) {
+/** List of names and values. */
+export function DescriptionList({ of }: { readonly of: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="facts">
       {of.map(([name, value]) => (

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Button } from './button.tsx';
 
-/** The ways to the next and the previous page; each has an address of its own. */
+/** Buttons for the previous and the next page. Each page has its own URL. */
 export function Pager({
   total,
   next,
@@ -9,7 +9,7 @@ export function Pager({
 }: {
   readonly total?: number | undefined;
   readonly next: string | null;
-  /** Undefined: lists that go forwards only have the browser's way back. */
+  /** Undefined for forward-only lists, where the browser's back button leads to the previous page. */
   readonly previous?: string | null;
 }) {
   const navigate = useNavigate();
@@ -18,7 +18,7 @@ export function Pager({
   if (total === undefined && !next) return null;
   return (
     <div className="table-foot">
-      <span>{total === undefined ? '' : `${total.toLocaleString()} in all`}</span>
+      <span>{total === undefined ? '' : `${total.toLocaleString()} in total`}</span>
       <div className="row">
         {previous === undefined ? null : (
           <Button small disabled={!previous} onClick={() => go(previous ?? '')}>

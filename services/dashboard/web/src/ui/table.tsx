@@ -6,7 +6,7 @@ export interface Column<T> {
   readonly number?: boolean;
 }
 
-/** Rows under headings; on a narrow screen each row is a card with the headings in it. */
+/** Table. On narrow screens, each row becomes a card with the column titles in it. */
 export function Table<T>({
   label,
   columns,
@@ -18,15 +18,18 @@ export function Table<T>({
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  readonly select?: { readonly chosen: ReadonlySet<string>; readonly onChange: (chosen: ReadonlySet<string>) => void };
+  readonly select?: {
+    readonly selected: ReadonlySet<string>;
+    readonly onChange: (selected: ReadonlySet<string>) => void;
+  };
 }) {
   const keys = rows.map(keyOf);
   const toggle = (key: string) => {
-    const next = new Set(select?.chosen);
+    const next = new Set(select?.selected);
     if (!next.delete(key)) next.add(key);
     select?.onChange(next);
   };
-  const allChosen = keys.length > 0 && keys.every((key) => select?.chosen.has(key));
+  const allSelected = keys.length > 0 && keys.every((key) => select?.selected.has(key));
   return (
     <table className="table table-cards" aria-label={label}>
       <thead>
@@ -36,8 +39,8 @@ export function Table<T>({
               <input
                 type="checkbox"
                 aria-label="Select all"
-                checked={allChosen}
-                onChange={() => select.onChange(new Set(allChosen ? [] : keys))}
+                checked={allSelected}
+                onChange={() => select.onChange(new Set(allSelected ? [] : keys))}
               />
             </th>
           ) : null}
@@ -58,7 +61,7 @@ export function Table<T>({
                   <input
                     type="checkbox"
                     aria-label={`Select ${key}`}
-                    checked={select.chosen.has(key)}
+                    checked={select.selected.has(key)}
                     onChange={() => toggle(key)}
                   />
                 </td>

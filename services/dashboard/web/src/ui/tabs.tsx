@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 
-/** One of several at a time; the arrow keys go from tab to tab. */
+/** Tabs with arrow key navigation. */
 export function Tabs({
   label,
   of,

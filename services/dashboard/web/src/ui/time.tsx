@@ -7,7 +7,7 @@ const precise = new Intl.DateTimeFormat(undefined, {
   fractionalSecondDigits: 3,
 });
 
-/** A time of ISO 8601, local; in UTC when it is pointed at. */
+/** Local time, with UTC in the tooltip. `at` is an ISO 8601 time. */
 export function Time({
   at,
   none = 'never',
@@ -15,7 +15,7 @@ export function Time({
 }: {
   readonly at: string | null | undefined;
   readonly none?: string;
-  /** The time of day to the millisecond, where the day is told beside it. */
+  /** Shows only the time of day, with milliseconds, where the date is shown elsewhere. */
   readonly toMs?: boolean;
 }) {
   if (!at) return <span className="soft">{none}</span>;
@@ -27,8 +27,8 @@ export function Time({
   );
 }
 
-/** "850 ms", "1 min 30 s", "12 h". */
-export function spanText(seconds: number): string {
+/** Formats a duration: "850 ms", "1 min 30 s", "12 h". */
+export function durationText(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   const parts: string[] = [];
   let rest = Math.round(seconds);

@@ -1,0 +1,8 @@
+import type { Command } from 'commander';
+import { plansListCommand } from './plans-list.ts';
+import { plansSetCommand } from './plans-set.ts';
+
+export function define(plans: Command): void {
+  plans.addCommand(plansSetCommand());
+  plans.addCommand(plansListCommand());
+}

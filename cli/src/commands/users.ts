@@ -1,0 +1,15 @@
+import type { Command } from 'commander';
+import { usersCreateCommand } from './users-create.ts';
+import { usersDeleteCommand } from './users-delete.ts';
+import { usersDisableCommand, usersEnableCommand } from './users-disable.ts';
+import { usersListCommand } from './users-list.ts';
+import { usersResetCommand } from './users-reset.ts';
+
+export function define(users: Command): void {
+  users.addCommand(usersCreateCommand());
+  users.addCommand(usersListCommand());
+  users.addCommand(usersResetCommand());
+  users.addCommand(usersDisableCommand());
+  users.addCommand(usersEnableCommand());
+  users.addCommand(usersDeleteCommand());
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { webhooksClientCertificateCommand } from './webhooks-client-certificate.ts';
+import { webhooksDisableCommand, webhooksEnableCommand } from './webhooks-enable.ts';
+import { webhooksListCommand } from './webhooks-list.ts';
+import { webhooksOrderedCommand } from './webhooks-ordered.ts';
+import { webhooksRateLimitCommand } from './webhooks-rate-limit.ts';
+import { webhooksRetryPolicyCommand } from './webhooks-retry-policy.ts';
+import { webhooksRotateSecretCommand } from './webhooks-rotate-secret.ts';
+import { webhooksShowCommand } from './webhooks-show.ts';
+import { webhooksTestCommand } from './webhooks-test.ts';
+
+export function define(webhooks: Command): void {
+  webhooks.addCommand(webhooksListCommand());
+  webhooks.addCommand(webhooksShowCommand());
+  webhooks.addCommand(webhooksRetryPolicyCommand());
+  webhooks.addCommand(webhooksRateLimitCommand());
+  webhooks.addCommand(webhooksOrderedCommand());
+  webhooks.addCommand(webhooksClientCertificateCommand());
+  webhooks.addCommand(webhooksRotateSecretCommand());
+  webhooks.addCommand(webhooksEnableCommand());
+  webhooks.addCommand(webhooksDisableCommand());
+  webhooks.addCommand(webhooksTestCommand());
+}

@@ -1,0 +1,112 @@
+// The documentation site: the Markdown files of the repository as static pages with a local search. `npm run docs`.
+import { fileURLToPath } from 'node:url';
+import { headingSlug } from '../../../scripts/lib/heading-slug.mjs';
+
+const decisions = ['Resources', 'Webhooks', 'Deliveries', 'Event feed', 'Authentication', 'Users', 'Alerts', 'HTTP'];
+
+export default {
+  title: 'rms',
+  description: 'Resource Management Service: a REST API with keys, limits and idempotency, and signed webhooks',
+  lang: 'en',
+  srcDir: '../..',
+  srcExclude: ['**/node_modules/**', '**/dist/**', '.data/**', 'coverage/**', 'test-results/**'],
+  outDir: 'dist',
+  cacheDir: 'node_modules/.cache/vitepress',
+  rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
+  ignoreDeadLinks: false,
+  markdown: {
+    anchor: { slugify: headingSlug },
+    config: (md) => md.core.ruler.push('repository', adapt),
+  },
+  // Folder of the host that serves the site, with slashes at both ends.
+  base: process.env.DOCS_BASE ?? '/',
+  vite: {
+    // The pages are outside of the folder whose node_modules contains Vue.
+    resolve: {
+      alias: [
+        { find: /^vue$/, replacement: fileOf('vue/dist/vue.runtime.esm-bundler.js') },
+        { find: /^vue\/server-renderer$/, replacement: fileOf('vue/server-renderer') },
+      ],
+    },
+  },
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: 'deep',
+    nav: [
+      { text: 'Quick start', link: '/#quick-start' },
+      { text: 'Documents', link: '/docs/' },
+      { text: 'Changelog', link: '/CHANGELOG' },
+    ],
+    sidebar: [
+      section('Using rms', {
+        'What is rms?': '/',
+        Comparison: '/docs/comparison',
+        Installation: '/docs/installation',
+        'Receiving webhooks': '/docs/webhook-receivers',
+        'Error codes': '/docs/errors',
+        Dashboard: '/docs/dashboard',
+        'The rms command': '/docs/cli',
+      }),
+      section('Operating rms', {
+        Settings: '/docs/settings',
+        Upgrading: '/docs/upgrading',
+        Operations: '/docs/operations',
+        Metrics: '/docs/metrics',
+        Objectives: '/docs/slo',
+        'Limits of a tenant': '/docs/limits',
+        'Security model': '/docs/security-model',
+        'Helm chart': '/deploy/helm/rms/',
+      }),
+      section('Developing rms', {
+        Architecture: '/ARCHITECTURE',
+        Contributing: '/CONTRIBUTING',
+        'Development guide': '/docs/development',
+        Releasing: '/docs/releasing',
+        Glossary: '/docs/glossary',
+        Performance: '/docs/performance',
+        'Rules and tests': '/test/RULES',
+        'Decision records': '/docs/adr/',
+      }),
+      section('Decisions', {
+        Overview: '/docs/decisions/',
+        ...Object.fromEntries(decisions.map((name) => [name, `/docs/decisions/${headingSlug(name)}`])),
+        Dashboard: '/docs/decisions/dashboard',
+        Operations: '/docs/decisions/operations',
+      }),
+    ],
+  },
+};
+
+function fileOf(name) {
+  return fileURLToPath(import.meta.resolve(name));
+}
+
+function section(text, pages) {
+  return { text, items: Object.entries(pages).map(([name, link]) => ({ text: name, link })) };
+}
+
+/** Adapts a file of the repository: links to a README name its page, and links to files that are not pages are removed. */
+function adapt({ tokens }) {
+  for (const block of tokens) {
+    // The highlighter does not know this language.
+    if (block.type === 'fence' && block.info === 'promql') block.info = 'txt';
+    let removed = false;
+    for (const token of block.children ?? []) {
+      if (token.type === 'link_close' && removed) {
+        token.tag = 'span';
+        removed = false;
+      }
+      if (token.type !== 'link_open') continue;
+      const href = token.attrGet('href') ?? '';
+      if (/^(?:[a-z][a-z+.-]*:|#)/i.test(href)) continue;
+      if (/\.md(?:#|$)/.test(href)) {
+        token.attrSet('href', href.replace(/(^|\/)README\.md/, '$1index.md'));
+        continue;
+      }
+      removed = true;
+      token.type = 'span_open';
+      token.tag = 'span';
+      token.attrs = null;
+    }
+  }
+}

@@ -1,0 +1,1 @@
+export { type AlertKind, type AlertRule, alertKinds, alertRules } from './alert-rules.ts';

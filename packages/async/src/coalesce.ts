@@ -1,0 +1,110 @@
+import { RmsError } from '@rms/errors';
+import { activeSpans, inSpans, isTracing, type Span } from '@rms/tracing';
+
+export interface CoalesceOptions {
+  /** Maximum number of batches in flight. */
+  readonly maxInFlight?: number;
+  readonly maxBatch?: number;
+  /**
+   * Maximum number of queued calls; further calls are rejected with `service_unavailable`, which bounds memory when
+   * `send` is slow.
+   */
+  readonly maxWaiting?: number;
+  /** Maximum time in the queue; an older call is rejected in the same way and not sent, because its caller gives up. */
+  readonly maxWaitMs?: number;
+}
+
+const overloadRetrySeconds = 1;
+
+/**
+ * Combines calls that arrive while other calls are in flight into batches.
+ *
+ * With nothing in flight, a call is sent immediately (after the current turn of the event loop, so that requests read
+ * in one turn share a batch). While `maxInFlight` batches are in flight, later calls are queued and sent as one batch
+ * when a batch returns. No call waits for a timer.
+ *
+ * A call whose signal is aborted while it is queued is rejected with the signal's reason and not sent: its caller has
+ * given up and may already have retried.
+ *
+ * @param send returns one result per item, in the order of `items`; a rejection rejects every call of the batch
+ */
+export function coalesce<In, Out>(
+  send: (items: In[]) => Promise<readonly Out[]>,
+  { maxInFlight = 1, maxBatch = 200, maxWaiting = 10_000, maxWaitMs = Number.POSITIVE_INFINITY }: CoalesceOptions = {},
+): (item: In, signal?: AbortSignal) => Promise<Out> {
+  type Waiting = {
+    item: In;
+    signal: AbortSignal | undefined;
+    sinceMs: number;
+    spans: readonly Span[];
+    resolve: (out: Out) => void;
+    reject: (error: unknown) => void;
+  };
+  const queue: Waiting[] = [];
+  let inFlight = 0;
+  let scheduled = false;
+
+  const sendBatch = async (batch: readonly Waiting[]) => {
+    try {
+      const items = batch.map(({ item }) => item);
+      const outs = await (isTracing() ? inSpans(spansOf(batch), () => send(items)) : send(items));
+      if (outs.length !== batch.length) throw new Error(`${outs.length} results for a batch of ${batch.length}`);
+      for (const [index, { resolve }] of batch.entries()) resolve(outs[index] as Out);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      inFlight -= 1;
+      pump();
+    }
+  };
+  const refuseLate = () => {
+    const nowMs = performance.now();
+    while (queue[0] && nowMs - queue[0].sinceMs > maxWaitMs) {
+      queue.shift()?.reject(overloaded(`the call was queued for more than ${maxWaitMs} ms`));
+    }
+  };
+  /** Removes and returns the next calls that are not aborted. */
+  const takeBatch = () => {
+    const batch: Waiting[] = [];
+    let end = 0;
+    for (; end < queue.length && batch.length < maxBatch; end += 1) {
+      const call = queue[end] as Waiting;
+      if (call.signal?.aborted) call.reject(call.signal.reason);
+      else batch.push(call);
+    }
+    queue.splice(0, end);
+    return batch;
+  };
+  const pump = () => {
+    scheduled = false;
+    refuseLate();
+    while (queue.length > 0 && inFlight < maxInFlight) {
+      const batch = takeBatch();
+      if (batch.length === 0) return;
+      inFlight += 1;
+      void sendBatch(batch);
+    }
+  };
+  return (item, signal) =>
+    new Promise((resolve, reject) => {
+      if (queue.length >= maxWaiting) {
+        return reject(overloaded(`${queue.length} calls are already queued`));
+      }
+      queue.push({ item, signal, sinceMs: performance.now(), spans: activeSpans(), resolve, reject });
+      if (!scheduled && inFlight < maxInFlight) {
+        scheduled = true;
+        setImmediate(pump);
+      }
+    });
+}
+
+/** Returns the distinct spans of all calls, because several calls may belong to one request. */
+function spansOf(batch: readonly { spans: readonly Span[] }[]): readonly Span[] {
+  const [first] = batch;
+  if (first && batch.length === 1) return first.spans;
+  return [...new Set(batch.flatMap(({ spans }) => spans))];
+}
+
+function overloaded(reason: string): RmsError {
+  return new RmsError('service_unavailable', { retryAfterSeconds: overloadRetrySeconds, cause: new Error(reason) });
+}

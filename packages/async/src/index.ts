@@ -1,0 +1,5 @@
+export { untilAborted, withDeadline } from './abort.ts';
+export { type CoalesceOptions, coalesce } from './coalesce.ts';
+export { abortableDelay } from './delay.ts';
+export { waitAtMost, withTimeout } from './timeout.ts';
+export { createWakeableSleep, type WakeableSleep } from './wakeable-sleep.ts';

@@ -1,0 +1,37 @@
+import { createWakeableSleep } from '@rms/async';
+
+const never = new AbortController().signal;
+const longMs = 3_600_000;
+
+describe('a wakeable sleep', () => {
+  it('ends when it is woken', async () => {
+    const sleeper = createWakeableSleep();
+    const sleeping = sleeper.sleep(longMs, never);
+    sleeper.wake();
+    expect(await sleeping).toBe(true);
+  });
+
+  it('ends immediately, but only once, if it was woken before', async () => {
+    const sleeper = createWakeableSleep();
+    sleeper.wake();
+    sleeper.wake();
+    expect(await sleeper.sleep(longMs, never)).toBe(true);
+    expect(await sleeper.sleep(1, never)).toBe(false);
+  });
+
+  it('ends at the earliest requested time', async () => {
+    const sleeper = createWakeableSleep();
+    const sleeping = sleeper.sleep(longMs, never);
+    sleeper.wakeAt(performance.now() + longMs);
+    sleeper.wakeAt(performance.now() + 5);
+    sleeper.wakeAt(performance.now() + longMs);
+    expect(await sleeping).toBe(true);
+  });
+
+  it('ends when the signal aborts', async () => {
+    const stop = new AbortController();
+    const sleeping = createWakeableSleep().sleep(longMs, stop.signal);
+    stop.abort();
+    expect(await sleeping).toBe(false);
+  });
+});

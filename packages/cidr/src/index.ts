@@ -1,0 +1,1 @@
+export { type CidrList, networkOf, normalizeAddress, normalizeCidr, parseCidrs } from './cidr-list.ts';

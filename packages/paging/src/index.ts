@@ -1,1 +1,0 @@
-export { cutPage, makePageToken, type PageStart, readPageToken, tokensOf } from './paging.ts';

@@ -1,0 +1,72 @@
+import { Counter, type Registry } from '@prometheus-io/client';
+import { abortableDelay } from '@rms/async';
+import type { Logger } from '@rms/logging';
+import { showHousekeeping } from './housekeeping-gauge.ts';
+import type { Worker } from './worker.ts';
+
+export type HousekeepingTask = (signal: AbortSignal) => Promise<unknown>;
+
+/** Housekeeping tasks by name. The name is a label of metrics and a field of logs. */
+export type HousekeepingTasks = Readonly<
+  Record<string, HousekeepingTask | { readonly run: HousekeepingTask; readonly everyMs: number }>
+>;
+
+const failedEveryMs = 60_000;
+
+/**
+ * Creates the worker that runs each task every `everyMs`, one after another, in the given order. A failing task is
+ * logged and counted. It does not block the other tasks, and is retried after at most a minute. A pass is successful if
+ * the last run of every task succeeded.
+ */
+export function createHousekeepingWorker(parts: {
+  readonly tasks: HousekeepingTasks;
+  /** Applies to tasks without their own interval. */
+  readonly everyMs: number;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}): Worker {
+  const { log, metrics } = parts;
+  const onSuccess = showHousekeeping(metrics);
+  const failures = new Counter({
+    name: 'rms_housekeeping_failures_total',
+    help: 'Failed housekeeping tasks, by task.',
+    labelNames: ['task'],
+    registers: [metrics],
+  });
+  const tasks = Object.entries(parts.tasks).map(([task, of]) => ({
+    task,
+    ...(typeof of === 'function' ? { run: of, everyMs: parts.everyMs } : of),
+    dueAtMs: Number.NEGATIVE_INFINITY,
+    failed: false,
+  }));
+  for (const { task } of tasks) failures.inc({ task }, 0);
+
+  const runDue = async (signal: AbortSignal) => {
+    for (const of of tasks) {
+      if (signal.aborted) return;
+      if (performance.now() < of.dueAtMs) continue;
+      try {
+        await of.run(signal);
+        of.failed = false;
+      } catch (err) {
+        of.failed = true;
+        failures.inc({ task: of.task });
+        log.error({ err, task: of.task }, 'housekeeping task failed');
+      }
+      of.dueAtMs = performance.now() + (of.failed ? Math.min(failedEveryMs, of.everyMs) : of.everyMs);
+    }
+    if (!signal.aborted && tasks.every(({ failed }) => !failed)) onSuccess();
+  };
+
+  return {
+    name: 'housekeeping',
+    async run(signal) {
+      for (const of of tasks) of.dueAtMs = Number.NEGATIVE_INFINITY;
+      while (!signal.aborted) {
+        await runDue(signal);
+        const nextAtMs = Math.min(...tasks.map(({ dueAtMs }) => dueAtMs));
+        await abortableDelay(Math.max(0, Math.ceil(nextAtMs - performance.now())), signal);
+      }
+    },
+  };
+}

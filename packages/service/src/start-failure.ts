@@ -1,0 +1,16 @@
+/** Returns a one-line, human-readable reason for a failed start. */
+export function startFailure(error: unknown): string {
+  const { code, port } = error as { code?: string; port?: number };
+  if (code === 'EADDRINUSE')
+    return `port ${port} is in use; stop the program that listens on it, or choose another port`;
+  if (code === 'EACCES' && port !== undefined)
+    return `this user may not listen on port ${port}; choose a port from 1024`;
+  return messageOf(error).split('\n')[0] ?? '';
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // A connection attempt to several addresses fails with one error per address and an empty message.
+  if (error.message === '' && error instanceof AggregateError) return messageOf(error.errors[0]);
+  return error.message || error.name;
+}

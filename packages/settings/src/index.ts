@@ -1,0 +1,11 @@
+export {
+  describeSettings,
+  orSettingsError,
+  readSettings,
+  requireSettings,
+  type SettingName,
+  type Settings,
+  SettingsError,
+  settingNames,
+} from './settings.ts';
+export { clientTls, readCaFile, readTlsFiles, type TlsFiles } from './tls-files.ts';

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { type Setting, settingsTable } from './settings-table.ts';
+
+/** Reports invalid settings in one human-readable line. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+type Table = typeof settingsTable;
+
+/** Name of a setting and of its environment variable. */
+export type SettingName = keyof Table;
+
+/** All settings, parsed. Each service's config.ts picks its own. */
+export type Settings = { readonly [Name in SettingName]: ReturnType<Table[Name]['parse']> };
+
+export const settingNames = Object.keys(settingsTable) as SettingName[];
+
+/** Reads and checks all settings. Throws {@link SettingsError} that lists every invalid setting. */
+export function readSettings(env: NodeJS.ProcessEnv): Settings {
+  const problems: string[] = [];
+  const settings: Record<string, unknown> = {};
+  for (const name of settingNames) {
+    try {
+      settings[name] = settingsTable[name].parse(rawValue(name, env).value);
+    } catch (error) {
+      problems.push(`${name}: ${(error as Error).message}`);
+    }
+  }
+  if (settings.PORT !== undefined && settings.PORT === settings.SANDBOX_PORT) {
+    problems.push(`SANDBOX_PORT: "${settings.SANDBOX_PORT}" is also PORT; each environment needs its own port`);
+  }
+  if (problems.length > 0) throw new SettingsError(problems.join('; '));
+  return settings as Settings;
+}
+
+/** Checks that settings are not empty. Throws {@link SettingsError}. */
+export function requireSettings(settings: Settings, ...names: SettingName[]): void {
+  const missing = names.filter((name) => isEmpty(settings[name]));
+  if (missing.length > 0) throw new SettingsError(`${missing.join(', ')} must be set`);
+}
+
+/** Runs `read` and converts its errors to {@link SettingsError}, with `about` before the message. */
+export function orSettingsError<T>(read: () => T, about = ''): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new SettingsError(`${about}${(error as Error).message}`);
+  }
+}
+
+/** Describes all settings for `rms config`. For a secret, shows only whether it is set. */
+export function describeSettings(env: NodeJS.ProcessEnv): {
+  name: SettingName;
+  value: string;
+  source: 'default' | 'environment' | 'file';
+  about: string;
+}[] {
+  return settingNames.map((name) => {
+    const { value, source } = rawValue(name, env);
+    return {
+      name,
+      value: isSecret(name) && value !== '' ? '[secret]' : value,
+      source,
+      about: settingsTable[name].about,
+    };
+  });
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === '' || value === undefined || (Array.isArray(value) && value.length === 0);
+}
+
+function isSecret(name: SettingName): boolean {
+  return (settingsTable[name] as Setting).secret === true;
+}
+
+function rawValue(name: SettingName, env: NodeJS.ProcessEnv) {
+  const value = env[name];
+  if (value !== undefined && value !== '') return { value, source: 'environment' as const };
+  const file = isSecret(name) ? env[`${name}_FILE`] : undefined;
+  if (file) {
+    try {
+      return { value: readFileSync(file, 'utf8').trim(), source: 'file' as const };
+    } catch (error) {
+      throw new Error(`${name}_FILE cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    }
+  }
+  for (const fallback of (settingsTable[name] as Setting).fallbacks ?? []) {
+    const standard = env[fallback];
+    if (standard) return { value: standard, source: 'environment' as const };
+  }
+  return { value: settingsTable[name].default, source: 'default' as const };
+}

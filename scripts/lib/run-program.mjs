@@ -1,0 +1,25 @@
+import nodeModule from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ensureNode } from './node.mjs';
+import { compileCache, ensureInstalled, ensurePages, PrepareError, root } from './prepare.mjs';
+
+/**
+ * Prepares the checkout, then runs a TypeScript program in this process, so that signals reach it directly.
+ * `pages: false` leaves the pages of the dashboard as they are.
+ */
+export async function runProgram(path, { pages = true } = {}) {
+  await ensureNode();
+  try {
+    ensureInstalled();
+    if (pages) ensurePages();
+  } catch (error) {
+    if (!(error instanceof PrepareError)) throw error;
+    process.stderr.write(`rms: ${error.message}\n`);
+    process.exit(1);
+  }
+  // For this process, and through the environment for the services that it starts.
+  nodeModule.enableCompileCache(compileCache);
+  process.env.NODE_COMPILE_CACHE = compileCache;
+  await import(pathToFileURL(join(root, path)).href);
+}

@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { endLeftovers } from './leftover.mjs';
+import { compileCache, root } from './prepare.mjs';
+import { provideServers } from './test-servers.mjs';
+
+/** Test files run services and brokers themselves, so more than two workers would only compete for the processors. */
+const workers = 2;
+
+/**
+ * Runs jest with `args`: patterns of file paths, names of projects, options of jest. Without a pattern or project, runs
+ * the projects of the fast tier, or with `all` every project. All files that tests create are in one temporary folder.
+ * Afterwards, kills the processes that still use the folder, and removes it.
+ * Resolves to `{result, status, leftovers, interrupted}`: jest's report, its exit code, lines that name killed
+ * processes, and whether a signal interrupted the run.
+ */
+export async function runTests(args, { all = false, config = 'jest.config.js' } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'rms-test-run-'));
+  const [servers, temporary, report] = ['servers', 'tmp', 'result.json'].map((name) => join(folder, name));
+  for (const path of [servers, temporary]) mkdirSync(path);
+  // If this user is root, PostgreSQL runs as another user, who must reach the data.
+  for (const path of [folder, temporary]) chmodSync(path, 0o711);
+  const stopServers = provideServers(servers);
+  let interrupted = false;
+  let jest;
+  // A terminal sends Ctrl-C to jest as well. This process waits until jest ends, then stops the servers.
+  process.on('SIGINT', () => {
+    interrupted = true;
+  });
+  process.on('SIGTERM', () => {
+    interrupted = true;
+    jest?.kill('SIGTERM');
+  });
+  try {
+    jest = spawn(
+      process.execPath,
+      [...(await jestCommand(args, { all, config })), '--json', `--outputFile=${report}`],
+      {
+        cwd: root,
+        env: { ...process.env, TEST_RUN_DIR: servers, TMPDIR: temporary, NODE_COMPILE_CACHE: compileCache },
+        // The report goes to stderr; stdout would repeat the JSON.
+        stdio: ['inherit', 'ignore', 'inherit'],
+      },
+    );
+    const [code] = await once(jest, 'exit');
+    return { status: code ?? 1, result: readReport(report), interrupted, leftovers: await end() };
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  async function end() {
+    await stopServers();
+    return endLeftovers(folder);
+  }
+}
+
+async function jestCommand(args, { all, config }) {
+  const { default: configuration, fullTier = [] } = await import(`../../${config}`);
+  const names = (configuration.projects ?? []).map(({ displayName }) => displayName);
+  const chosen = args.filter((arg) => names.includes(arg));
+  const rest = args.filter((arg) => !names.includes(arg));
+  if (names.length > 0 && chosen.length === 0 && !all && !rest.some((arg) => !arg.startsWith('-'))) {
+    chosen.push(...names.filter((name) => !fullTier.includes(name)));
+  }
+  const command = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  command.push(join(root, 'node_modules', 'jest', 'bin', 'jest.js'), '--config', join(root, config));
+  if (!rest.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg))) command.push(`--maxWorkers=${workers}`);
+  command.push(...rest);
+  if (chosen.length > 0) command.push('--selectProjects', ...chosen);
+  return command;
+}
+
+/** Returns the report; undefined if jest did not write one. */
+function readReport(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,18 @@
+import type { Logger } from '@rms/logging';
+import { createEmlFolder } from './eml-folder.ts';
+import type { Deliver } from './sender.ts';
+import { createSmtpDelivery, type SmtpConfig } from './smtp.ts';
+
+/**
+ * Chooses SMTP if it is configured, otherwise the folder. Returns undefined if there is neither; emails then stay
+ * queued.
+ */
+export function chooseDelivery(
+  { smtp, emailFolder }: { smtp: SmtpConfig | undefined; emailFolder: string | undefined },
+  log: Logger,
+): Deliver | undefined {
+  if (smtp) return createSmtpDelivery(smtp, log);
+  if (emailFolder !== undefined) return createEmlFolder(emailFolder, log);
+  log.warn('neither SMTP_URL nor EMAIL_DIR is set: emails stay queued and expire after three days');
+  return undefined;
+}

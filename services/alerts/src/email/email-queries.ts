@@ -1,0 +1,86 @@
+import type { Queryable } from '@rms/db';
+import type { Environment } from '@rms/tenant';
+
+/** An email in the queue. Its content is encrypted. */
+export interface QueuedEmail {
+  readonly workspaceId: string;
+  readonly environment: Environment | '';
+  readonly id: string;
+  readonly recipient: string;
+  readonly sealed: Buffer;
+  readonly expiresAt: Date;
+}
+
+/** An email leased for sending. */
+export interface LeasedEmail extends QueuedEmail {
+  /** Including the current attempt. */
+  readonly attempts: number;
+  readonly createdAt: Date;
+}
+
+/** Queues emails. Ignores IDs that already exist. */
+export async function queueEmails(tx: Queryable, emails: readonly QueuedEmail[]): Promise<void> {
+  for (const email of emails) {
+    await tx.query(
+      `insert into alerts.mails (workspace_id, environment, id, recipient, content, expires_at)
+       values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+      [email.workspaceId, email.environment, email.id, email.recipient, email.sealed, email.expiresAt],
+    );
+  }
+}
+
+/** Leases due emails for `leaseMs`, so that no other instance sends them. */
+export async function leaseEmails(db: Queryable, limit: number, leaseMs: number): Promise<LeasedEmail[]> {
+  const { rows } = await db.query<{
+    workspace_id: string;
+    environment: QueuedEmail['environment'];
+    id: string;
+    recipient: string;
+    content: Buffer;
+    expires_at: Date;
+    attempts: number;
+    created_at: Date;
+  }>(
+    `update alerts.mails as m set attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
+       from (select workspace_id, environment, id from alerts.mails
+              where state = 'queued' and due_at <= now() order by due_at limit $1 for update skip locked) as due
+      where m.workspace_id = due.workspace_id and m.environment = due.environment and m.id = due.id
+     returning m.*`,
+    [limit, leaseMs / 1_000],
+  );
+  return rows.map((row) => ({
+    workspaceId: row.workspace_id,
+    environment: row.environment,
+    id: row.id,
+    recipient: row.recipient,
+    sealed: row.content,
+    expiresAt: row.expires_at,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+  }));
+}
+
+type EmailRef = Pick<QueuedEmail, 'workspaceId' | 'environment' | 'id'>;
+
+/** Marks an email as sent or failed, and erases its content. */
+export async function endEmail(db: Queryable, email: EmailRef, state: 'sent' | 'failed', error: string): Promise<void> {
+  await db.query(
+    `update alerts.mails set state = $4, content = null, due_at = null, ended_at = now(), last_error = $5
+      where workspace_id = $1 and environment = $2 and id = $3 and state = 'queued'`,
+    [email.workspaceId, email.environment, email.id, state, error],
+  );
+}
+
+/** Schedules another attempt. */
+export async function retryEmail(db: Queryable, email: EmailRef, inMs: number, error: string): Promise<void> {
+  await db.query(
+    `update alerts.mails set due_at = now() + make_interval(secs => $4), last_error = $5
+      where workspace_id = $1 and environment = $2 and id = $3 and state = 'queued'`,
+    [email.workspaceId, email.environment, email.id, inMs / 1_000, error],
+  );
+}
+
+/** Deletes emails 30 days after they were sent or failed. */
+export async function forgetEmails(db: Queryable): Promise<void> {
+  await db.query(`delete from alerts.mails where state <> 'queued' and ended_at < now() - interval '30 days'`);
+}

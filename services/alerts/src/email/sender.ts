@@ -1,0 +1,95 @@
+import { createWakeableSleep } from '@rms/async';
+import type { Pool } from '@rms/db';
+import type { Logger } from '@rms/logging';
+import type { SecretBox } from '@rms/secrets';
+import type { Worker } from '@rms/service';
+import type { AlertsMetrics } from '../metrics.ts';
+import { emailContext } from '../sealed/email-context.ts';
+import { compose, type Sender } from './compose.ts';
+import { type EmailContent, emailLifeMs, retryDelayMs } from './email.ts';
+import { endEmail, type LeasedEmail, leaseEmails, retryEmail } from './email-queries.ts';
+
+/** An email ready to be delivered. */
+export interface Outgoing {
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
+  /** Message in wire format. */
+  readonly raw: Buffer;
+}
+
+/** Delivers an email. "refused" means a permanent failure. Never rejects. */
+export type Deliver = (
+  email: Outgoing,
+) => Promise<{ readonly outcome: 'sent' } | { readonly outcome: 'refused' | 'try_again'; readonly error: string }>;
+
+export interface EmailSenderParts {
+  readonly pool: Pool;
+  readonly box: SecretBox;
+  readonly deliver: Deliver;
+  readonly sender: Sender;
+  readonly metrics: Pick<AlertsMetrics, 'emails'>;
+  readonly log: Logger;
+}
+
+export interface EmailSender extends Worker {
+  /** Starts a lookup of due emails immediately. */
+  wake(): void;
+}
+
+const pollMs = 2_000;
+const batchSize = 5;
+/** Longer than the delivery of an email can take. */
+const leaseMs = 90_000;
+const maxErrorLength = 300;
+
+/**
+ * Creates the worker that sends queued emails, each at least once.
+ *
+ *   queued ──leased──► being sent ──accepted─────────────► sent
+ *     ▲                  │  │  └──permanent failure, or too old──► failed
+ *     └──after a delay───┘  └── process dies: the lease expires ──► queued
+ */
+export function createEmailSender({ pool, box, deliver, sender, metrics, log }: EmailSenderParts): EmailSender {
+  const sleeper = createWakeableSleep();
+
+  const send = async (email: LeasedEmail) => {
+    const fields = { email_id: email.id, workspace_id: email.workspaceId, attempts: email.attempts };
+    const giveUp = async (error: string) => {
+      await endEmail(pool, email, 'failed', error);
+      metrics.emails.inc({ outcome: 'given_up' });
+      log.error({ ...fields, reason: error }, 'email not sent');
+    };
+    if (email.expiresAt.getTime() <= Date.now()) return giveUp('expired before it could be sent');
+    let raw: Buffer;
+    try {
+      const content: EmailContent = JSON.parse(box.open(email.sealed, emailContext(email)).toString('utf8'));
+      raw = await compose({ ...email, content }, sender);
+    } catch (error) {
+      return giveUp((error as Error).message);
+    }
+    const result = await deliver({ id: email.id, from: sender.address, to: email.recipient, raw });
+    metrics.emails.inc({ outcome: result.outcome });
+    if (result.outcome === 'sent') {
+      await endEmail(pool, email, 'sent', '');
+      log.info(fields, 'email sent');
+      return;
+    }
+    const error = result.error.slice(0, maxErrorLength);
+    if (result.outcome === 'refused' || Date.now() - email.createdAt.getTime() > emailLifeMs) return giveUp(error);
+    await retryEmail(pool, email, retryDelayMs(email.attempts), error);
+    log.warn({ ...fields, reason: error }, 'could not send email; retrying');
+  };
+
+  return {
+    name: 'emails',
+    wake: sleeper.wake,
+    async run(signal) {
+      while (!signal.aborted) {
+        const emails = await leaseEmails(pool, batchSize, leaseMs);
+        await Promise.all(emails.map(send));
+        if (emails.length < batchSize) await sleeper.sleep(pollMs, signal);
+      }
+    },
+  };
+}

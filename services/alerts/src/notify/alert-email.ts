@@ -1,0 +1,96 @@
+import { alertRules } from '@rms/alert-rules';
+import type { Tenant } from '@rms/tenant';
+import { type EmailContent, oneLine } from '../email/email.ts';
+import { renderLayout } from '../email/layout.ts';
+import type { Notice } from '../incident/incident.ts';
+import type { AlertKind } from '../rule/rule.ts';
+
+/** Input of an alert email. */
+export interface AlertEmail extends Tenant {
+  readonly kind: AlertKind;
+  readonly notice: Notice | 'test';
+  readonly subjectId: string;
+  /** URL of the webhook or name of the key; see rms.alerts.v1.Incident. */
+  readonly object?: string;
+  readonly summary: string;
+  readonly openedAt: Date;
+  readonly at: Date;
+  /** Display name. */
+  readonly workspaceName: string;
+  /** For example "https://dashboard.example.com", without a trailing slash. */
+  readonly dashboardUrl: string;
+  readonly unsubscribeUrl: string;
+}
+
+const subjectPrefixes = { opened: '', repeated: 'Ongoing: ', recovered: 'Recovered: ', test: 'Test: ' } as const;
+
+/**
+ * Returns the content of an email about an incident. Its subject line names the object, the workspace and the
+ * environment.
+ */
+export function alertEmail(email: AlertEmail): EmailContent {
+  const { kind, notice, environment, workspaceName, at, openedAt } = email;
+  const workspace = `${workspaceName} (${environment})`;
+  const { name, subject } = alertRules[kind];
+  const title = `${subjectPrefixes[notice]}${subject}${objectText(email)}`;
+  return renderLayout({
+    subject: `${title} · ${oneLine(workspaceName, 60)} (${environment})`,
+    headline: title,
+    paragraphs: [
+      ...eventDetails(email, workspace),
+      `${notice === 'recovered' ? 'Recovered' : 'Detected'} at ${utc(at)}${sinceText(notice, openedAt)}.`,
+    ],
+    mood: notice === 'recovered' ? 'good' : notice === 'test' ? 'plain' : 'bad',
+    action: { label: actionOf(kind).label, url: `${tenantUrl(email)}${actionOf(kind).path(email.subjectId)}` },
+    footer: [
+      `You receive this email because you are a recipient of the alert rule “${name}” of ${workspace}. ` +
+        `Manage rules and recipients: ${tenantUrl(email)}/settings/alerts`,
+    ],
+    unsubscribe: { label: 'Unsubscribe from this rule', url: email.unsubscribeUrl },
+  });
+}
+
+/** Returns ": " and the short form of the object (a URL without its scheme), or an empty string without an object. */
+function objectText({ kind, object = '', subjectId }: AlertEmail): string {
+  const name = object.replace(/^https?:\/\//, '') || (kind === 'quota' ? '' : subjectId);
+  return name === '' ? '' : `: ${oneLine(name, 60)}`;
+}
+
+function eventDetails({ kind, notice, summary, object = '', subjectId }: AlertEmail, workspace: string): string[] {
+  if (notice === 'test') {
+    return [`This is a test of the alert rule “${alertRules[kind].name}” of ${workspace}. No action is needed.`];
+  }
+  const happened =
+    notice === 'recovered'
+      ? `The problem in ${workspace} is over. It was: ${summary}.`
+      : `In ${workspace}: ${summary}.`;
+  if (subjectId === '' || kind === 'quota') return [happened];
+  const id = object === '' ? subjectId : `${object} (${subjectId})`;
+  return [happened, `${kind === 'key_expiry' ? 'API key' : 'Webhook'}: ${id}`];
+}
+
+/** Returns the base URL of a tenant's dashboard pages. */
+function tenantUrl({ dashboardUrl, workspaceId, environment }: AlertEmail): string {
+  return `${dashboardUrl}/w/${encodeURIComponent(workspaceId)}/${environment}`;
+}
+
+function actionOf(kind: AlertKind): { label: string; path: (subjectId: string) => string } {
+  const id = encodeURIComponent;
+  if (kind === 'delivery_failure_rate' || kind === 'delivery_failures_in_a_row') {
+    return { label: 'View failed deliveries', path: (subjectId) => `/deliveries?webhook=${id(subjectId)}` };
+  }
+  if (kind === 'webhook_disabled')
+    return { label: 'View the webhook', path: (subjectId) => `/webhooks/${id(subjectId)}` };
+  if (kind === 'key_expiry') return { label: 'Roll the key', path: (subjectId) => `/settings/keys/${id(subjectId)}` };
+  if (kind === 'quota' || kind === 'rate_limited')
+    return { label: 'View usage and limits', path: () => '/settings/limits' };
+  return { label: 'View the overview', path: () => '' };
+}
+
+function utc(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+function sinceText(notice: AlertEmail['notice'], openedAt: Date): string {
+  return notice === 'repeated' || notice === 'recovered' ? `; started at ${utc(openedAt)}` : '';
+}

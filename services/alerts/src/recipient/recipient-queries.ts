@@ -1,0 +1,54 @@
+import type { Queryable } from '@rms/db';
+
+/** Returns the addresses, in lower case, that have confirmed to receive alerts of the workspace. */
+export async function readConfirmed(
+  db: Queryable,
+  workspaceId: string,
+  addresses: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await db.query<{ address: string }>(
+    `select address from alerts.outside_recipients
+      where workspace_id = $1 and address = any($2) and confirmed_at is not null`,
+    [workspaceId, addresses.map((address) => address.toLowerCase())],
+  );
+  return new Set(rows.map(({ address }) => address));
+}
+
+/**
+ * Records that an address is asked to confirm. Returns false if it has confirmed or was asked within the last
+ * `retryAfterSeconds`.
+ */
+export async function recordConfirmationRequest(
+  tx: Queryable,
+  workspaceId: string,
+  address: string,
+  retryAfterSeconds: number,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into alerts.outside_recipients as known (workspace_id, address, asked_at) values ($1, lower($2), now())
+         on conflict (workspace_id, address) do update set asked_at = now()
+      where known.confirmed_at is null and known.asked_at <= now() - make_interval(secs => $3)`,
+    [workspaceId, address, retryAfterSeconds],
+  );
+  return rowCount === 1;
+}
+
+/** Confirms an address. Returns false if it has confirmed before. */
+export async function confirmAddress(tx: Queryable, workspaceId: string, address: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into alerts.outside_recipients as known (workspace_id, address, asked_at, confirmed_at)
+     values ($1, lower($2), now(), now())
+         on conflict (workspace_id, address) do update set confirmed_at = now() where known.confirmed_at is null`,
+    [workspaceId, address],
+  );
+  return rowCount === 1;
+}
+
+/** Deletes addresses that did not confirm while their link was valid. */
+export async function forgetUnconfirmed(db: Queryable, afterSeconds: number): Promise<void> {
+  await db.query(
+    `delete from alerts.outside_recipients
+      where confirmed_at is null and asked_at < now() - make_interval(secs => $1)`,
+    [afterSeconds],
+  );
+}

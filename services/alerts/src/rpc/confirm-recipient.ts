@@ -1,0 +1,23 @@
+import { appendAudit } from '@rms/audit';
+import { inTransaction } from '@rms/db';
+import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import type { Handlers } from '@rms/rpc';
+import type { Keys } from '@rms/secrets';
+import { readConfirmationToken } from '../recipient/confirmation-token.ts';
+import { confirmAddress } from '../recipient/recipient-queries.ts';
+import { type HandlerParts, refuse } from './handler.ts';
+
+export function confirmRecipient(
+  { pool }: HandlerParts,
+  keys: Keys,
+): Handlers<typeof AlertsService>['confirmRecipient'] {
+  return async ({ token }, context) => {
+    const { workspaceId, address } =
+      readConfirmationToken(keys, token, Date.now()) ?? refuse('token', 'is not a valid confirmation token');
+    await inTransaction(pool, async (tx) => {
+      if (!(await confirmAddress(tx, workspaceId, address))) return;
+      await appendAudit(tx, context, [{ workspaceId, action: 'alert_recipient.confirmed', targetId: address }]);
+    });
+    return {};
+  };
+}

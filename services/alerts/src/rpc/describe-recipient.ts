@@ -1,0 +1,20 @@
+import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import type { Handlers } from '@rms/rpc';
+import type { Keys } from '@rms/secrets';
+import { readConfirmationToken } from '../recipient/confirmation-token.ts';
+import { readConfirmed } from '../recipient/recipient-queries.ts';
+import type { Workspaces } from '../recipient/workspaces.ts';
+import { type HandlerParts, refuse } from './handler.ts';
+
+export function describeRecipient(
+  { pool }: HandlerParts,
+  workspaces: Pick<Workspaces, 'nameOf'>,
+  keys: Keys,
+): Handlers<typeof AlertsService>['describeRecipient'] {
+  return async ({ token }) => {
+    const { workspaceId, address } =
+      readConfirmationToken(keys, token, Date.now()) ?? refuse('token', 'is not a valid confirmation token');
+    const confirmed = await readConfirmed(pool, workspaceId, [address]);
+    return { address, workspaceName: await workspaces.nameOf(workspaceId), confirmed: confirmed.size > 0 };
+  };
+}

@@ -1,0 +1,105 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { createSecretBox } from '@rms/secrets';
+import { startSmtpReceiver, waitUntil } from '@rms/testkit';
+import { queueEmails } from '../src/email/email-queries.ts';
+import { emailContext } from '../src/sealed/email-context.ts';
+import { newTenant, type StartOptions, startAlerts, type TestAlerts } from './support.ts';
+
+/** Text that PostgreSQL rejects. */
+const invalid = 'bad\u0000id';
+
+describe('A failure in one workspace does not block the others:', () => {
+  const cleanUps: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (let next = cleanUps.pop(); next; next = cleanUps.pop()) await next();
+  });
+  const started = async (options: StartOptions = {}): Promise<TestAlerts> => {
+    const service = await startAlerts(options);
+    cleanUps.push(() => service.stop());
+    return service;
+  };
+  const rowOf = async ({ database }: TestAlerts, sql: string, values: unknown[] = []) =>
+    waitUntil(async () => (await database.pool.query(sql, values)).rows[0], { what: sql });
+
+  test('the sweep of expiring keys', async () => {
+    const service = await started();
+    const tenants = [newTenant(), newTenant(), newTenant()] as const;
+    for (const { workspaceId } of tenants) service.auth.addWorkspace(workspaceId, 'Acme', 'owner@example.com');
+    const [first, invalidData, last] = tenants;
+    const key = { environment: Environment.LIVE, name: 'k', expireTime: timestampFromMs(Date.now() + 86_400_000) };
+    service.auth.failing.add(first.workspaceId);
+    service.auth.setKeys(
+      { ...key, workspaceId: invalidData.workspaceId, id: invalid },
+      { ...key, workspaceId: last.workspaceId, id: 'key_good' },
+    );
+    const row = await rowOf(service, 'select workspace_id, key_id from alerts.expiring_keys');
+    expect(row).toEqual({ workspace_id: last.workspaceId, key_id: 'key_good' });
+    const line = await waitUntil(() => service.logged.find((one) => one.includes('of some workspaces')), {
+      what: 'the warning',
+    });
+    expect(JSON.parse(line)).toMatchObject({
+      workspaces: 2,
+      workspace_ids: [first.workspaceId, invalidData.workspaceId],
+    });
+  });
+
+  test('notices about webhooks', async () => {
+    const service = await started();
+    const tenant = newTenant();
+    await service.notify(newTenant(), 'webhook.disabled', invalid);
+    await service.notify(tenant, 'webhook.disabled', 'wh_good');
+    const row = await rowOf(service, 'select workspace_id, webhook_id from alerts.disabled_webhooks');
+    expect(row).toEqual({ workspace_id: tenant.workspaceId, webhook_id: 'wh_good' });
+    expect(service.logged.some((line) => line.includes('skipped an invalid notice'))).toBe(true);
+  });
+
+  test('account emails', async () => {
+    const service = await started();
+    const content = { case: 'passwordReset', value: { token: 't' } } as const;
+    service.auth.emails = [
+      { id: invalid, to: 'first@example.com', content },
+      { id: 'mlr_good', to: 'second@example.com', content },
+    ];
+    await rowOf(service, `select from alerts.mails where id = 'mlr_good'`);
+    await waitUntil(() => service.auth.emails.length === 1, { what: 'the deletion of the queued email' });
+    expect(service.auth.emails[0]?.id).toBe(invalid);
+  });
+
+  test('an email with unusable content, which fails permanently', async () => {
+    const smtp = await startSmtpReceiver();
+    cleanUps.push(() => smtp.stop());
+    const service = await started({ smtpUrl: smtp.url });
+    const box = createSecretBox(Buffer.alloc(32, 1), []);
+    const email = { environment: '', recipient: 'a@example.com', expiresAt: new Date(Date.now() + 60_000) } as const;
+    await queueEmails(service.database.pool, [
+      {
+        ...email,
+        workspaceId: '',
+        id: 'mail_bad',
+        sealed: box.seal('null', emailContext({ ...email, id: 'mail_bad' })),
+      },
+    ]);
+    await rowOf(service, `select from alerts.mails where id = 'mail_bad' and state = 'failed'`);
+  });
+
+  test('batches of quota counters', async () => {
+    const service = await started();
+    const raised: string[] = [];
+    let calls = 0;
+    service.limiter.raiseQuotas = async (uses) => {
+      calls += 1;
+      if (uses.some(({ workspaceId }) => workspaceId === 'ws_00001')) throw new Error('a counter has another type');
+      raised.push(...uses.map(({ workspaceId }) => workspaceId));
+    };
+    await service.database.pool.query(
+      `insert into alerts.request_counts
+       select 'ws_' || to_char(n, 'FM00000'), 'live', 'month', date_trunc('month', now() at time zone 'UTC') at time zone 'UTC',
+              1, 1, 0, 0, 0, 0, '{}', 0
+         from generate_series(1, 1500) as n`,
+    );
+    service.loseMarkers();
+    await waitUntil(() => raised.includes('ws_01500'), { what: 'the second batch' });
+    expect(calls).toBeGreaterThan(1);
+  });
+});

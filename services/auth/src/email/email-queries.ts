@@ -1,0 +1,56 @@
+import type { Queryable } from '@rms/db';
+import type { SealedEmail } from './email.ts';
+
+/** Queues an email, in the transaction of the change that it reports. */
+export async function insertEmail(tx: Queryable, { id, sealed, expiresAt }: SealedEmail): Promise<void> {
+  await tx.query('insert into auth.mail_requests (id, sealed, expires_at) values ($1, $2, $3)', [
+    id,
+    sealed,
+    expiresAt,
+  ]);
+}
+
+/**
+ * Queues an email if the user exists. The statement costs the same for an unknown user, so its duration reveals
+ * nothing.
+ */
+export async function insertEmailOf(
+  tx: Queryable,
+  userId: string,
+  { id, sealed, expiresAt }: SealedEmail,
+): Promise<void> {
+  await tx.query(
+    'insert into auth.mail_requests (id, sealed, expires_at) select $1, $2, $3 from auth.users where id = $4',
+    [id, sealed, expiresAt, userId],
+  );
+}
+
+/** Leases the oldest queued emails for `leaseSeconds`, so that concurrent callers get different ones. */
+export async function leaseEmails(
+  db: Queryable,
+  limit: number,
+  leaseSeconds: number,
+): Promise<{ id: string; sealed: Buffer }[]> {
+  const { rows } = await db.query<{ id: string; sealed: Buffer }>(
+    `update auth.mail_requests set leased_until = now() + $2 * interval '1 second'
+      where id = any(array(
+              select id from auth.mail_requests
+               where leased_until <= now() and expires_at > now()
+               order by id limit $1 for update skip locked
+            ))
+     returning id, sealed`,
+    [limit, leaseSeconds],
+  );
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Deletes emails that the alerts service has stored. */
+export async function deleteEmails(db: Queryable, ids: readonly string[]): Promise<void> {
+  await db.query('delete from auth.mail_requests where id = any($1)', [ids]);
+}
+
+/** Deletes expired emails. */
+export async function trimEmails(db: Queryable): Promise<number> {
+  const { rowCount } = await db.query('delete from auth.mail_requests where expires_at <= now()');
+  return rowCount ?? 0;
+}

@@ -1,0 +1,18 @@
+import type { Queryable } from '@rms/db';
+import { RmsError } from '@rms/errors';
+import { lockWorkspaceLimits } from '../workspace/workspace-queries.ts';
+import { countOpenInvitations } from './invitation-queries.ts';
+
+/**
+ * Locks the workspace until the transaction ends, and throws `conflict` if it has more open invitations than allowed.
+ * Call it after storing the new invitation.
+ * @param maxInvitations 0: no limit
+ */
+export async function checkInvitationLimit(tx: Queryable, workspaceId: string, maxInvitations: number): Promise<void> {
+  await lockWorkspaceLimits(tx, workspaceId);
+  if (maxInvitations === 0) return;
+  if ((await countOpenInvitations(tx, workspaceId, maxInvitations + 1)) <= maxInvitations) return;
+  throw new RmsError('conflict', {
+    message: `The workspace has reached its limit of ${maxInvitations} open invitations. Revoke invitations that are not needed.`,
+  });
+}

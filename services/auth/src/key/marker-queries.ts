@@ -1,0 +1,74 @@
+import type { Queryable } from '@rms/db';
+import type { Environment, Tenant } from '@rms/tenant';
+
+/** A revocation marker: gateways must discard cached verdicts of versions of this key before `version`. */
+export interface KeyMarker extends Tenant {
+  readonly keyId: string;
+  readonly version: number;
+}
+
+interface MarkerRow {
+  workspace_id: string;
+  environment: Environment;
+  key_id: string;
+  version: string;
+}
+
+/** Records that these markers must be set in Redis, in the transaction that changes the keys. */
+export async function insertPendingMarkers(tx: Queryable, markers: readonly KeyMarker[]): Promise<void> {
+  await tx.query(
+    `insert into auth.pending_marks as pending (workspace_id, environment, key_id, version)
+     select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
+         on conflict (workspace_id, environment, key_id) do update
+        set version = greatest(pending.version, excluded.version)`,
+    columnsOf(markers),
+  );
+}
+
+/** Returns pending markers of all auth instances. */
+export async function readPendingMarkers(db: Queryable, limit: number): Promise<KeyMarker[]> {
+  const { rows } = await db.query<MarkerRow>({
+    name: 'pending-marks',
+    text: 'select workspace_id, environment, key_id, version from auth.pending_marks limit $1',
+    values: [limit],
+  });
+  return rows.map((row) => ({
+    workspaceId: row.workspace_id,
+    environment: row.environment,
+    keyId: row.key_id,
+    version: Number(row.version),
+  }));
+}
+
+/** Deletes these pending markers after they are set. Keeps markers of later versions. */
+export async function deletePendingMarkers(db: Queryable, markers: readonly KeyMarker[]): Promise<void> {
+  await db.query(
+    `delete from auth.pending_marks as pending
+      using unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as set (workspace_id, environment, key_id, version)
+      where pending.workspace_id = set.workspace_id and pending.environment = set.environment
+        and pending.key_id = set.key_id and pending.version <= set.version`,
+    columnsOf(markers),
+  );
+}
+
+/** Returns whether any of these markers is still pending. */
+export async function arePending(db: Queryable, markers: readonly KeyMarker[]): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from auth.pending_marks as pending
+       join unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as requested (workspace_id, environment, key_id, version)
+         on pending.workspace_id = requested.workspace_id and pending.environment = requested.environment
+        and pending.key_id = requested.key_id and pending.version >= requested.version
+      limit 1`,
+    columnsOf(markers),
+  );
+  return (rowCount ?? 0) > 0;
+}
+
+function columnsOf(markers: readonly KeyMarker[]): unknown[] {
+  return [
+    markers.map(({ workspaceId }) => workspaceId),
+    markers.map(({ environment }) => environment),
+    markers.map(({ keyId }) => keyId),
+    markers.map(({ version }) => version),
+  ];
+}

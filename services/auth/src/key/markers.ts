@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { abortableDelay } from '@rms/async';
+import type { Pool } from '@rms/db';
+import { type Limiter, markersTrustMs } from '@rms/limiter';
+import type { Logger } from '@rms/logging';
+import type { Worker } from '@rms/service';
+import type { AuthMetrics } from '../metrics.ts';
+import { arePending, deletePendingMarkers, type KeyMarker, readPendingMarkers } from './marker-queries.ts';
+
+const everyMs = 1_000;
+const batch = 1_000;
+const pollMs = 100;
+/** Added to `markersTrustMs` because timers are imprecise. */
+const marginMs = 200;
+
+/** Makes changes of keys take effect at every gateway. */
+export interface Markers {
+  /**
+   * Resolves once no gateway uses cached verdicts of earlier versions of these keys: either this or another instance
+   * has set the markers in Redis, or every gateway's trust in the markers has expired because no auth instance confirms
+   * them. Call it after the commit. Never rejects.
+   */
+  hold(markers: readonly KeyMarker[]): Promise<void>;
+  /** Sets pending markers and confirms the markers every second; see {@link Limiter.confirmMarkers}. */
+  readonly worker: Worker;
+}
+
+/**
+ * Creates the publisher of revocation markers. There are two ways in which a key change becomes effective at gateways
+ * that have cached the key (invariant 3):
+ *
+ *   commit with a pending marker ──marker set in Redis──► effective
+ *          └──Redis unreachable──► markers are no longer confirmed, trust expires ──► effective
+ */
+export function createMarkers(parts: {
+  pool: Pool;
+  limiter: Pick<Limiter, 'setMarkers' | 'confirmMarkers'>;
+  log: Logger;
+  metrics: AuthMetrics;
+}): Markers {
+  const { pool, limiter, log, metrics } = parts;
+
+  const set = async (markers: readonly KeyMarker[]) => {
+    await limiter.setMarkers(markers);
+    await deletePendingMarkers(pool, markers);
+  };
+  /** Trust from before the commit expires within `markersTrustMs`. Later confirmations include the pending marker. */
+  const untilTrustExpired = async (markers: readonly KeyMarker[], committedAtMs: number) => {
+    while (performance.now() < committedAtMs + markersTrustMs + marginMs) {
+      await delay(pollMs);
+      if (!(await arePending(pool, markers).catch(() => true))) return;
+    }
+  };
+
+  return {
+    async hold(markers) {
+      if (markers.length === 0) return;
+      const committedAtMs = performance.now();
+      try {
+        await set(markers);
+      } catch (err) {
+        log.warn(
+          { err, keys: markers.length },
+          'could not set revocation markers; waiting until gateways stop trusting them',
+        );
+        await untilTrustExpired(markers, committedAtMs);
+      }
+      metrics.revocationSeconds.observe((performance.now() - committedAtMs) / 1000);
+    },
+    worker: {
+      name: 'markers',
+      async run(signal) {
+        let confirmed = true;
+        while (!signal.aborted) {
+          try {
+            await limiter.confirmMarkers(async () => {
+              for (let pending = await readPendingMarkers(pool, batch); pending.length > 0; ) {
+                await set(pending);
+                pending = await readPendingMarkers(pool, batch);
+              }
+            });
+            if (!confirmed) log.info('revocation markers are confirmed again');
+            confirmed = true;
+          } catch (err) {
+            if (confirmed)
+              log.warn({ err }, 'could not confirm revocation markers; gateways verify every key with auth');
+            confirmed = false;
+          }
+          metrics.markersConfirmed.set(confirmed ? 1 : 0);
+          await abortableDelay(everyMs, signal);
+        }
+      },
+    },
+  };
+}

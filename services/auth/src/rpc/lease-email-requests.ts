@@ -1,0 +1,34 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { EmailRequestSchema, type EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { SecretBoxError } from '@rms/secrets';
+import { emailContext } from '../email/email.ts';
+import { leaseEmails } from '../email/email-queries.ts';
+import { invalid } from '../refusals.ts';
+import type { HandlerParts } from './handler.ts';
+
+const most = 100;
+const leaseSeconds = 60;
+
+/** Leases queued emails. An email that cannot be decrypted or decoded is logged and stays queued until it expires. */
+export function leaseEmailRequests({
+  pool,
+  box,
+  log,
+}: HandlerParts): Handlers<typeof EmailRequestsService>['leaseEmailRequests'] {
+  return async ({ limit }) => {
+    if (limit < 1 || limit > most) throw invalid('limit', `must be 1 to ${most}`);
+    const leased = await leaseEmails(pool, limit, leaseSeconds);
+    const emailRequests = leased.flatMap(({ id, sealed }) => {
+      try {
+        return [fromBinary(EmailRequestSchema, box.open(sealed, emailContext(id)))];
+      } catch (err) {
+        const reason =
+          err instanceof SecretBoxError ? 'decrypt a queued email: no configured key matches' : 'decode a queued email';
+        log.error({ err, email_request_id: id }, `could not ${reason}`);
+        return [];
+      }
+    });
+    return { emailRequests };
+  };
+}

@@ -1,0 +1,50 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/db';
+import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { toScope } from '@rms/tenant';
+import { invalid } from '../refusals.ts';
+import { toRequestMessage } from '../request/request-message.ts';
+import { lastRequestRead, type RequestFilter, searchRequests as search } from '../request/request-queries.ts';
+import type { HandlerParts } from './handler.ts';
+
+const maxPageSize = 100;
+
+export function searchRequests({
+  pool,
+  pageTokenKeys,
+}: HandlerParts): Handlers<typeof RequestsService>['searchRequests'] {
+  return async (request) => {
+    const { pageSize, minStatus, maxStatus, since, until } = request;
+    if (pageSize < 1 || pageSize > maxPageSize) throw invalid('page_size', `must be 1 to ${maxPageSize}`);
+    const scope = toScope(request);
+    const filter: RequestFilter = {
+      method: request.method || undefined,
+      route: request.route || undefined,
+      statuses: minStatus === 0 && maxStatus === 0 ? undefined : [minStatus, maxStatus],
+      keyId: request.keyId || undefined,
+      since: since && timestampDate(since),
+      until: until && timestampDate(until),
+    };
+    const binding = JSON.stringify(['requests', scope, filter]);
+    const start = readPageToken(pageTokenKeys, binding, request.pageToken);
+    const page = { ...scope, filter, start, limit: pageSize + 1 };
+    // One snapshot, so that requests reported between the queries do not shift the last one that was read.
+    return inTransaction(pool, async (tx) => {
+      await tx.query('set transaction isolation level repeatable read, read only');
+      const found = await search(tx, page);
+      const cut = cutPage(
+        found,
+        pageSize,
+        start,
+        found.length > pageSize ? undefined : await lastRequestRead(tx, page),
+      );
+      return {
+        requests: cut.items.map(({ startedUs: _, ...one }) => toRequestMessage(one)),
+        ...tokensOf(pageTokenKeys, binding, cut, start, ({ startedUs, requestId }) => [startedUs, requestId]),
+        page: cut.page,
+        pageSize,
+      };
+    });
+  };
+}

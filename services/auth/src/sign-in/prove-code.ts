@@ -1,0 +1,27 @@
+import type { AuditOrigin } from '@rms/audit';
+import type { Queryable } from '@rms/db';
+import type { SecretBox } from '@rms/secrets';
+import { invalid } from '../refusals.ts';
+import { takeCode } from '../second-factor/second-factor.ts';
+import type { User } from '../user/user.ts';
+import type { Throttle } from './throttle.ts';
+
+/** Returns the throttle subject of a user's codes. */
+export function codesOf({ id }: Pick<User, 'id'>) {
+  return { kind: 'code', of: id } as const;
+}
+
+/**
+ * Verifies a code of a signed-in user. Throws `invalid_request` with a detail on "code" if it is wrong. The caller must
+ * count the attempt first, with `throttle.take`.
+ */
+export async function proveCode(
+  tx: Queryable,
+  parts: { readonly box: SecretBox; readonly throttle: Throttle },
+  user: User,
+  code: string,
+  origin: AuditOrigin,
+): Promise<void> {
+  if (!(await takeCode(tx, parts, user, code, origin))) throw invalid('code', 'is wrong or was already used');
+  await parts.throttle.forget(tx, [codesOf(user)]);
+}

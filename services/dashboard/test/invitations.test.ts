@@ -1,0 +1,43 @@
+import { type Browser, ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
+
+const path = `/api/workspaces/${ownWorkspace}/live/invitations`;
+const token = 'the-token-of-the-link';
+let hasSmtp: boolean;
+let dashboard: TestDashboard;
+let browser: Browser;
+beforeAll(async () => {
+  dashboard = await startDashboard(
+    {},
+    {
+      getEmailStatus: () => ({ hasSmtp }),
+      createInvitation: ({ returnToken }: { returnToken: boolean }) => ({
+        invitation: { id: 'inv_1', email: 'a@example.com' },
+        token: returnToken ? token : '',
+      }),
+      listInvitations: () => ({ invitations: [{ id: 'inv_1', email: 'a@example.com' }] }),
+    },
+  );
+  browser = await dashboard.signIn();
+});
+afterAll(() => dashboard?.stop());
+
+const invite = async () => {
+  const response = await browser.send('POST', path, { body: { email: 'a@example.com', role: 'viewer' } });
+  expect([response.status, response.headers.get('Cache-Control')]).toEqual([200, 'no-store']);
+  return response.json();
+};
+
+test('without an SMTP server, the inviter gets the link once, and no log line contains it', async () => {
+  hasSmtp = false;
+  expect(await invite()).toMatchObject({ id: 'inv_1', link: `${dashboard.url}/invitation#${token}` });
+  expect(await (await browser.send('GET', path)).text()).not.toContain(token);
+  expect(dashboard.lines.join('')).not.toContain(token);
+});
+
+test('with an SMTP server, the inviter gets no link', async () => {
+  hasSmtp = true;
+  expect(await invite()).toMatchObject({ id: 'inv_1', link: null });
+  expect(dashboard.recorded.findLast(({ method }) => method === 'createInvitation')?.request).toMatchObject({
+    returnToken: false,
+  });
+});

@@ -1,0 +1,23 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { IncidentDocument, RuleDocument } from '../../../../src/documents/alert.ts';
+import { useTenantQuery } from '../../api/tenant.ts';
+
+export const rulesPath = '/alerts/rules';
+
+export interface RuleList {
+  readonly data: readonly RuleDocument[];
+}
+
+export interface IncidentList {
+  readonly data: readonly IncidentDocument[];
+  readonly next: string | null;
+}
+
+export function useRules(): UseQueryResult<RuleList> {
+  return useTenantQuery(rulesPath);
+}
+
+/** Queries a page of incidents, newest first. */
+export function useIncidents(cursor: string | undefined): UseQueryResult<IncidentList> {
+  return useTenantQuery('/alerts/incidents', { search: { cursor } });
+}

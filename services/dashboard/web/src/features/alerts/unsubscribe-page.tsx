@@ -1,0 +1,55 @@
+import { alertRules } from '@rms/alert-rules';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import type { AlertKindName } from '../../../../src/documents/alert.ts';
+import { call } from '../../api/client.ts';
+import { CenteredPage } from '../../layout/centered-page.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
+
+interface LinkTarget {
+  readonly address: string;
+  readonly environment: string;
+  readonly kind: AlertKindName;
+  readonly unsubscribed: boolean;
+}
+
+/** Page that the unsubscribe link in an alert email opens. */
+export function UnsubscribePage() {
+  const { token = '' } = useSearch({ from: '/unsubscribe' });
+  const target = useQuery({
+    queryKey: ['unsubscribe', token],
+    queryFn: () => call<LinkTarget>('/api/unsubscribe/find', { method: 'POST', body: { token } }),
+    retry: false,
+  });
+  const client = useQueryClient();
+  const change = useMutation({
+    mutationFn: (path: '/api/unsubscribe' | '/api/unsubscribe/undo') => call(path, { method: 'POST', body: { token } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['unsubscribe', token] }),
+  });
+  const { data } = target;
+  return (
+    <CenteredPage title="Unsubscribe">
+      <ErrorNote error={target.error ?? change.error} />
+      {target.isPending ? <Loading what="the link" /> : null}
+      {data?.unsubscribed ? (
+        <>
+          <Note tone="good">{data.address} no longer gets emails of this rule.</Note>
+          <Button busy={change.isPending} onClick={() => change.mutate('/api/unsubscribe/undo')}>
+            Subscribe again
+          </Button>
+        </>
+      ) : data ? (
+        <>
+          <p>
+            Stop emails of the rule <strong>{alertRules[data.kind].name}</strong> ({data.environment}) to{' '}
+            <strong>{data.address}</strong>.
+          </p>
+          <Button variant="main" busy={change.isPending} onClick={() => change.mutate('/api/unsubscribe')}>
+            Unsubscribe
+          </Button>
+        </>
+      ) : null}
+    </CenteredPage>
+  );
+}

@@ -1,0 +1,203 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
+import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { toast } from '../../toasts.ts';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { Choice, SelectField, TextField } from '../../ui/field.tsx';
+import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { Pager } from '../../ui/pager.tsx';
+import { Table } from '../../ui/table.tsx';
+import { statusOptions } from '../attempts/delivery-status.tsx';
+import { eventTypes } from '../webhooks/event-choice.tsx';
+import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
+import { deliveryColumns } from './delivery-columns.tsx';
+import { matchesFilter } from './delivery-filter.ts';
+import { useDeliveries } from './delivery-queries.ts';
+import { mergeStreamed, useDeliveryTail } from './delivery-tail.ts';
+import { ReplayDialog } from './replay-dialog.tsx';
+import { TextFilter } from './text-filter.tsx';
+
+/** Polling intervals of the live tail. With a stream, polling shows the changes to old deliveries. */
+const pollMs = { withoutStream: 2_000, streaming: 15_000 };
+const from = '/w/$workspace/$environment/deliveries';
+
+export function DeliveriesPage() {
+  const tenant = useTenant();
+  const search = useSearch({ from });
+  const navigate = useNavigate({ from });
+  const maySend = useMay('deliveries.send');
+  const { live, ...filter } = search;
+  const isLive = live === '1';
+  const tail = useDeliveryTail(isLive && !filter.cursor);
+  const {
+    data: page,
+    error,
+    dataUpdatedAt: listedAtMs,
+  } = useDeliveries(filter, isLive ? pollMs[tail.isOpen ? 'streaming' : 'withoutStream'] : false);
+  const matches = (delivery: DeliveryDocument) => matchesFilter(delivery, filter);
+  const data = page && { ...page, data: mergeStreamed(page, tail.streamed, listedAtMs, matches) };
+  const webhooks = useWebhooks();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [replaying, setReplaying] = useState(false);
+  const redeliver = useTenantChange<{ sent: number; refused: number }>(({ sent, refused }) => {
+    setSelected(new Set());
+    toast(`Deliveries restarted: ${sent}.${refused > 0 ? ` Not restarted: ${refused}.` : ''}`);
+  });
+  const set = (changes: Partial<typeof search>) => {
+    setSelected(new Set());
+    void navigate({ search: (before) => clean({ ...before, cursor: '', ...changes }), replace: true });
+  };
+  const urls = urlsOf(webhooks.data);
+  const isFiltered = Object.keys(filter).length > 0;
+  return (
+    <>
+      <PageHeader
+        title="Delivery logs"
+        lead="All deliveries of all events, with their attempts."
+        actions={
+          maySend ? (
+            <>
+              {selected.size > 0 ? (
+                <Button
+                  busy={redeliver.isPending}
+                  onClick={() =>
+                    redeliver.mutate({ method: 'POST', path: '/deliveries/redeliver', body: { ids: [...selected] } })
+                  }
+                >
+                  Redeliver {selected.size} selected
+                </Button>
+              ) : null}
+              <Button variant="main" disabled={!webhooks.data?.data.length} onClick={() => setReplaying(true)}>
+                Redeliver all failed
+              </Button>
+            </>
+          ) : null
+        }
+      />
+      <ErrorNote error={redeliver.error} />
+      <Card title="Filters">
+        <div className="filters">
+          <SelectField
+            label="Webhook"
+            value={search.webhook ?? ''}
+            options={webhookOptions(urls, search.webhook)}
+            onChange={(event) => set({ webhook: event.target.value })}
+          />
+          <SelectField
+            label="Status"
+            value={search.status ?? ''}
+            options={statusOptions}
+            onChange={(event) => set({ status: event.target.value })}
+          />
+          <SelectField
+            label="Event type"
+            value={search.type ?? ''}
+            options={[['', 'Any type'], ...eventTypes.map((type) => [type, type] as const)]}
+            onChange={(event) => set({ type: event.target.value })}
+          />
+          <TextFilter label="Request ID" value={search.request} onSet={(request) => set({ request })} />
+          <TextFilter label="Resource ID" value={search.resource} onSet={(resource) => set({ resource })} />
+          <TextField
+            label="Since"
+            type="datetime-local"
+            value={toLocal(search.since)}
+            onChange={(event) => set({ since: toUtc(event.target.value) })}
+          />
+          <TextField
+            label="Until"
+            type="datetime-local"
+            value={toLocal(search.until)}
+            onChange={(event) => set({ until: toUtc(event.target.value) })}
+          />
+          <div className="stack-small">
+            <Choice
+              type="checkbox"
+              label="Live tail"
+              hint={
+                isLive
+                  ? tail.isOpen
+                    ? 'New deliveries appear immediately'
+                    : 'Polling every 2 s'
+                  : 'Show new deliveries automatically'
+              }
+              checked={isLive}
+              onChange={() => set({ live: isLive ? '' : '1' })}
+            />
+            {isFiltered ? (
+              <Link to={from} params={tenant} search={{}} className="small">
+                Clear filters
+              </Link>
+            ) : null}
+          </div>
+        </div>
+      </Card>
+      <Card flush>
+        <ErrorNote error={error} />
+        {data ? null : error ? null : <Loading what="deliveries" rows={12} />}
+        {data?.data.length === 0 ? (
+          isFiltered ? (
+            <Empty icon="deliveries" title="No matching deliveries">
+              {data.next
+                ? 'There are none on this page. Open the next page, or change the filters.'
+                : 'Change the filters.'}
+            </Empty>
+          ) : (
+            <Empty
+              icon="deliveries"
+              title="No deliveries yet"
+              action={
+                <Link to="/w/$workspace/$environment/webhooks" params={tenant} className={buttonClass()}>
+                  Webhooks
+                </Link>
+              }
+            >
+              Each event of a resource is delivered to every webhook that subscribes to it. Create a webhook, then a
+              resource.
+            </Empty>
+          )
+        ) : null}
+        {data && data.data.length > 0 ? (
+          <Table
+            label="Deliveries"
+            rows={data.data}
+            keyOf={({ id }) => id}
+            {...(maySend ? { select: { selected, onChange: setSelected } } : {})}
+            columns={Object.values(deliveryColumns(tenant, urls))}
+          />
+        ) : null}
+        {data ? <Pager next={data.next} /> : null}
+      </Card>
+      {replaying ? (
+        <ReplayDialog
+          webhooks={webhooks.data?.data ?? []}
+          selected={search.webhook}
+          onClose={() => setReplaying(false)}
+        />
+      ) : null}
+    </>
+  );
+}
+
+/** Options of the webhook filter. Includes the selected webhook even if it is not loaded yet or has been deleted. */
+function webhookOptions(urls: ReadonlyMap<string, string>, selected = ''): (readonly [string, string])[] {
+  const unknown = selected !== '' && !urls.has(selected) ? [[selected, selected] as const] : [];
+  return [['', 'Any webhook'], ...unknown, ...urls];
+}
+
+/** Removes empty parameters from the URL. */
+function clean<T extends Record<string, string | undefined>>(search: T): T {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value)) as T;
+}
+
+/** Formats a time for a datetime-local field: local time without seconds. */
+function toLocal(at: string | undefined): string {
+  if (!at || Number.isNaN(Date.parse(at))) return '';
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function toUtc(local: string): string {
+  return local === '' ? '' : new Date(local).toISOString();
+}

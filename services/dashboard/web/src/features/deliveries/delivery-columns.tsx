@@ -1,0 +1,36 @@
+import { Link } from '@tanstack/react-router';
+import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
+import type { Tenant } from '../../api/tenant.ts';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { DeliveryState, resultText } from '../attempts/delivery-status.tsx';
+
+/**
+ * Columns of delivery lists.
+ *
+ * @param urls webhook URLs by ID; a webhook without a URL is shown by its ID
+ */
+export function deliveryColumns(tenant: Tenant, urls: ReadonlyMap<string, string>) {
+  return {
+    event: {
+      title: 'Event',
+      cell: (delivery) => (
+        <Link
+          to="/w/$workspace/$environment/deliveries/$id"
+          params={{ ...tenant, id: delivery.id }}
+          className="main-link"
+        >
+          {delivery.event_type}
+        </Link>
+      ),
+    },
+    status: { title: 'Status', cell: (delivery) => <DeliveryState of={delivery} /> },
+    result: { title: 'Result', cell: (delivery) => <span className="break">{resultText(delivery)}</span> },
+    attempts: { title: 'Attempts', number: true, cell: (delivery) => delivery.attempts },
+    webhook: {
+      title: 'Webhook',
+      cell: (delivery) => <span className="break wide">{urls.get(delivery.webhook_id) ?? delivery.webhook_id}</span>,
+    },
+    created: { title: 'Created', cell: (delivery) => <Time at={delivery.created_at} /> },
+  } satisfies Record<string, Column<DeliveryDocument>>;
+}

@@ -1,0 +1,163 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { Fragment } from 'react';
+import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { toast } from '../../toasts.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock, CopyableId, CopyButton } from '../../ui/copy.tsx';
+import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+import { AttemptCard, curlText } from '../attempts/attempt-card.tsx';
+import { DeliveryState, delayText } from '../attempts/delivery-status.tsx';
+import { useWebhook } from '../webhooks/webhook-queries.ts';
+import { useDelivery } from './delivery-queries.ts';
+
+export function DeliveryPage() {
+  const tenant = useTenant();
+  const { id = '' } = useParams({ strict: false });
+  const maySend = useMay('deliveries.send');
+  const { data: delivery, error, dataUpdatedAt: nowMs } = useDelivery(id);
+  const webhook = useWebhook(delivery?.webhook_id);
+  const redeliver = useTenantChange(() => toast('Redelivery started.'));
+  const breadcrumbs = [
+    <Link key="deliveries" to="/w/$workspace/$environment/deliveries" params={tenant}>
+      Delivery logs
+    </Link>,
+  ];
+  if (!delivery) {
+    return (
+      <>
+        <PageHeader title="Delivery" breadcrumbs={breadcrumbs} />
+        {error ? <ErrorNote error={error} /> : <Loading what="the delivery" />}
+      </>
+    );
+  }
+  const last = delivery.all_attempts.at(-1);
+  const url = webhook.data?.url;
+  return (
+    <>
+      <PageHeader
+        title={delivery.event_type}
+        breadcrumbs={breadcrumbs}
+        badge={<DeliveryState of={delivery} />}
+        lead={<CopyableId id={delivery.id} />}
+        actions={
+          <>
+            {url && last ? (
+              <CopyButton small={false} label="Copy as curl" text={curlText(url, last, delivery.request_body)} />
+            ) : null}
+            {maySend ? (
+              <Button
+                variant="main"
+                busy={redeliver.isPending}
+                onClick={() => redeliver.mutate({ method: 'POST', path: `/deliveries/${id}/redeliver` })}
+              >
+                Redeliver
+              </Button>
+            ) : null}
+          </>
+        }
+      />
+      <ErrorNote error={redeliver.error} />
+      {delivery.next_attempt_at ? (
+        <Note>
+          {delivery.delay_reason ? `The delivery waits ${delayText(delivery.delay_reason)}. ` : ''}
+          {Date.parse(delivery.next_attempt_at) > nowMs ? (
+            <>
+              The next attempt {delivery.delay_reason ? 'of the webhook ' : ''}is due at{' '}
+              <Time at={delivery.next_attempt_at} />.
+            </>
+          ) : (
+            'The next attempt is due now.'
+          )}
+        </Note>
+      ) : null}
+      {delivery.end_reason === 'expired' ? (
+        <Note>The delivery reached the retention of the delivery log and is no longer retried.</Note>
+      ) : null}
+      <Card title="Details">
+        <DescriptionList
+          of={[
+            [
+              'Webhook',
+              <Link
+                key="webhook"
+                to="/w/$workspace/$environment/webhooks/$id"
+                params={{ ...tenant, id: delivery.webhook_id }}
+              >
+                {url ?? delivery.webhook_id}
+              </Link>,
+            ],
+            [
+              'Resource',
+              <Link
+                key="resource"
+                to="/w/$workspace/$environment/resources/$id"
+                params={{ ...tenant, id: delivery.resource_id }}
+              >
+                <code>{delivery.resource_id}</code>
+              </Link>,
+            ],
+            ['Event', <CopyableId key="event" id={delivery.event_id} />],
+            [
+              'Request',
+              <Link
+                key="request"
+                to="/w/$workspace/$environment/requests"
+                params={tenant}
+                search={{ id: delivery.request_id }}
+              >
+                <code>{delivery.request_id}</code>
+              </Link>,
+            ],
+            ['Created', <Time key="created" at={delivery.created_at} />],
+            ['Origin', originText(delivery.origin)],
+            ...(delivery.trace_id ? [['Trace', <code key="trace">{delivery.trace_id}</code>] as const] : []),
+          ]}
+        />
+      </Card>
+      {[...delivery.all_attempts].reverse().map((attempt, index, attempts) => (
+        <Fragment key={`${attempt.number} ${attempt.started_at}`}>
+          <AttemptCard
+            of={attempt}
+            title={`Attempt ${attempt.number}`}
+            requestBody={pretty(delivery.request_body)}
+            url={url}
+          />
+          <MissingAttempts after={attempts[index + 1]?.number ?? 0} before={attempt.number} />
+        </Fragment>
+      ))}
+      {delivery.all_attempts.length === 0 ? (
+        <Card title="Request to be sent">
+          <CodeBlock text={pretty(delivery.request_body)} label="Request body" />
+        </Card>
+      ) : null}
+    </>
+  );
+}
+
+/** Note that names the attempts between two numbers, which are no longer stored. */
+function MissingAttempts({ after, before }: { readonly after: number; readonly before: number }) {
+  const count = before - after - 1;
+  if (count <= 0) return null;
+  return (
+    <Note>
+      {count === 1 ? `Attempt ${after + 1} is not stored.` : `Attempts ${after + 1} to ${before - 1} are not stored.`} A
+      delivery keeps its first and last attempts: up to 100 attempts and 256 KiB.
+    </Note>
+  );
+}
+
+function originText(origin: string): string {
+  if (origin === 'event') return 'event';
+  return origin === 'redelivery' ? 'redelivery' : `replay ${origin}`;
+}
+
+/** Formats JSON with indentation; returns other text unchanged. */
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

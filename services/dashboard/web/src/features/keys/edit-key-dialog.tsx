@@ -1,0 +1,66 @@
+import type { KeyDocument } from '../../../../src/documents/key.ts';
+import { fieldError } from '../../api/client.ts';
+import { useTenantChange } from '../../api/tenant.ts';
+import { toast } from '../../toasts.ts';
+import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
+import { TextArea, TextField } from '../../ui/field.tsx';
+import { linesOf } from '../../ui/lines.ts';
+import { ErrorNote } from '../../ui/notes.tsx';
+
+export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; readonly onClose: () => void }) {
+  const update = useTenantChange(() => {
+    onClose();
+    toast('Key updated. The change is effective on every gateway.');
+  });
+  return (
+    <Dialog title="Edit key" onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = new FormData(event.currentTarget);
+          const text = (name: string) => String(form.get(name) ?? '').trim();
+          update.mutate({
+            method: 'PATCH',
+            path: `/keys/${key.id}`,
+            body: {
+              name: text('name'),
+              allowed_ips: linesOf(text('allowed_ips')),
+              rate_limit_requests: text('rate_limit') === '' ? null : Number(text('rate_limit')),
+            },
+          });
+        }}
+      >
+        <TextField
+          label="Name"
+          name="name"
+          defaultValue={key.name}
+          maxLength={100}
+          error={fieldError(update.error, 'name')}
+          required
+        />
+        <TextArea
+          label="Allowed IP addresses"
+          name="allowed_ips"
+          rows={4}
+          className="input-code"
+          defaultValue={key.allowed_ips.join('\n')}
+          hint="IP addresses or CIDR ranges, one per line. Leave empty to allow any address."
+          error={fieldError(update.error, 'allowed_ips') ?? fieldError(update.error, 'allowed_ips.0')}
+        />
+        <TextField
+          label="Requests per window"
+          name="rate_limit"
+          type="number"
+          min={1}
+          defaultValue={key.rate_limit_requests ?? ''}
+          hint="Leave empty to use the limit of the plan. A key cannot exceed it."
+        />
+        <ErrorNote error={update.error} fields={['name', 'allowed_ips', 'allowed_ips.0']} />
+        <DialogFooter onClose={onClose} busy={update.isPending}>
+          Save
+        </DialogFooter>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,142 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { NewKeyDocument } from '../../../../src/documents/key.ts';
+import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { toast } from '../../toasts.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { CopyableId } from '../../ui/copy.tsx';
+import { Empty, ErrorNote, Loading, Note } from '../../ui/notes.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { EditKeyDialog } from './edit-key-dialog.tsx';
+import { useKey } from './key-queries.ts';
+import { isValid, KeyStateBadge } from './key-state.tsx';
+import { RollKeyDialog } from './roll-key-dialog.tsx';
+import { ShowKeyDialog } from './show-key-dialog.tsx';
+
+export function KeyPage() {
+  const tenant = useTenant();
+  const { id = '' } = useParams({ strict: false });
+  const mayWrite = useMay('keys.write');
+  const { data: key, error } = useKey(id);
+  const [openDialog, setOpenDialog] = useState<'edit' | 'roll' | 'revoke'>();
+  const [created, setCreated] = useState<NewKeyDocument>();
+  const revoke = useTenantChange(() => {
+    setOpenDialog(undefined);
+    toast('Key revoked. All gateways reject it.');
+  });
+  const close = () => setOpenDialog(undefined);
+  const breadcrumbs = [
+    <Link key="keys" to="/w/$workspace/$environment/settings/keys" params={tenant}>
+      API keys
+    </Link>,
+  ];
+  if (!key) {
+    return (
+      <>
+        <PageHeader title="API key" breadcrumbs={breadcrumbs} />
+        {error ? <ErrorNote error={error} /> : <Loading what="the key" />}
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHeader
+        title={key.name}
+        breadcrumbs={breadcrumbs}
+        badge={<KeyStateBadge of={key} />}
+        lead={<code>{key.hint}</code>}
+        actions={
+          mayWrite && isValid(key) ? (
+            <>
+              <Button onClick={() => setOpenDialog('edit')}>Edit</Button>
+              {key.state === 'active' ? <Button onClick={() => setOpenDialog('roll')}>Roll</Button> : null}
+              <Button variant="danger" onClick={() => setOpenDialog('revoke')}>
+                Revoke
+              </Button>
+            </>
+          ) : null
+        }
+      />
+      {key.state === 'rolled' ? (
+        <Note tone="warn">
+          <p>
+            This key was rolled and works until <Time at={key.rolled_at} />. Clients with a recent use below must switch
+            to the new key.
+          </p>
+          {key.replaced_by ? (
+            <p>
+              <Link to="/w/$workspace/$environment/settings/keys/$id" params={{ ...tenant, id: key.replaced_by }}>
+                View the new key
+              </Link>
+            </p>
+          ) : null}
+        </Note>
+      ) : null}
+      <Card title="Details">
+        <DescriptionList
+          of={[
+            ['ID', <CopyableId key="id" id={key.id} />],
+            ['Scope', key.scope],
+            ['Created', <Time key="created" at={key.created_at} />],
+            ['Created by', key.created_by ?? 'unknown'],
+            ['Expires', <Time key="expires" at={key.expires_at} />],
+            ['Allowed IP addresses', key.allowed_ips.length > 0 ? key.allowed_ips.join(', ') : 'any'],
+            ['Requests per window', limitText(key.rate_limit_requests)],
+            ['Revoked', <Time key="revoked" at={key.revoked_at} none="no" />],
+          ]}
+        />
+      </Card>
+      <Card title="Clients" about="Recent clients by IP address and user agent, updated within seconds." flush>
+        {key.uses.length === 0 ? (
+          <Empty icon="keys" title="No recorded use">
+            Send the key with a request: <code>Authorization: Bearer {key.hint}</code>
+          </Empty>
+        ) : (
+          <Table
+            label="Clients of this key"
+            rows={key.uses}
+            keyOf={(use) => `${use.address} ${use.user_agent}`}
+            columns={[
+              { title: 'IP address', cell: (use) => <span className="mono">{use.address}</span> },
+              { title: 'User agent', cell: (use) => <span className="break">{use.user_agent || 'unknown'}</span> },
+              { title: 'Requests', number: true, cell: (use) => use.requests.toLocaleString() },
+              { title: 'Last used', cell: (use) => <Time at={use.last_used_at} /> },
+            ]}
+          />
+        )}
+      </Card>
+      {openDialog === 'edit' ? <EditKeyDialog of={key} onClose={close} /> : null}
+      {openDialog === 'roll' ? (
+        <RollKeyDialog
+          of={key}
+          onClose={close}
+          onCreated={(document) => {
+            close();
+            setCreated(document);
+          }}
+        />
+      ) : null}
+      {openDialog === 'revoke' ? (
+        <Confirm
+          title={`Revoke key ${key.name}?`}
+          action="Revoke key"
+          name={key.name}
+          busy={revoke.isPending}
+          error={revoke.error}
+          onClose={close}
+          onConfirm={() => revoke.mutate({ method: 'POST', path: `/keys/${key.id}/revoke` })}
+        >
+          <p>Requests with this key fail immediately. This cannot be undone.</p>
+        </Confirm>
+      ) : null}
+      {created ? <ShowKeyDialog created={created} onClose={() => setCreated(undefined)} /> : null}
+    </>
+  );
+}
+
+function limitText(requests: number | null): string {
+  return requests === null ? 'limit of the plan' : requests.toLocaleString();
+}

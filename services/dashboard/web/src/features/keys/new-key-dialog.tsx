@@ -1,0 +1,110 @@
+import { useState } from 'react';
+import type { NewKeyDocument, ScopeName } from '../../../../src/documents/key.ts';
+import { fieldError } from '../../api/client.ts';
+import { useTenantChange } from '../../api/tenant.ts';
+import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
+import { Choice, SelectField, TextArea, TextField } from '../../ui/field.tsx';
+import { linesOf } from '../../ui/lines.ts';
+import { ErrorNote } from '../../ui/notes.tsx';
+
+const scopes: readonly (readonly [ScopeName, string])[] = [
+  ['read', 'Read resources'],
+  ['write', 'Also create, change and delete resources'],
+  ['admin', 'Also manage webhooks'],
+];
+const dayMs = 86_400_000;
+const expiryOptions: readonly (readonly [string, string])[] = [
+  ['', 'Never'],
+  ['7', 'In 7 days'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+];
+
+export function NewKeyDialog({
+  onClose,
+  onCreated,
+}: {
+  readonly onClose: () => void;
+  readonly onCreated: (created: NewKeyDocument) => void;
+}) {
+  const [scope, setScope] = useState<ScopeName>('read');
+  const create = useTenantChange<NewKeyDocument>(onCreated);
+  return (
+    <Dialog title="Create API key" onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = new FormData(event.currentTarget);
+          const text = (name: string) => String(form.get(name) ?? '').trim();
+          const days = Number(text('days'));
+          create.mutate({
+            method: 'POST',
+            path: '/keys',
+            body: {
+              name: text('name'),
+              scope,
+              expires_at: days > 0 ? new Date(Date.now() + days * dayMs).toISOString() : null,
+              allowed_ips: linesOf(text('allowed_ips')),
+              rate_limit_requests: text('rate_limit') === '' ? null : Number(text('rate_limit')),
+            },
+          });
+        }}
+      >
+        <TextField
+          label="Name"
+          name="name"
+          hint="Purpose of the key."
+          maxLength={100}
+          error={fieldError(create.error, 'name')}
+          required
+        />
+        <fieldset className="choices">
+          <legend>Scope</legend>
+          {scopes.map(([value, hint]) => (
+            <Choice
+              key={value}
+              type="radio"
+              name="scope"
+              value={value}
+              label={value}
+              hint={hint}
+              checked={scope === value}
+              onChange={() => setScope(value)}
+            />
+          ))}
+        </fieldset>
+        <div className="form-grid">
+          <SelectField
+            label="Expires"
+            name="days"
+            options={expiryOptions}
+            error={fieldError(create.error, 'expire_time')}
+          />
+          <TextField
+            label="Requests per window"
+            name="rate_limit"
+            type="number"
+            min={1}
+            placeholder="Limit of the plan"
+            error={fieldError(create.error, 'rate_limit_requests')}
+          />
+        </div>
+        <TextArea
+          label="Allowed IP addresses"
+          name="allowed_ips"
+          rows={3}
+          className="input-code"
+          placeholder="203.0.113.0/24"
+          hint="IP addresses or CIDR ranges, one per line. Leave empty to allow any address."
+          error={fieldError(create.error, 'allowed_ips') ?? fieldError(create.error, 'allowed_ips.0')}
+        />
+        <ErrorNote error={create.error} fields={['name', 'allowed_ips', 'allowed_ips.0', 'expire_time']} />
+        <DialogFooter onClose={onClose} busy={create.isPending}>
+          Create key
+        </DialogFooter>
+      </form>
+    </Dialog>
+  );
+}

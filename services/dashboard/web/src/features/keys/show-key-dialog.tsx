@@ -1,0 +1,35 @@
+import type { NewKeyDocument } from '../../../../src/documents/key.ts';
+import { useAccount } from '../../api/account.ts';
+import { useTenant } from '../../api/tenant.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock, Secret } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Note } from '../../ui/notes.tsx';
+
+/** Dialog that shows the value of a new key, once. */
+export function ShowKeyDialog({
+  created,
+  onClose,
+}: {
+  readonly created: NewKeyDocument;
+  readonly onClose: () => void;
+}) {
+  const { environment } = useTenant();
+  const { api_urls: urls } = useAccount();
+  return (
+    <Dialog title={`Key ${created.key.name}`} onClose={onClose} closable={false}>
+      <Note tone="warn">Copy the key now. It is shown only once. If you lose it, roll the key.</Note>
+      <Secret text={created.value} label="Copy key" />
+      <p className="small">Try it:</p>
+      <CodeBlock
+        label="Example"
+        text={`curl -s ${urls[environment]}/v1/resources \\\n  -H "Authorization: Bearer ${created.value}"`}
+      />
+      <div className="row row-end">
+        <Button variant="main" onClick={onClose}>
+          I have saved it
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,89 @@
+import { useMay, useTenant } from '../../api/tenant.ts';
+import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { Table } from '../../ui/table.tsx';
+import { durationText } from '../../ui/time.tsx';
+import { useKeysWithOwnLimit } from '../keys/key-queries.ts';
+import { KeyLink } from '../keys/key-state.tsx';
+import { Quota } from '../usage/quota.tsx';
+import { useUsage } from '../usage/usage-queries.ts';
+import { useLimits } from './limits-queries.ts';
+
+/** Page with the limits of the workspace and its keys. */
+export function LimitsPage() {
+  const { data, error } = useLimits();
+  const usage = useUsage();
+  const { environment } = useTenant();
+  const mayKeys = useMay('keys.read');
+  return (
+    <>
+      <PageHeader
+        title="Limits"
+        lead="Requests beyond a rate limit or the quota get a 429 response with a Retry-After header."
+      />
+      <Card title="Workspace limits" about={data?.plan ? `Set by plan ${data.plan}.` : 'Set by this installation.'}>
+        <ErrorNote error={error} />
+        {data ? (
+          <DescriptionList
+            of={[
+              ['Requests per key', rateText(data.rate_limit_requests, data.rate_limit_window_seconds)],
+              [
+                'Requests of all keys',
+                rateText(data.workspace_rate_limit_requests, data.rate_limit_window_seconds, ' and environment'),
+              ],
+              [
+                'Requests per month',
+                data.monthly_quota === 0 ? 'no limit' : `${data.monthly_quota.toLocaleString()} per environment`,
+              ],
+              ['Valid keys', data.max_keys === 0 ? 'no limit' : `at most ${data.max_keys.toLocaleString()}`],
+              ['Webhooks', data.max_webhooks === 0 ? 'no limit' : `at most ${data.max_webhooks.toLocaleString()}`],
+              ['Month start', 'first day of the month, 00:00 UTC'],
+            ]}
+          />
+        ) : error ? null : (
+          <Loading what="limits" />
+        )}
+      </Card>
+      <Card title="Usage this month" about={`For ${environment === 'live' ? 'live' : 'the sandbox'}.`}>
+        <ErrorNote error={usage.error} />
+        {usage.data ? <Quota of={usage.data.month} /> : usage.error ? null : <Loading what="usage" />}
+      </Card>
+      {mayKeys ? <KeysWithOwnLimits /> : null}
+    </>
+  );
+}
+
+function KeysWithOwnLimits() {
+  const { data, error } = useKeysWithOwnLimit();
+  const rows = data?.data ?? [];
+  return (
+    <Card title="Keys with their own limit" flush>
+      <ErrorNote error={error} />
+      {data ? null : error ? null : <Loading what="keys" rows={1} />}
+      {data && rows.length === 0 ? (
+        <Empty icon="limits" title="No keys with own limits">
+          Set a limit for a key on its page.
+        </Empty>
+      ) : data ? (
+        <Table
+          label="Keys with their own limit"
+          rows={rows}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Name', cell: (key) => <KeyLink of={key} /> },
+            {
+              title: 'Requests',
+              number: true,
+              cell: (key) => key.rate_limit_requests?.toLocaleString(),
+            },
+          ]}
+        />
+      ) : null}
+      {data?.next ? <div className="table-foot">The {rows.length} most recent keys are shown.</div> : null}
+    </Card>
+  );
+}
+
+function rateText(requests: number, windowSeconds: number, of = ''): string {
+  return requests === 0 ? 'no limit' : `${requests.toLocaleString()} per ${durationText(windowSeconds)}${of}`;
+}

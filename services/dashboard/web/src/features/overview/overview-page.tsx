@@ -1,0 +1,86 @@
+import { Link, useSearch } from '@tanstack/react-router';
+import { useTenant } from '../../api/tenant.ts';
+import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { Table } from '../../ui/table.tsx';
+import { failingStatuses } from '../attempts/delivery-status.tsx';
+import { deliveryColumns } from '../deliveries/delivery-columns.tsx';
+import { useDeliveries } from '../deliveries/delivery-queries.ts';
+import { useResourceTotal } from '../resources/resource-queries.ts';
+import { SpanSwitch, UsageCharts } from '../usage/usage-charts.tsx';
+import { useUsage } from '../usage/usage-queries.ts';
+import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
+import { FirstSteps } from './first-steps.tsx';
+
+const everyMs = 15_000;
+const spanNames = ['hour', 'day', 'month'] as const;
+
+/** Overview page: usage charts, totals, and recent failures. */
+export function OverviewPage() {
+  const { span: requested } = useSearch({ from: '/w/$workspace/$environment/' });
+  const span = spanNames.find((name) => name === requested) ?? 'hour';
+  const tenant = useTenant();
+  const resources = useResourceTotal(everyMs);
+  const webhooks = useWebhooks({ everyMs });
+  const failed = useDeliveries({ status: failingStatuses }, everyMs);
+  const tiles = [
+    ['Resources', '/w/$workspace/$environment/resources', resources.data?.total, 'Browse resources'],
+    ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.total, 'Browse webhooks'],
+  ] as const;
+  // Loads the usage concurrently. UsageCharts, which shows it, mounts only after resources and webhooks have loaded.
+  useUsage(span);
+  const isKnown = Boolean(resources.data && webhooks.data) || Boolean(resources.error ?? webhooks.error);
+  const isNew = resources.data?.total === 0 && webhooks.data?.total === 0;
+  const columns = deliveryColumns(tenant, urlsOf(webhooks.data));
+  return (
+    <>
+      <PageHeader title="Overview" actions={<SpanSwitch span={span} />} />
+      <ErrorNote error={resources.error ?? webhooks.error ?? failed.error} />
+      {isNew ? <FirstSteps /> : null}
+      {isKnown ? null : <Loading what="the overview" rows={12} />}
+      {isKnown ? (
+        <UsageCharts
+          span={span}
+          tiles={tiles.map(([title, to, value, text]) => (
+            <div className="card tile" key={title}>
+              <p className="soft small">{title}</p>
+              <p className="value">{value === undefined ? '…' : value.toLocaleString()}</p>
+              <Link to={to} params={tenant} className="small">
+                {text}
+              </Link>
+            </div>
+          ))}
+        />
+      ) : null}
+      <Card
+        title="Failed and retrying deliveries"
+        flush
+        actions={
+          <Link
+            to="/w/$workspace/$environment/deliveries"
+            params={tenant}
+            search={{ status: failingStatuses }}
+            className="small"
+          >
+            View all
+          </Link>
+        }
+      >
+        {failed.data ? null : failed.error ? null : <Loading what="deliveries" rows={8} />}
+        {failed.data?.data.length === 0 ? (
+          <Empty icon="check" title="No failed deliveries">
+            Deliveries whose last attempt failed appear here.
+          </Empty>
+        ) : null}
+        {failed.data && failed.data.data.length > 0 ? (
+          <Table
+            label="Failed and retrying deliveries"
+            rows={failed.data.data.slice(0, 8)}
+            keyOf={({ id }) => id}
+            columns={[columns.event, columns.status, columns.result, columns.webhook, columns.created]}
+          />
+        ) : null}
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,116 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useTenant } from '../../api/tenant.ts';
+import { Button } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { durationText, Time } from '../../ui/time.tsx';
+import { useRequest } from './request-queries.ts';
+
+const from = '/w/$workspace/$environment/requests';
+
+/** Page with the timeline of a request. */
+export function RequestsPage() {
+  const { id } = useSearch({ from });
+  const navigate = useNavigate({ from });
+  return (
+    <>
+      <PageHeader
+        title="Requests"
+        lead="Response, events and deliveries of a request. Find its X-Request-ID in the response, in logs and in deliveries."
+      />
+      <Card>
+        <form
+          className="row search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const sent = String(new FormData(event.currentTarget).get('id')).trim();
+            void navigate({ search: sent === '' ? {} : { id: sent } });
+          }}
+        >
+          <TextField
+            key={id}
+            label="Request ID"
+            name="id"
+            defaultValue={id}
+            type="search"
+            placeholder="req_…"
+            maxLength={128}
+            className="input-code"
+            required
+          />
+          <Button type="submit" variant="main">
+            Search
+          </Button>
+        </form>
+      </Card>
+      {id ? (
+        <TimeLine id={id} />
+      ) : (
+        <Card>
+          <Empty icon="requests" title="Enter a request ID">
+            Every API response has an X-Request-ID header. Errors show it, and every delivery links here.
+          </Empty>
+        </Card>
+      )}
+    </>
+  );
+}
+
+function TimeLine({ id }: { readonly id: string }) {
+  const tenant = useTenant();
+  const { data, error } = useRequest(id);
+  const first = data?.steps[0]?.at ?? '';
+  return (
+    <Card
+      title="Timeline"
+      about={first ? <Time at={first} /> : null}
+      actions={data?.traces.map(({ id: trace, url }) =>
+        url ? (
+          <a key={trace} href={url} target="_blank" rel="noreferrer" className="small">
+            Open trace
+          </a>
+        ) : (
+          <code key={trace} className="break small">
+            trace {trace}
+          </code>
+        ),
+      )}
+    >
+      <ErrorNote error={error} />
+      {data ? null : error ? null : <Loading what="the timeline" />}
+      {data?.steps.length === 0 ? (
+        <Empty icon="requests" title="No record of this request">
+          It was sent to the other environment, had no key of this workspace, or is older than the retention period.
+        </Empty>
+      ) : null}
+      <ol className="timeline">
+        {data?.steps.map((step) => (
+          <li key={`${step.at} ${step.what}`} data-tone={step.tone}>
+            <span className="timeline-at">
+              <Time at={step.at} toMs />
+              <span className="soft small">{sinceText(first, step.at)}</span>
+            </span>
+            {step.delivery_id ? (
+              <Link
+                to="/w/$workspace/$environment/deliveries/$id"
+                params={{ ...tenant, id: step.delivery_id }}
+                className="break"
+              >
+                {step.what}
+              </Link>
+            ) : (
+              <span className="break">{step.what}</span>
+            )}
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+/** Formats the time since the first step: "+12 ms". */
+function sinceText(first: string, at: string): string {
+  const ms = Date.parse(at) - Date.parse(first);
+  return Number.isFinite(ms) && ms > 0 ? `+${durationText(ms / 1000)}` : '';
+}

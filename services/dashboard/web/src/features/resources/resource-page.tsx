@@ -1,0 +1,122 @@
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { ResourceDocument } from '../../../../src/documents/resource.ts';
+import { useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { toast } from '../../toasts.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { CodeBlock, CopyableId } from '../../ui/copy.tsx';
+import { ErrorNote, Loading } from '../../ui/notes.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+import { ResourceDialog } from './resource-dialog.tsx';
+import { ResourceEventsCard } from './resource-events-card.tsx';
+import { useResource } from './resource-queries.ts';
+import { ResourceStatusBadge } from './resource-status.tsx';
+
+export function ResourcePage() {
+  const tenant = useTenant();
+  const navigate = useNavigate();
+  const { id = '' } = useParams({ strict: false });
+  const mayWrite = useMay('resources.write');
+  const { data: resource, error } = useResource(id);
+  const [openDialog, setOpenDialog] = useState<'edit' | 'delete'>();
+  const archive = useOptimisticTenantChange<ResourceDocument, ResourceDocument['status'], ResourceDocument>({
+    path: `/resources/${id}`,
+    change: (status) => ({ method: 'PATCH', path: `/resources/${id}`, body: { status } }),
+    apply: (shown, status) => ({ ...shown, status }),
+    failureMessage: 'The resource was not changed.',
+    onDone: ({ status }) => toast(`The resource is ${status}.`),
+  });
+  const remove = useTenantChange(() => {
+    toast('Resource deleted.');
+    void navigate({ to: '/w/$workspace/$environment/resources', params: tenant });
+  });
+  const breadcrumbs = [
+    <Link key="resources" to="/w/$workspace/$environment/resources" params={tenant}>
+      Resources
+    </Link>,
+  ];
+  if (!resource) {
+    return (
+      <>
+        <PageHeader title="Resource" breadcrumbs={breadcrumbs} />
+        {error ? <ErrorNote error={error} /> : <Loading what="the resource" />}
+        <ResourceEventsCard id={id} />
+      </>
+    );
+  }
+  const isArchived = resource.status === 'archived';
+  return (
+    <>
+      <PageHeader
+        title={resource.name}
+        breadcrumbs={breadcrumbs}
+        badge={<ResourceStatusBadge of={resource} />}
+        lead={<CopyableId id={resource.id} />}
+        actions={
+          mayWrite ? (
+            <>
+              <Button onClick={() => setOpenDialog('edit')}>Edit</Button>
+              <Button onClick={() => archive.mutate(isArchived ? 'active' : 'archived')}>
+                {isArchived ? 'Unarchive' : 'Archive'}
+              </Button>
+              <Button variant="danger" onClick={() => setOpenDialog('delete')}>
+                Delete
+              </Button>
+            </>
+          ) : null
+        }
+      />
+      <Card title="Details">
+        <DescriptionList
+          of={[
+            ['Input type', resource.input_type ?? 'not set'],
+            ['Created', <Time key="created" at={resource.created_at} />],
+            ['Updated', <Time key="updated" at={resource.updated_at} />],
+          ]}
+        />
+      </Card>
+      <Card title="API representation">
+        <CodeBlock text={jsonOf(resource)} label="Resource JSON" />
+      </Card>
+      <ResourceEventsCard id={id} />
+      {openDialog === 'edit' ? (
+        <ResourceDialog
+          of={resource}
+          onClose={() => setOpenDialog(undefined)}
+          onDone={() => {
+            setOpenDialog(undefined);
+            toast('Resource updated.');
+          }}
+        />
+      ) : null}
+      {openDialog === 'delete' ? (
+        <Confirm
+          title={`Delete resource ${resource.name}?`}
+          action="Delete resource"
+          name={resource.name}
+          busy={remove.isPending}
+          error={remove.error}
+          onClose={() => setOpenDialog(undefined)}
+          onConfirm={() => remove.mutate({ method: 'DELETE', path: `/resources/${id}` })}
+        >
+          <p>The resource and its metadata are deleted permanently. This cannot be undone.</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}
+
+function jsonOf({ id, status, name, metadata_json: metadata, created_at, updated_at }: ResourceDocument): string {
+  const shown = {
+    id,
+    type: 'resource',
+    status,
+    name,
+    metadata: JSON.parse(metadata) as object,
+    created_at,
+    updated_at,
+  };
+  return JSON.stringify(shown, null, 2);
+}

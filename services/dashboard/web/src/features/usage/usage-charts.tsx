@@ -1,0 +1,158 @@
+import { Link } from '@tanstack/react-router';
+import type { ComponentProps, ReactNode } from 'react';
+import type { SpanName, UsageDocument, UsagePointDocument } from '../../../../src/documents/usage.ts';
+import { useTenant } from '../../api/tenant.ts';
+import { Chart } from '../../ui/chart.tsx';
+import { ErrorNote } from '../../ui/notes.tsx';
+import { Card } from '../../ui/page.tsx';
+import { durationText } from '../../ui/time.tsx';
+import { Quota } from './quota.tsx';
+import { deliveryRate, errorRate } from './rates.ts';
+import { useUnfinishedDeliveries, useUsage } from './usage-queries.ts';
+
+const spans: readonly (readonly [SpanName, string])[] = [
+  ['hour', 'Hour'],
+  ['day', 'Day'],
+  ['month', 'Month'],
+];
+const times: Readonly<Record<SpanName, Intl.DateTimeFormat>> = {
+  hour: new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }),
+  day: new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric' }),
+  month: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }),
+};
+const count = (value: number) => Math.round(value).toLocaleString();
+
+/** Switch for the time range of the charts. */
+export function SpanSwitch({ span }: { readonly span: SpanName }) {
+  const tenant = useTenant();
+  return (
+    <nav className="spans" aria-label="Time range">
+      {spans.map(([name, text]) => (
+        <Link
+          key={name}
+          to="/w/$workspace/$environment"
+          params={tenant}
+          search={name === 'hour' ? {} : { span: name }}
+          data-current={name === span}
+        >
+          {text}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** Placeholder data. Gives the page its final layout, so that it does not shift when the data arrives. */
+const emptyUsage: Omit<UsageDocument, 'total'> & { readonly total?: undefined } = {
+  points: [],
+  month: { used: 0, quota: null, ends_at: null },
+};
+
+/** Tiles and charts: requests, errors, p95 latency, deliveries, and quota usage. */
+export function UsageCharts({
+  span,
+  tiles: otherTiles,
+}: {
+  readonly span: SpanName;
+  /** Tiles shown next to the quota. */
+  readonly tiles: ReactNode;
+}) {
+  const usage = useUsage(span);
+  const unfinished = useUnfinishedDeliveries();
+  const data = usage.data ?? emptyUsage;
+  if (usage.error && !usage.data) {
+    return (
+      <>
+        <ErrorNote error={usage.error} />
+        <div className="tiles">{otherTiles}</div>
+      </>
+    );
+  }
+  const timeOf = (at: string) => times[span].format(new Date(at));
+  const overTime = { points: data.points, timeOf };
+  const {
+    requests = 0,
+    client_errors = 0,
+    server_errors = 0,
+    p95_ms = 0,
+    delivered = 0,
+    failed = 0,
+  } = data.total ?? {};
+  const errors = errorRate(client_errors + server_errors, requests);
+  const deliveries = deliveryRate({ delivered, failed, unfinished: unfinished.data?.count });
+  const isLoaded = Boolean(usage.data) && !unfinished.isPending;
+  const tiles = [
+    ['Requests', count(requests), `in the last ${span}`],
+    ['Errors', errors.text, errors.of],
+    ['API p95 latency', requests > 0 ? durationText(p95_ms / 1000) : '–', `of ${count(requests)} requests`],
+    ['Delivered', deliveries.text, deliveries.of],
+  ] as const;
+  return (
+    <>
+      <ErrorNote error={usage.error} />
+      <div className="tiles" aria-busy={!isLoaded}>
+        {tiles.map(([title, value, about]) => (
+          <div className="card tile" key={title}>
+            <p className="soft small">{title}</p>
+            <p className="value">{isLoaded ? value : '…'}</p>
+            <p className="soft small">{isLoaded ? about : '\u00a0'}</p>
+          </div>
+        ))}
+      </div>
+      <div className="tiles">
+        <div className="card tile">
+          <Quota of={data.month} />
+        </div>
+        {otherTiles}
+      </div>
+      <div className="charts">
+        <ChartCard
+          title="Requests"
+          {...overTime}
+          textOf={count}
+          series={[
+            {
+              name: 'successful',
+              className: 'chart-1',
+              amountOf: (point) => Math.max(0, point.requests - point.client_errors - point.server_errors),
+            },
+            { name: '4xx', className: 'chart-2', amountOf: (point) => point.client_errors },
+            { name: '5xx', className: 'chart-3', amountOf: (point) => point.server_errors },
+          ]}
+        />
+        <ChartCard
+          title="API p95 latency"
+          {...overTime}
+          textOf={(ms) => durationText(ms / 1000)}
+          series={[{ name: 'p95', className: 'chart-1', amountOf: (point) => point.p95_ms, total: p95_ms }]}
+        />
+        <ChartCard
+          title="Deliveries"
+          {...overTime}
+          textOf={count}
+          series={[
+            { name: 'delivered', className: 'chart-1', amountOf: (point) => point.delivered },
+            { name: 'failed', className: 'chart-3', amountOf: (point) => point.failed },
+          ]}
+        />
+        <ChartCard
+          title="Failed attempts"
+          {...overTime}
+          textOf={count}
+          series={[{ name: 'failed attempts', className: 'chart-2', amountOf: (point) => point.failed_attempts }]}
+        />
+      </div>
+    </>
+  );
+}
+
+function ChartCard({
+  title,
+  ...chart
+}: { readonly title: string } & Omit<ComponentProps<typeof Chart<UsagePointDocument>>, 'label'>) {
+  return (
+    <Card title={title}>
+      <Chart label={title} {...chart} />
+    </Card>
+  );
+}

@@ -1,0 +1,85 @@
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { NewSecretDocument } from '../../../../src/documents/webhook.ts';
+import { fieldError } from '../../api/client.ts';
+import { useTenant, useTenantChange } from '../../api/tenant.ts';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { ErrorNote } from '../../ui/notes.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EventChoice } from './event-choice.tsx';
+import { RateLimitFields, rateLimitFields, rateLimitOf } from './rate-limit.tsx';
+import { ShowSecretDialog } from './show-secret-dialog.tsx';
+
+/** Default rate limit of new webhooks. */
+const defaultRateLimit = { max_concurrency: 32, requests_per_second: null };
+
+export function NewWebhookPage() {
+  const tenant = useTenant();
+  const navigate = useNavigate();
+  const [events, setEvents] = useState<readonly string[]>(['*']);
+  // Constant across retries of this form, so that a webhook is not created twice.
+  const [idempotencyKey] = useState(() => `dashboard-${crypto.randomUUID()}`);
+  const [created, setCreated] = useState<NewSecretDocument>();
+  const create = useTenantChange<NewSecretDocument>(setCreated);
+  return (
+    <>
+      <PageHeader
+        title="Create webhook"
+        breadcrumbs={[
+          <Link key="webhooks" to="/w/$workspace/$environment/webhooks" params={tenant}>
+            Webhooks
+          </Link>,
+        ]}
+      />
+      <Card>
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const form = new FormData(event.currentTarget);
+            const url = String(form.get('url')).trim();
+            create.mutate({
+              method: 'POST',
+              path: '/webhooks',
+              body: { url, events, rate_limit: rateLimitOf(form), idempotency_key: idempotencyKey },
+            });
+          }}
+        >
+          <TextField
+            label="Endpoint URL"
+            name="url"
+            inputMode="url"
+            placeholder="https://example.com/webhooks"
+            hint="A public HTTPS URL. It must respond with status 200 within 10 seconds."
+            error={fieldError(create.error, 'url')}
+            required
+            autoFocus
+          />
+          <EventChoice selected={events} onChange={setEvents} error={fieldError(create.error, 'events')} />
+          <RateLimitFields of={defaultRateLimit} error={create.error} />
+          <ErrorNote error={create.error} fields={['url', 'events', ...rateLimitFields]} />
+          <div className="row">
+            <Button type="submit" variant="main" busy={create.isPending}>
+              Create webhook
+            </Button>
+            <Link to="/w/$workspace/$environment/webhooks" params={tenant} className={buttonClass()}>
+              Cancel
+            </Link>
+          </div>
+        </form>
+      </Card>
+      {created ? (
+        <ShowSecretDialog
+          created={created}
+          onClose={() =>
+            void navigate({
+              to: '/w/$workspace/$environment/webhooks/$id',
+              params: { ...tenant, id: created.webhook.id },
+            })
+          }
+        />
+      ) : null}
+    </>
+  );
+}

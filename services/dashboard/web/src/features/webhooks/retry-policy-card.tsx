@@ -1,0 +1,118 @@
+import { useState } from 'react';
+import type { RetryPolicyDocument, WebhookDocument } from '../../../../src/documents/webhook.ts';
+import { useMay, useTenantChange } from '../../api/tenant.ts';
+import { toast } from '../../toasts.ts';
+import { Button } from '../../ui/button.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { ErrorNote } from '../../ui/notes.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Schedule } from './schedule.tsx';
+
+/** Card for the retry policy. The schedule shows the values entered so far. */
+export function RetryPolicyCard({ of: webhook }: { readonly of: WebhookDocument }) {
+  const mayWrite = useMay('webhooks.write');
+  const [kind, setKind] = useState(webhook.retry_policy.delays_seconds ? 'custom' : 'increasing');
+  const [retries, setRetries] = useState(String(webhook.retry_policy.max_retries));
+  const [initialDelay, setInitialDelay] = useState(String(webhook.retry_policy.initial_delay_seconds || 60));
+  const [maxDelay, setMaxDelay] = useState(String(webhook.retry_policy.max_delay_seconds || 43_200));
+  const [customDelays, setCustomDelays] = useState((webhook.retry_policy.delays_seconds ?? [5, 60, 600]).join(', '));
+  const policy = policyOf({ kind, retries, initialDelay, maxDelay, customDelays });
+  const save = useTenantChange(() => toast('Retry policy saved.'));
+  return (
+    <Card title="Retry policy" about="Schedule of retries after a failed delivery attempt.">
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate({ method: 'PATCH', path: `/webhooks/${webhook.id}`, body: { retry_policy: policy } });
+        }}
+      >
+        <div className="form-grid">
+          <SelectField
+            label="Delay type"
+            value={kind}
+            disabled={!mayWrite}
+            options={[
+              ['increasing', 'Increasing'],
+              ['custom', 'Custom'],
+            ]}
+            onChange={(event) => setKind(event.target.value)}
+          />
+          {kind === 'custom' ? (
+            <TextField
+              label="Delays in seconds"
+              value={customDelays}
+              disabled={!mayWrite}
+              hint="One per retry, separated by commas."
+              onChange={(event) => setCustomDelays(event.target.value)}
+            />
+          ) : (
+            <>
+              <TextField
+                label="Retries"
+                type="number"
+                min={0}
+                max={50}
+                value={retries}
+                disabled={!mayWrite}
+                onChange={(event) => setRetries(event.target.value)}
+              />
+              <TextField
+                label="First delay in seconds"
+                type="number"
+                min={0}
+                step="any"
+                value={initialDelay}
+                disabled={!mayWrite}
+                onChange={(event) => setInitialDelay(event.target.value)}
+              />
+              <TextField
+                label="Maximum delay in seconds"
+                type="number"
+                min={0}
+                step="any"
+                value={maxDelay}
+                disabled={!mayWrite}
+                onChange={(event) => setMaxDelay(event.target.value)}
+              />
+            </>
+          )}
+        </div>
+        <Schedule policy={policy} />
+        <ErrorNote error={save.error} />
+        {mayWrite ? (
+          <div className="row">
+            <Button type="submit" busy={save.isPending}>
+              Save policy
+            </Button>
+          </div>
+        ) : null}
+      </form>
+    </Card>
+  );
+}
+
+interface FormValues {
+  readonly kind: string;
+  readonly retries: string;
+  readonly initialDelay: string;
+  readonly maxDelay: string;
+  readonly customDelays: string;
+}
+
+const maxRetries = 50;
+
+function policyOf({ kind, retries, initialDelay, maxDelay, customDelays }: FormValues): RetryPolicyDocument {
+  const number = (text: string) => (Number.isFinite(Number(text)) ? Math.max(0, Number(text)) : 0);
+  const delays = customDelays
+    .split(/[\s,]+/)
+    .filter((text) => text !== '')
+    .map(number)
+    .slice(0, maxRetries);
+  return {
+    max_retries: Math.min(maxRetries, Math.floor(number(retries))),
+    initial_delay_seconds: number(initialDelay),
+    max_delay_seconds: number(maxDelay),
+    delays_seconds: kind === 'custom' && delays.length > 0 ? delays : null,
+  };
+}

@@ -1,0 +1,157 @@
+import { Link } from '@tanstack/react-router';
+import type { HealthWindowDocument, WebhookHealthDocument } from '../../../../src/documents/webhook-health.ts';
+import { useTenant } from '../../api/tenant.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Table } from '../../ui/table.tsx';
+import { durationText, Time } from '../../ui/time.tsx';
+import { delayText, failingStatuses } from '../attempts/delivery-status.tsx';
+import { shareText } from '../usage/rates.ts';
+import { useWebhookHealth } from './webhook-queries.ts';
+
+/** Upper bound of the server's count. */
+const maxPending = 1_000;
+const errorNames: Readonly<Record<string, string>> = {
+  '2xx': 'status 2xx other than 200',
+  timeout: 'timeout',
+  blocked: 'address not allowed',
+  connect: 'could not connect',
+  proxy: 'egress proxy',
+  dns: 'DNS lookup failed',
+  tls: 'TLS',
+  connection: 'connection lost',
+};
+
+/** Card with attempt statistics and the circuit breaker's state. */
+export function WebhookHealthCard({ id }: { readonly id: string }) {
+  const tenant = useTenant();
+  const { data, error } = useWebhookHealth(id);
+  return (
+    <Card
+      title="Health"
+      about="Results of delivery attempts, including redeliveries."
+      actions={
+        <Link
+          to="/w/$workspace/$environment/deliveries"
+          params={tenant}
+          search={{ webhook: id, status: failingStatuses }}
+          className="small"
+        >
+          View failed
+        </Link>
+      }
+    >
+      <ErrorNote error={error} />
+      {data ? (
+        <div className="stack">
+          <CircuitNote of={data} />
+          <Windows of={data} />
+        </div>
+      ) : error ? null : (
+        <Loading what="health" />
+      )}
+    </Card>
+  );
+}
+
+function CircuitNote({ of }: { readonly of: WebhookHealthDocument }) {
+  const { failing_since: failingSince, open_circuit: open, unfinished } = of;
+  const pendingText = `${unfinished.toLocaleString()}${unfinished >= maxPending ? ' or more' : ''}`;
+  if (open) {
+    return (
+      <Note tone="bad">
+        <p>
+          The circuit has been open since <Time at={open.since} />. After many consecutive failures, the service sends
+          only occasional probes. Pending deliveries: {pendingText}. They keep their retries.{' '}
+          {open.next_probe_at ? (
+            <>
+              The next probe is due at about <Time at={open.next_probe_at} />.
+            </>
+          ) : (
+            'The next event triggers a probe.'
+          )}
+        </p>
+      </Note>
+    );
+  }
+  if (failingSince) {
+    return (
+      <Note tone="warn">
+        <p>
+          No delivery has succeeded since <Time at={failingSince} />. The circuit is closed. Pending deliveries:{' '}
+          {pendingText}. <RateLimitText of={of} />
+        </p>
+      </Note>
+    );
+  }
+  return (
+    <p className="soft small">
+      The circuit is closed. Pending deliveries: {pendingText}. <RateLimitText of={of} />
+    </p>
+  );
+}
+
+/** States when the next attempt follows, if deliveries wait because of the rate limit. */
+function RateLimitText({ of }: { readonly of: WebhookHealthDocument }) {
+  if (of.delay_reason !== 'rate_limit') return null;
+  return (
+    <>
+      Deliveries wait {delayText(of.delay_reason)}. The next attempt is due at <Time at={of.next_attempt_at} />.
+    </>
+  );
+}
+
+function Windows({ of }: { readonly of: WebhookHealthDocument }) {
+  const rows = [
+    { name: 'Last hour', ...of.last_hour },
+    { name: 'Last 24 hours', ...of.last_day },
+  ];
+  return (
+    <Table
+      label="Attempts"
+      rows={rows}
+      keyOf={({ name }) => name}
+      columns={[
+        { title: 'Time range', cell: ({ name }) => name },
+        { title: 'Successful attempts', number: true, cell: rateText },
+        { title: 'p50', number: true, cell: ({ p50_ms: ms }) => msText(ms) },
+        { title: 'p95', number: true, cell: ({ p95_ms: ms }) => msText(ms) },
+        { title: 'Delivered', number: true, cell: ({ delivered }) => delivered.toLocaleString() },
+        { title: 'Retried', number: true, cell: ({ retried }) => retried.toLocaleString() },
+        { title: 'Failed', number: true, cell: ({ failed }) => failed.toLocaleString() },
+        { title: 'Errors', cell: errorsText },
+      ]}
+    />
+  );
+}
+
+/** Summary for lists: state and figures of the last hour. */
+export function WebhookHealthSummary({ of }: { readonly of: WebhookHealthDocument | null }) {
+  if (!of) return null;
+  const { last_hour: hour } = of;
+  const figures =
+    hour.p95_ms === null ? 'no attempts in the last hour' : `${rateText(hour)} attempts · p95 ${msText(hour.p95_ms)}`;
+  return (
+    <span className="row">
+      {of.open_circuit ? <Badge tone="bad">Circuit open</Badge> : null}
+      {of.failing_since && !of.open_circuit ? <Badge tone="warn">Failing</Badge> : null}
+      <span className="small">{figures}</span>
+    </span>
+  );
+}
+
+/** Formats the share of successful attempts: "99.1 % of 1,200". */
+function rateText({ delivered, retried, failed }: HealthWindowDocument): string {
+  const all = delivered + retried + failed;
+  return all === 0 ? '–' : `${shareText(delivered, all)} of ${all.toLocaleString()}`;
+}
+
+function msText(ms: number | null): string {
+  return ms === null ? '–' : durationText(ms / 1000);
+}
+
+function errorsText({ errors }: HealthWindowDocument): string {
+  if (errors.length === 0) return 'none';
+  return errors.map((one) => `${errorNames[one.class] ?? one.class}: ${one.count.toLocaleString()}`).join(', ');
+}

@@ -1,0 +1,171 @@
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { AttemptDocument } from '../../../../src/documents/delivery.ts';
+import type { NewSecretDocument, WebhookDocument } from '../../../../src/documents/webhook.ts';
+import { useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { toast } from '../../toasts.ts';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { CopyableId } from '../../ui/copy.tsx';
+import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+import { AttemptCard } from '../attempts/attempt-card.tsx';
+import { EditWebhookDialog } from './edit-webhook-dialog.tsx';
+import { rateLimitText } from './rate-limit.tsx';
+import { RetryPolicyCard } from './retry-policy-card.tsx';
+import { RotateSecretDialog } from './rotate-secret-dialog.tsx';
+import { ShowSecretDialog, VerificationCode } from './show-secret-dialog.tsx';
+import { WebhookHealthCard } from './webhook-health.tsx';
+import { useWebhook } from './webhook-queries.ts';
+import { eventsText, reasonText, WebhookStatusBadge } from './webhook-status.tsx';
+
+export function WebhookPage() {
+  const tenant = useTenant();
+  const navigate = useNavigate();
+  const { id = '' } = useParams({ strict: false });
+  const mayWrite = useMay('webhooks.write');
+  const maySend = useMay('deliveries.send');
+  const { data: webhook, error } = useWebhook(id);
+  const [openDialog, setOpenDialog] = useState<'edit' | 'rotate' | 'delete'>();
+  const [created, setCreated] = useState<NewSecretDocument>();
+  const close = () => setOpenDialog(undefined);
+  const test = useTenantChange<AttemptDocument>();
+  const toggle = useOptimisticTenantChange<WebhookDocument, WebhookDocument['status'], WebhookDocument>({
+    path: `/webhooks/${id}`,
+    change: (status) => ({ method: 'PATCH', path: `/webhooks/${id}`, body: { status } }),
+    apply: (shown, status) => ({ ...shown, status, disable_reason: status === 'active' ? null : 'manual' }),
+    failureMessage: 'The webhook was not changed.',
+    onDone: ({ status }) => toast(`The webhook is ${status}.`),
+  });
+  const remove = useTenantChange(() => {
+    toast('Webhook deleted.');
+    void navigate({ to: '/w/$workspace/$environment/webhooks', params: tenant });
+  });
+  const breadcrumbs = [
+    <Link key="webhooks" to="/w/$workspace/$environment/webhooks" params={tenant}>
+      Webhooks
+    </Link>,
+  ];
+  if (!webhook) {
+    return (
+      <>
+        <PageHeader title="Webhook" breadcrumbs={breadcrumbs} />
+        {error ? <ErrorNote error={error} /> : <Loading what="the webhook" />}
+      </>
+    );
+  }
+  const isActive = webhook.status === 'active';
+  return (
+    <>
+      <PageHeader
+        title={webhook.url}
+        breadcrumbs={breadcrumbs}
+        badge={<WebhookStatusBadge of={webhook} />}
+        actions={
+          <>
+            {maySend ? (
+              <Button
+                busy={test.isPending}
+                onClick={() => test.mutate({ method: 'POST', path: `/webhooks/${id}/test` })}
+              >
+                Send test event
+              </Button>
+            ) : null}
+            <Link
+              to="/w/$workspace/$environment/deliveries"
+              params={tenant}
+              search={{ webhook: id }}
+              className={buttonClass()}
+            >
+              Deliveries
+            </Link>
+            {mayWrite ? (
+              <>
+                <Button onClick={() => setOpenDialog('edit')}>Edit</Button>
+                <Button onClick={() => toggle.mutate(isActive ? 'disabled' : 'active')}>
+                  {isActive ? 'Disable' : 'Enable'}
+                </Button>
+                <Button variant="danger" onClick={() => setOpenDialog('delete')}>
+                  Delete
+                </Button>
+              </>
+            ) : null}
+          </>
+        }
+      />
+      {isActive ? null : (
+        <Note tone="warn">
+          This webhook is disabled: {reasonText(webhook.disable_reason)}. New events are recorded as skipped and can be
+          redelivered after you enable it.
+        </Note>
+      )}
+      <ErrorNote error={test.error} />
+      {test.data ? <AttemptCard of={test.data} title="Test event" url={webhook.url} /> : null}
+      <WebhookHealthCard id={id} />
+      <Card title="Details">
+        <DescriptionList
+          of={[
+            ['ID', <CopyableId key="id" id={webhook.id} />],
+            ['Events', eventsText(webhook.events)],
+            ['Ordered delivery', webhook.ordered ? 'yes, per resource' : 'no'],
+            ['Rate limit', rateLimitText(webhook.rate_limit)],
+            ['Client certificate', webhook.has_client_certificate ? 'configured' : 'none'],
+            ['Created', <Time key="created" at={webhook.created_at} />],
+            ['Updated', <Time key="updated" at={webhook.updated_at} />],
+          ]}
+        />
+      </Card>
+      <Card
+        title="Signing secret"
+        about="Signs every delivery. It cannot be shown again."
+        actions={
+          mayWrite ? (
+            <Button small onClick={() => setOpenDialog('rotate')}>
+              Rotate secret
+            </Button>
+          ) : null
+        }
+      >
+        <div className="stack">
+          {webhook.previous_secret_expires_at ? (
+            <Note>
+              The previous secret also signs until <Time at={webhook.previous_secret_expires_at} />.
+            </Note>
+          ) : null}
+          <VerificationCode />
+        </div>
+      </Card>
+      <RetryPolicyCard key={webhook.updated_at} of={webhook} />
+      {openDialog === 'edit' ? <EditWebhookDialog of={webhook} onClose={close} /> : null}
+      {openDialog === 'rotate' ? (
+        <RotateSecretDialog
+          of={webhook}
+          onClose={close}
+          onCreated={(document) => {
+            close();
+            setCreated(document);
+          }}
+        />
+      ) : null}
+      {openDialog === 'delete' ? (
+        <Confirm
+          title={`Delete webhook ${hostOf(webhook.url)}?`}
+          action="Delete webhook"
+          name={hostOf(webhook.url)}
+          busy={remove.isPending}
+          error={remove.error}
+          onClose={close}
+          onConfirm={() => remove.mutate({ method: 'DELETE', path: `/webhooks/${id}` })}
+        >
+          <p>Pending deliveries are canceled. The delivery log is kept.</p>
+        </Confirm>
+      ) : null}
+      {created ? <ShowSecretDialog created={created} onClose={() => setCreated(undefined)} /> : null}
+    </>
+  );
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}

@@ -1,0 +1,95 @@
+import type { AuditEntry } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { z } from 'zod';
+import { defineEndpoint } from '../shared/endpoint.ts';
+import { listOf, listResponse, noTotal, pageQuery, pageSizeOf } from '../shared/list.ts';
+import { text } from '../shared/text-schemas.ts';
+import { createdRange, shownTime, timeOf, toTimestamp } from '../shared/time-schemas.ts';
+
+const path = '/v1/audit_log';
+const maxFilterLength = 200;
+
+const entry = z
+  .strictObject({
+    id: z.string().meta({ pattern: '^aud_[0-9a-z]+$', examples: ['aud_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
+    type: z.literal('audit_entry'),
+    action: z.string().meta({ examples: ['key.created'] }),
+    actor: z
+      .string()
+      .describe('`key:` or `user:` with an ID, `operator:` with a name, or `system`.')
+      .meta({ examples: ['key:key_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
+    target_id: z.string().describe('ID of the changed object.'),
+    environment: z.enum(['live', 'test']).nullable().describe('Null: the change concerns both environments.'),
+    client_ip: z.string().nullable(),
+    request_id: z.string().nullable(),
+    details: z.record(z.string(), z.unknown()).describe('New values. Never contains secrets.'),
+    created_at: shownTime,
+  })
+  .meta({ id: 'AuditEntry' });
+
+export const listAuditLog = defineEndpoint({
+  method: 'get',
+  path,
+  operationId: 'listAuditLog',
+  summary: 'List the audit log',
+  description:
+    'Changes in the environment of the key and changes that concern both environments, newest first. With a filter, ' +
+    'a page can have fewer items than `per_page`, or none, although `links.next` is set, because each request reads ' +
+    'at most 10,000 entries.',
+  tag: 'Workspace',
+  scope: 'admin',
+  query: z.strictObject({
+    action: text(1, maxFilterLength)
+      .optional()
+      .describe('An action such as `key.created`, or a prefix that ends with a dot, such as `key.`.'),
+    actor: text(1, maxFilterLength).optional().describe('Only changes by this actor, as in `actor` of an entry.'),
+    target_id: text(1, maxFilterLength).optional().describe('Only changes of this object.'),
+    ...createdRange,
+    ...pageQuery,
+  }),
+  success: {
+    status: 200,
+    description: 'A page of audit entries.',
+    schema: listOf(entry, noTotal).meta({ id: 'AuditLog' }),
+  },
+  async handle({ context, query, principal, backend, baseUrl, signal }) {
+    const { workspaceId, environment } = principal;
+    const { created_after: after, created_before: before } = query;
+    const { entries, ...page } = await backend.audit.listAuditEntries(
+      {
+        workspaceId,
+        environment,
+        action: query.action ?? '',
+        actor: query.actor ?? '',
+        targetId: query.target_id ?? '',
+        pageSize: pageSizeOf(query),
+        pageToken: query.cursor ?? '',
+        ...(after === undefined ? {} : { sinceTime: toTimestamp(after) }),
+        ...(before === undefined ? {} : { untilTime: toTimestamp(before) }),
+      },
+      { context: context(), signal: signal() },
+    );
+    return listResponse(entries.map(entryJson), page, baseUrl() + path, query);
+  },
+});
+
+const environmentNames: Readonly<Record<Environment, string | null>> = {
+  [Environment.UNSPECIFIED]: null,
+  [Environment.LIVE]: 'live',
+  [Environment.SANDBOX]: 'test',
+};
+
+function entryJson(entry: AuditEntry): string {
+  return JSON.stringify({
+    id: entry.id,
+    type: 'audit_entry',
+    action: entry.action,
+    actor: entry.actor,
+    target_id: entry.targetId,
+    environment: environmentNames[entry.environment],
+    client_ip: entry.address || null,
+    request_id: entry.requestId || null,
+    details: JSON.parse(entry.detailsJson),
+    created_at: timeOf(entry.time),
+  });
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { resource } from '../resources/resource-schemas.ts';
+import { listOf } from '../shared/list.ts';
+import { eventTypes } from '../webhooks/webhook-schemas.ts';
+
+/** The largest integer that JSON numbers represent exactly. */
+const largest = Number.MAX_SAFE_INTEGER;
+
+export const after = z
+  .string()
+  .refine(
+    (value) => /^(?:0|[1-9]\d*)$/.test(value) && Number(value) <= largest,
+    `must be a whole number from 0 to ${largest}`,
+  )
+  .optional()
+  .meta({ override: { type: 'integer', minimum: 0, maximum: largest, default: 0, examples: [42] } })
+  .describe('`sequence` of the last event that the client has. 0 starts with the oldest stored event.');
+
+const sequence = z
+  .int()
+  .min(1)
+  .describe('Position in the feed of the workspace and environment, without gaps.')
+  .meta({ examples: [42] });
+const id = z.string().meta({ pattern: '^evt_[0-9a-z]+$', examples: ['evt_01jc3v9m0w7y8x2k4n6p8q0r2s'] });
+const type = z.enum(eventTypes);
+
+const event = z
+  .strictObject({
+    id,
+    type,
+    created_at: z.string().meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] }),
+    data: z.strictObject({
+      object: resource,
+      previous_attributes: resource
+        .pick({ name: true, status: true, metadata: true })
+        .partial()
+        .meta({
+          description: 'Previous values of the fields that an update changed.',
+          examples: [{ status: 'active' }],
+        })
+        .optional(),
+    }),
+    sequence,
+  })
+  .meta({
+    id: 'Event',
+    description: 'The event as webhooks receive it, byte for byte, with `sequence` added at its end.',
+  });
+
+const erasedEvent = z
+  .strictObject({ id, type, data: z.null(), sequence })
+  .meta({ id: 'ErasedEvent', description: 'An event whose resource is deleted and whose content has been erased.' });
+
+export const oneEvent = z.strictObject({ data: z.union([event, erasedEvent]) });
+
+export const eventList = listOf(z.union([event, erasedEvent]), {
+  total: z.int().min(0).describe('Number of stored events.'),
+  oldest_sequence: z.int().min(0).describe('`sequence` of the oldest stored event; 0 if none is stored.'),
+  newest_sequence: z.int().min(0).describe('`sequence` of the newest event; 0 if there has been no event.'),
+}).meta({ id: 'EventList' });

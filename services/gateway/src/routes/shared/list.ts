@@ -1,0 +1,95 @@
+import type { Response } from '@rms/http';
+import { z } from 'zod';
+
+const defaultPageSize = 20;
+const maxCursorLength = 4_096;
+
+/** Query parameters of every list. */
+export const pageQuery = {
+  per_page: z
+    .string()
+    .regex(/^(?:[1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
+    .optional()
+    .meta({
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.pattern;
+        Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: 100, default: defaultPageSize });
+      },
+    })
+    .describe('Items per page.'),
+  cursor: z
+    .string()
+    .regex(/^[\w-]+$/, 'is not a cursor of this list')
+    .max(maxCursorLength)
+    .optional()
+    .describe('Opaque value from `links.next` or `links.prev` of an earlier response.'),
+};
+
+export interface PageQuery {
+  readonly per_page?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+
+export function pageSizeOf({ per_page }: PageQuery): number {
+  return per_page === undefined ? defaultPageSize : Number(per_page);
+}
+
+/** The paging fields of a service's list response. */
+interface PageMessage {
+  readonly nextPageToken: string;
+  readonly previousPageToken: string;
+  /** undefined: counting the items would need a scan. */
+  readonly totalSize?: bigint;
+  readonly page: number;
+  readonly pageSize: number;
+}
+
+/** Returns the list envelope (specification, "List envelope"). Links keep the other query parameters. */
+export function listResponse(items: readonly string[], message: PageMessage, url: string, query: object): Response {
+  const link = (cursor: string) => (cursor === '' ? null : pageUrl(url, { ...query, cursor }));
+  const { totalSize, page, pageSize, nextPageToken, previousPageToken } = message;
+  const meta = { total: totalSize === undefined ? null : Number(totalSize), page, per_page: pageSize };
+  const links = { next: link(nextPageToken), prev: link(previousPageToken) };
+  return { status: 200, json: `${listStart}${items.join(',')}${listEnd(meta, links)}` };
+}
+
+/** Returns the URL of a page. */
+export function pageUrl(url: string, query: object): string {
+  const pairs = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of value === undefined ? [] : [value].flat()) pairs.append(name, one);
+  }
+  return `${url}?${pairs}`;
+}
+
+/** Start of the envelope. Comma-separated items follow. */
+export const listStart = '{"data":[';
+
+/** Returns the end of the envelope, after the items. */
+export function listEnd(meta: object, links: { next: string | null; prev: string | null }): string {
+  return `],"meta":${JSON.stringify(meta)},"links":${JSON.stringify(links)}}`;
+}
+
+/** Schema of `meta.total` for lists whose items cannot be counted without a scan; see `listOf`. */
+export const noTotal = {
+  total: z.int().min(0).nullable().describe('Always null: an exact number would require a scan.'),
+};
+
+/** Returns the schema of the envelope around items, with additional or replaced `meta` fields. */
+export function listOf(item: z.ZodType, moreMeta: z.ZodRawShape = {}) {
+  const link = (which: string) =>
+    z
+      .string()
+      .nullable()
+      .meta({ format: 'uri', description: `URL of the ${which} page; null if there is none.` });
+  return z.strictObject({
+    data: z.array(item),
+    meta: z.strictObject({
+      total: z.int().min(0).describe('Exact number of items that match the filter.'),
+      page: z.int().min(1),
+      per_page: z.int().min(1).max(100),
+      ...moreMeta,
+    }),
+    links: z.strictObject({ next: link('next'), prev: link('previous') }),
+  });
+}

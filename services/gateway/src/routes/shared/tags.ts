@@ -1,0 +1,13 @@
+/** Groups of endpoints with their descriptions, in the order of the OpenAPI document. */
+export const tags = {
+  Resources: 'The primary objects of a workspace.',
+  Webhooks: 'Subscriptions to events. Each event is delivered as a signed HTTP POST request.',
+  Events: 'All events as an ordered feed without gaps, independent of webhooks.',
+  Deliveries: 'Deliveries of events to webhooks, with their attempts, for as long as the delivery log is kept.',
+  Replays: 'Runs that send deliveries of a webhook again, at a limited rate.',
+  Requests: 'Recent API requests of the workspace, and what followed from each.',
+  'API keys': 'Credentials of API clients. A key belongs to one workspace and environment.',
+  Workspace: 'The workspace of the key, its limits and its audit log.',
+} as const;
+
+export type Tag = keyof typeof tags;

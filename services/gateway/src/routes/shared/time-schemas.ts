@@ -1,0 +1,44 @@
+import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { z } from 'zod';
+
+const example = '2026-01-02T03:04:05.678Z';
+
+/** A time in a request: ISO 8601 with seconds and a UTC offset. */
+export const timeInput = z.iso.datetime({ offset: true, error: `must be an ISO 8601 time such as ${example}` }).meta({
+  override: ({ jsonSchema }) => {
+    delete jsonSchema.pattern;
+  },
+  examples: [example],
+});
+
+/** A time in a response. */
+export const shownTime = z.string().meta({ format: 'date-time', examples: [example] });
+
+/** Query parameters that restrict a list to a time span. */
+export const createdRange = {
+  created_after: timeInput.optional().describe('Only items created at or after this time.'),
+  created_before: timeInput.optional().describe('Only items created before this time.'),
+};
+
+/** Returns the schema of a duration in seconds, with fractions. */
+export function seconds(least: number, most: number) {
+  return z.number().min(least).max(most);
+}
+
+export function toDuration(seconds: number): Duration {
+  return durationFromMs(Math.round(seconds * 1_000));
+}
+
+export function fromDuration(duration: Duration | undefined): number {
+  return duration ? Number(duration.seconds) + duration.nanos / 1e9 : 0;
+}
+
+export function toTimestamp(text: string): Timestamp {
+  return timestampFromDate(new Date(text));
+}
+
+/** Returns the time as ISO 8601 in UTC with milliseconds; null if unset. */
+export function timeOf(time: Timestamp | undefined): string | null {
+  return time ? timestampDate(time).toISOString() : null;
+}

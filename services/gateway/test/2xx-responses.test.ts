@@ -1,0 +1,139 @@
+import { startGateway, type TestGateway } from './support/start-gateway.ts';
+
+describe('2xx responses', () => {
+  let api: TestGateway;
+  let key: string;
+  beforeAll(async () => {
+    api = await startGateway();
+    key = api.auth.newKey('admin').value;
+  });
+  afterAll(() => api.stop());
+
+  const create = async (json: object = { name: 'One' }, headers = {}) =>
+    (await api.send('POST', '/v1/resources', { key, json, headers })).body.data;
+
+  test('POST /v1/resources forwards the caller, environment and request ID, and responds with 201', async () => {
+    const response = await api.send('POST', '/v1/resources', {
+      key,
+      json: { name: 'Grüße', type: 'advanced', metadata: { b: '2', a: '1' } },
+      headers: { 'X-Request-ID': 'my-request-1', 'Idempotency-Key': 'order 1' },
+    });
+    expect(response.status).toBe(201);
+    expect(response.body.data).toMatchObject({ type: 'resource', status: 'active', name: 'Grüße' });
+    const request = api.resources.created.at(-1);
+    expect(request).toMatchObject({ name: 'Grüße', idempotencyKey: 'order 1', metadataJson: '{"b":"2","a":"1"}' });
+    expect(request?.context).toMatchObject({ requestId: 'my-request-1', principal: { environment: 1 } });
+    expect(response.headers).not.toHaveProperty('idempotency-replayed');
+  });
+
+  test('a replayed response has the Idempotency-Replayed header', async () => {
+    const headers = { 'Idempotency-Key': 'replayed' };
+    for (const [path, json] of [
+      ['/v1/resources', { name: 'x' }],
+      ['/v1/webhooks', { url: 'https://example.com/', events: ['*'] }],
+    ] as const) {
+      const response = await api.send('POST', path, { key, json, headers });
+      expect([response.status, response.headers['idempotency-replayed']]).toEqual([201, 'true']);
+    }
+  });
+
+  test('a response replayed to another key contains no secret', async () => {
+    const json = { url: 'https://example.com/', events: ['*'] };
+    const response = await api.send('POST', '/v1/webhooks', {
+      key,
+      json,
+      headers: { 'Idempotency-Key': 'of another key' },
+    });
+    expect([response.status, response.headers['idempotency-replayed']]).toEqual([201, 'true']);
+    expect(response.body.data).toMatchObject({ url: json.url, events: ['*'] });
+    expect(response.body.data).not.toHaveProperty('secret');
+  });
+
+  test('metadata is returned unchanged, even with keys that have a special meaning in JavaScript', async () => {
+    const raw = '{"name":"proto","metadata":{"__proto__":"a","constructor":"b","toString":"c","1":"d"}}';
+    const response = await api.send('POST', '/v1/resources', { key, raw });
+    expect(response.text).toContain('"metadata":{"1":"d","__proto__":"a","constructor":"b","toString":"c"}');
+  });
+
+  test('GET, PATCH and DELETE of a resource', async () => {
+    const { id } = await create();
+    const path = `/v1/resources/${id}`;
+    expect((await api.send('GET', path, { key })).body.data.name).toBe('One');
+    const patched = await api.send('PATCH', path, { key, json: { status: 'archived', metadata: { k: 'v' } } });
+    expect(patched.body.data).toMatchObject({ name: 'One', status: 'archived', metadata: { k: 'v' } });
+    expect((await api.send('PATCH', path, { key, json: {} })).body).toEqual(patched.body);
+    const deleted = await api.send('DELETE', path, { key });
+    expect([deleted.status, deleted.text, deleted.headers['content-type']]).toEqual([204, '', undefined]);
+    expect((await api.send('GET', path, { key })).status).toBe(404);
+  });
+
+  test('HEAD responds like GET, without the body', async () => {
+    const { id } = await create();
+    const get = await api.send('GET', `/v1/resources/${id}`, { key });
+    const head = await api.send('HEAD', `/v1/resources/${id}`, { key });
+    expect([head.status, head.text]).toEqual([200, '']);
+    expect(head.headers['content-length']).toBe(get.headers['content-length']);
+  });
+
+  test('links are absolute, keep the other parameters and contain the cursor', async () => {
+    await create();
+    await create();
+    const query = 'sort=-name&per_page=1&status=active&cursor=abc';
+    const { body } = await api.send('GET', `/v1/resources?${query}`, { key });
+    const next = new URL(body.links.next);
+    expect(next.origin).toBe(api.gateway.addresses.live);
+    expect(Object.fromEntries(next.searchParams)).toEqual({
+      sort: '-name',
+      per_page: '1',
+      status: 'active',
+      cursor: 'to-next',
+    });
+    expect(new URL(body.links.prev).searchParams.get('cursor')).toBe('to-previous');
+    expect(body.meta).toMatchObject({ page: 2, per_page: 1 });
+  });
+
+  test('webhooks are created with a secret, and read and updated without one', async () => {
+    const json = { url: 'https://example.com/hook', events: ['resource.created', 'resource.deleted'] };
+    const created = await api.send('POST', '/v1/webhooks', { key, json, headers: { 'X-Request-ID': 'hook-request' } });
+    expect(created.status).toBe(201);
+    const { id, secret } = created.body.data;
+    expect(secret).toMatch(/^whsec_/);
+    expect(api.webhooks.requestIds).toContain('hook-request');
+    const path = `/v1/webhooks/${id}`;
+    const changed = await api.send('PATCH', path, { key, json: { status: 'disabled', events: ['*'] } });
+    expect(changed.body.data).toMatchObject({ id, status: 'disabled', events: ['*'] });
+    const read = await api.send('GET', path, { key });
+    expect(read.body).toEqual(changed.body);
+    const list = await api.send('GET', '/v1/webhooks', { key });
+    expect(list.body.data).toContainEqual(read.body.data);
+    expect(read.text + changed.text + list.text).not.toContain('whsec_');
+    expect((await api.send('DELETE', path, { key })).status).toBe(204);
+    expect((await api.send('DELETE', path, { key })).status).toBe(404);
+  });
+
+  test('a new webhook is subject to the webhook limit of the plan, if the plan sets one', async () => {
+    const json = { url: 'https://example.com/', events: ['*'] };
+    for (const limits of [{ maxWebhooks: 7n }, {}]) {
+      const { value } = api.auth.newKey('admin', { limits });
+      expect((await api.send('POST', '/v1/webhooks', { key: value, json })).status).toBe(201);
+    }
+    expect(api.webhooks.maxWebhooks.slice(-2)).toEqual([7n, undefined]);
+  });
+
+  test('concurrent requests share one RPC', async () => {
+    const before = api.resources.batches;
+    const names = Array.from({ length: 50 }, (_, i) => `n${i}`);
+    const created = await Promise.all(names.map((name) => create({ name })));
+    expect(created.map(({ name }) => name)).toEqual(names);
+    expect(api.resources.batches - before).toBeLessThan(50);
+  });
+
+  test('every response has the rate limit headers', async () => {
+    const { headers } = await api.send('GET', '/v1/resources', { key });
+    expect(headers['ratelimit-policy']).toBe('"rate";q=6000;w=60, "workspace";q=60000;w=60, "month";q=10000000');
+    expect(headers.ratelimit).toMatch(/^"rate";r=\d+;t=\d+, "workspace";r=\d+;t=\d+, "month";r=\d+;t=\d+$/);
+    expect(headers['x-ratelimit-limit']).toBe('6000');
+    expect(Number(headers['x-ratelimit-remaining'])).toBeLessThan(6000);
+    expect(headers['x-ratelimit-reset']).toMatch(/^\d+$/);
+  });
+});

@@ -1,0 +1,9 @@
+import { actorOf } from '@rms/audit';
+import type { CallContext } from '@rms/rpc';
+import type { Cause } from './event.ts';
+
+/** Returns the cause of the changes that a call makes. */
+export function causeOf(context: CallContext | undefined): Cause {
+  const { requestId = '', traceparent = '', clientAddress = '', actor = '', principal } = context ?? {};
+  return { requestId, traceparent, clientAddress, actor: actorOf({ actor, ...(principal ? { principal } : {}) }) };
+}

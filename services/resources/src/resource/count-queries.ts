@@ -1,0 +1,50 @@
+import type { Queryable } from '@rms/db';
+import type { Tenant } from '@rms/tenant';
+import type { ResourceStatus } from './resource.ts';
+
+const shards = 16;
+
+/** Returns a random shard. Each transaction adds its counts to one shard, so that writers rarely block each other. */
+export function randomShard(): number {
+  return Math.floor(Math.random() * shards);
+}
+
+/** A change to one of the totals. */
+export interface CountChange extends Tenant {
+  readonly status: ResourceStatus;
+  readonly change: number;
+}
+
+/**
+ * Adds `changes` to the totals. Rows are written in key order, so that two transactions cannot deadlock. The totals are
+ * exact because this runs in the transaction that makes the changes.
+ */
+export async function addCounts(tx: Queryable, changes: readonly CountChange[]): Promise<void> {
+  const sums = sumUp(changes);
+  if (sums.length === 0) return;
+  await tx.query({
+    name: 'counts-add',
+    text: `
+      insert into resources.resource_counts as counts (workspace_id, environment, status, shard, count)
+      select workspace_id, environment, status, $5, change
+        from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as c (workspace_id, environment, status, change)
+       order by workspace_id collate "C", environment collate "C", status collate "C"
+          on conflict (workspace_id, environment, status, shard) do update set count = counts.count + excluded.count`,
+    values: [
+      sums.map(({ workspaceId }) => workspaceId),
+      sums.map(({ environment }) => environment),
+      sums.map(({ status }) => status),
+      sums.map(({ change }) => change),
+      randomShard(),
+    ],
+  });
+}
+
+function sumUp(changes: readonly CountChange[]): CountChange[] {
+  const sums = new Map<string, CountChange>();
+  for (const change of changes) {
+    const key = `${change.workspaceId}/${change.environment}/${change.status}`;
+    sums.set(key, { ...change, change: (sums.get(key)?.change ?? 0) + change.change });
+  }
+  return [...sums.values()].filter(({ change }) => change !== 0);
+}

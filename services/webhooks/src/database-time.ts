@@ -1,0 +1,42 @@
+import { abortableDelay } from '@rms/async';
+import { createDatabaseClock, type Queryable } from '@rms/db';
+import type { Worker } from '@rms/service';
+
+/** The clock of the database for handlers and workers; see `DatabaseClock` of @rms/db. */
+export interface DatabaseTime {
+  /** Returns milliseconds since 1970. Uses the clock of this machine until the first reading. */
+  nowMs(): number;
+  /** Reads the clock unless the last reading is recent. Resolves to {@link nowMs}; rejects without a database. */
+  fresh(): Promise<number>;
+  /** The worker that reads the clock regularly, for {@link nowMs}. */
+  readonly reader: Worker;
+}
+
+const recentMs = 60_000;
+const readEveryMs = 30_000;
+
+export function createDatabaseTime(db: Queryable): DatabaseTime {
+  const clock = createDatabaseClock(db);
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  const nowMs = () => (readAtMs === Number.NEGATIVE_INFINITY ? Date.now() : clock.nowMs());
+  const read = async () => {
+    await clock.read();
+    readAtMs = performance.now();
+  };
+  return {
+    nowMs,
+    async fresh() {
+      if (performance.now() - readAtMs > recentMs) await read();
+      return nowMs();
+    },
+    reader: {
+      name: 'database-time',
+      async run(signal) {
+        while (!signal.aborted) {
+          await read();
+          await abortableDelay(readEveryMs, signal);
+        }
+      },
+    },
+  };
+}

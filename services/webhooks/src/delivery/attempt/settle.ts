@@ -1,0 +1,35 @@
+import type { AttemptResult } from '../../log/attempt.ts';
+import { nextDelayMs } from '../../subscription/retry-policy.ts';
+import type { Outcome } from '../schedule/endpoint.ts';
+import type { DeliveryJob } from './job.ts';
+
+/** The consequences of an attempt. */
+export interface Settlement {
+  readonly status: 'pending' | 'delivered' | 'failed';
+  /** Delay until the next attempt; undefined without a next attempt. */
+  readonly dueInMs: number | undefined;
+  /** Whether the endpoint responded that it is permanently gone. */
+  readonly gone: boolean;
+}
+
+/**
+ * Determines the next state of a delivery.
+ *
+ *   pending ──200──► delivered
+ *      │  ▲
+ *      │  └── another response or none, retries remaining (after a delay)
+ *      ├───── another response or none, no retries remaining ──► failed
+ *      └───── 410 ──► failed, and the webhook is disabled
+ */
+export function settle(job: DeliveryJob, result: AttemptResult): Settlement {
+  if (result.statusCode === 200) return { status: 'delivered', dueInMs: undefined, gone: false };
+  if (result.statusCode === 410) return { status: 'failed', dueInMs: undefined, gone: true };
+  const dueInMs = nextDelayMs(job.endpoint.retryPolicy, job.tries + 1, result.retryAfterMs);
+  return { status: dueInMs === undefined ? 'failed' : 'pending', dueInMs, gone: false };
+}
+
+/** Judges the endpoint's health. No response, 429 and 5xx mean that it is failing. */
+export function healthOf({ statusCode }: AttemptResult): Outcome['health'] {
+  if (statusCode === 200) return 'arrived';
+  return statusCode === 0 || statusCode === 429 || statusCode >= 500 ? 'failing' : 'rejected';
+}

@@ -1,0 +1,84 @@
+import type { Limits } from './limits.ts';
+
+/** The attempts that share a limit. */
+interface Load {
+  attempts: number;
+  /** Attempts at endpoints whose last attempt was slow or failed; included in `attempts`. */
+  atFailing: number;
+}
+
+/** The limits that an endpoint shares with others. */
+export interface Sharer {
+  readonly workspaceId: string;
+  /** Host name and port of its URL. */
+  readonly host: string;
+  readonly failing: boolean;
+}
+
+const none: Readonly<Load> = { attempts: 0, atFailing: 0 };
+
+/**
+ * Counts the attempts in flight of this instance, of each workspace, and of each workspace at each host. Endpoints
+ * whose last attempt was slow or failed may together use half of each limit. The other half remains for the others.
+ */
+export class Budget {
+  readonly #limits: Limits;
+  readonly #loads = new Map<string, Load>();
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Attempts in flight. */
+  get attempts(): number {
+    return this.#load('').attempts;
+  }
+
+  /** Returns how many more attempts at an endpoint the shared limits allow. */
+  free({ workspaceId, host, failing }: Sharer): number {
+    const { attempts, attemptsOfWorkspace, attemptsOfHost } = this.#limits;
+    return Math.min(
+      this.#free('', attempts, failing),
+      this.#free(workspaceId, attemptsOfWorkspace, failing),
+      this.#free(hostKey(workspaceId, host), attemptsOfHost, failing),
+    );
+  }
+
+  /** Returns how many more attempts a workspace may have in flight. */
+  freeOfWorkspace(workspaceId: string): number {
+    const { attempts, attemptsOfWorkspace } = this.#limits;
+    return Math.min(this.#free('', attempts, false), this.#free(workspaceId, attemptsOfWorkspace, false));
+  }
+
+  /** Returns how many more attempts each workspace with attempts in flight may start. */
+  freeByWorkspace(): Map<string, number> {
+    const ids = [...this.#loads.keys()].filter((key) => key !== '' && !key.includes(' '));
+    return new Map(ids.map((id) => [id, this.freeOfWorkspace(id)]));
+  }
+
+  /** Adds attempts, or removes them if the number is negative. */
+  add({ workspaceId, host, failing }: Sharer, attempts: number): void {
+    for (const key of ['', workspaceId, hostKey(workspaceId, host)]) {
+      const load = this.#loads.get(key) ?? { ...none };
+      load.attempts += attempts;
+      if (failing) load.atFailing += attempts;
+      if (load.attempts === 0) this.#loads.delete(key);
+      else this.#loads.set(key, load);
+    }
+  }
+
+  #load(key: string): Readonly<Load> {
+    return this.#loads.get(key) ?? none;
+  }
+
+  #free(key: string, most: number, failing: boolean): number {
+    const { attempts, atFailing } = this.#load(key);
+    const free = Math.max(0, most - attempts);
+    return failing ? Math.max(0, Math.min(free, Math.ceil(most * this.#limits.partOfFailing) - atFailing)) : free;
+  }
+}
+
+/** Without the workspace, one workspace could use the attempts of another at a host that both call. */
+function hostKey(workspaceId: string, host: string): string {
+  return `${workspaceId} ${host}`;
+}

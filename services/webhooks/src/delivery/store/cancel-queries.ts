@@ -1,0 +1,29 @@
+import type { Queryable } from '@rms/db';
+import type { TenantScope } from '@rms/tenant';
+import { attemptColumns } from '../../log/attempt-columns.ts';
+import { isInFlight } from '../../log/redeliver-queries.ts';
+import { freedAt, kept } from './end-queries.ts';
+
+/**
+ * Moves a queued delivery to the log as canceled. Returns false if the delivery is not queued. If an attempt is in
+ * flight, its result is recorded like one with an outdated lease (see `recordAttempts`). The next delivery of the lane
+ * then becomes due when the lease expires, so that two deliveries of a resource are never sent concurrently.
+ */
+export async function cancelQueued(
+  tx: Queryable,
+  { workspaceId, environments }: TenantScope,
+  id: string,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `with ended as (
+       delete from webhooks.deliveries
+        where workspace_id = $1 and environment = any($2) and id = $3
+       returning *, case when ${isInFlight} then due_at else now() end as free_at
+     ), freed as (${freedAt('(select free_at from ended)')}
+     )
+     insert into webhooks.delivery_log (${kept}, status, ${attemptColumns}, end_reason)
+     select ${kept}, 'failed', ${attemptColumns}, 'canceled' from ended`,
+    [workspaceId, environments, id],
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,85 @@
+import type { Queryable, Rejected } from '@rms/db';
+import type { Tenant } from '@rms/tenant';
+import { failDeliveries, freed, type QueuedRow } from './end-queries.ts';
+
+/** Returns SQL for the first delivery ID of a day (UTC). `parameter` is the parameter with the number of days ago. */
+const firstIdOfDay = (parameter: string) =>
+  `webhooks.first_id('dlv', ((now() at time zone 'UTC')::date - ${parameter}::integer)::timestamp at time zone 'UTC')`;
+const rowsPerStatement = 1_000;
+
+/**
+ * Returns the tenants with queued deliveries of events that are more than `days` days old, in whole days. Skips from
+ * tenant to tenant, so that the cost does not grow with the backlog.
+ */
+export async function readTenantsWithOld(db: Queryable, days: number): Promise<Tenant[]> {
+  const { rows } = await db.query<Tenant>(
+    `with recursive oldest (workspace_id, environment, id) as (
+       (select workspace_id, environment, id from webhooks.deliveries order by workspace_id, environment, id limit 1)
+       union all
+       select next.*
+         from oldest as o
+        cross join lateral (
+              select workspace_id, environment, id from webhooks.deliveries
+               where (workspace_id, environment) > (o.workspace_id, o.environment)
+               order by workspace_id, environment, id limit 1) as next
+     )
+     select workspace_id as "workspaceId", environment from oldest where id < ${firstIdOfDay('$1')}`,
+    [days],
+  );
+  return rows;
+}
+
+/**
+ * Deletes up to 1,000 queued deliveries that are more than `keptDays` days old. They do not move to the log, because
+ * their day is about to be dropped. Returns how many were deleted.
+ */
+export async function deleteExpired(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  keptDays: number,
+): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `with locked as materialized (
+       select workspace_id, environment, id from webhooks.deliveries
+        where workspace_id = $1 and environment = $2 and id < ${firstIdOfDay('$3')}
+        order by id limit ${rowsPerStatement} for update
+     ), ended as (
+       delete from webhooks.deliveries as d using locked
+        where d.workspace_id = locked.workspace_id and d.environment = locked.environment and d.id = locked.id
+       returning d.webhook_id, d.resource_id, d.ordered
+     ), freed as (${freed}
+     )
+     select count(*)::integer as count from ended`,
+    [workspaceId, environment, keptDays],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/**
+ * Fails the queued deliveries of the tenant that are more than `days` old, with the reason 'expired'. Redeliveries and
+ * replays that have not been attempted yet stay queued. Returns how many were failed, and the deliveries that
+ * PostgreSQL rejects; they stay queued until they are deleted.
+ */
+export async function failExpiring(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  days: number,
+): Promise<{ ended: number; rejected: Rejected<QueuedRow>[] }> {
+  let ended = 0;
+  const rejected: Rejected<QueuedRow>[] = [];
+  for (let after = ''; ; ) {
+    const { rows } = await db.query<QueuedRow>(
+      `select workspace_id, environment, id, lease from webhooks.deliveries
+        where workspace_id = $1 and environment = $2 and id > $4 and id < ${firstIdOfDay('$3')}
+          and (tries > 0 or origin = 'event')
+        order by id limit ${rowsPerStatement}`,
+      [workspaceId, environment, days, after],
+    );
+    const last = rows.at(-1);
+    if (!last) return { ended, rejected };
+    const refused = await failDeliveries(db, rows, 'expired');
+    ended += rows.length - refused.length;
+    rejected.push(...refused);
+    after = last.id;
+  }
+}

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import type { Queryable } from '@rms/db';
+import type { Part } from '../schedule/part.ts';
+
+/** The running instances of this service. They find each other through the database and use its clock. */
+export interface Instances {
+  /** The part of this instance, as of the last {@link beat}. */
+  part(): Part;
+  /** Writes the heartbeat of this instance, and reads the running instances. */
+  beat(): Promise<void>;
+  /** Removes this instance, which has stopped. */
+  leave(): Promise<void>;
+}
+
+/** Time between heartbeats. An instance that has missed three of them counts as stopped. */
+export const beatMs = 3_000;
+const gone = "interval '10 seconds'";
+
+export function createInstances(db: Queryable, id: string = randomUUID()): Instances {
+  let part: Part = { rank: 0, count: 1 };
+  return {
+    part: () => part,
+    async beat() {
+      const { rows } = await db.query<{ id: string }>({
+        name: 'instances-beat',
+        text: `
+          with own as (
+            insert into webhooks.instances (id, seen_at) values ($1, now())
+                on conflict (id) do update set seen_at = excluded.seen_at
+            returning id
+          ), stopped as (
+            delete from webhooks.instances where seen_at < now() - ${gone} and id <> $1
+          )
+          select id from own
+           union
+          select id from webhooks.instances where seen_at >= now() - ${gone}
+           order by id`,
+        values: [id],
+      });
+      part = { rank: rows.findIndex((row) => row.id === id), count: rows.length };
+    },
+    async leave() {
+      await db.query('delete from webhooks.instances where id = $1', [id]);
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import type { Queryable } from '@rms/db';
+import { type Change, jittered } from '../schedule/endpoint.ts';
+import type { EndpointRef, Excluded } from '../schedule/scheduler.ts';
+
+/** Due webhooks, and the time until the next webhook is due. */
+export interface Due {
+  /** In the order of their due times. */
+  readonly webhooks: EndpointRef[];
+  /** Milliseconds until the next webhook is due; undefined if no webhook is due later. */
+  readonly nextMs: number | undefined;
+}
+
+/** Reads up to `limit` due webhooks, except those that cannot be leased now. */
+export async function readDue(db: Queryable, { webhookIds, workspaceIds }: Excluded, limit: number): Promise<Due> {
+  const { rows } = await db.query<EndpointRef & { nextMs: number | null; webhookId: string | null }>({
+    name: 'endpoints-due',
+    text: `
+      with due as (
+        select e.webhook_id, e.workspace_id, w.url, e.next_due_at
+          from webhooks.endpoints as e
+          left join webhooks.webhooks as w
+            on w.workspace_id = e.workspace_id and w.environment = e.environment and w.id = e.webhook_id
+         where e.next_due_at <= now() and e.webhook_id <> all($1::text[]) and e.workspace_id <> all($2::text[])
+         order by e.next_due_at limit $3
+      )
+      select due.webhook_id as "webhookId", due.workspace_id as "workspaceId", coalesce(due.url, '') as url,
+             next.ms as "nextMs"
+        from (select extract(epoch from min(next_due_at) - now())::float8 * 1000 as ms
+                from webhooks.endpoints where next_due_at > now()) as next
+        left join due on true
+       order by due.next_due_at`,
+    values: [webhookIds, workspaceIds, limit],
+  });
+  return { webhooks: rows.filter(({ webhookId }) => webhookId !== null), nextMs: rows[0]?.nextMs ?? undefined };
+}
+
+/** A change of the state of an endpoint. */
+export interface EndpointChange extends Change {
+  readonly webhookId: string;
+}
+
+/**
+ * Stores changes of endpoints. A webhook whose circuit pauses is due when the pause ends. A webhook whose circuit
+ * closes is due immediately.
+ * @param jitter part by which pauses vary in both directions
+ */
+export async function saveEndpoints(db: Queryable, changes: readonly EndpointChange[], jitter: number): Promise<void> {
+  const merged = new Map<string, EndpointChange>();
+  for (const change of changes) {
+    const pauses = change.pauses || (change.pauseMs > 0 && merged.get(change.webhookId)?.pauses === true);
+    merged.set(change.webhookId, { ...change, pauses });
+  }
+  const last = [...merged.values()];
+  await db.query({
+    name: 'endpoints-save',
+    text: `
+      with change as materialized (
+        select * from unnest($1::text[], $2::integer[], $3::integer[], $4::float8[])
+            as change (webhook_id, pause_ms, concurrency, due_in_ms)
+      ), locked as materialized (
+        select webhook_id from webhooks.endpoints
+         where webhook_id in (select webhook_id from change) order by webhook_id for no key update
+      )
+      update webhooks.endpoints as e
+         set pause_ms = change.pause_ms, concurrency = change.concurrency,
+             open_since = case when change.pause_ms > 0 then coalesce(e.open_since, now()) end,
+             not_before = case when change.due_in_ms is not null then now() + change.due_in_ms * interval '1 millisecond'
+                               when e.pause_ms > 0 and change.pause_ms = 0 then null
+                               else e.not_before end,
+             next_due_at = case when change.due_in_ms is not null then now() + change.due_in_ms * interval '1 millisecond'
+                                when e.pause_ms > 0 and change.pause_ms = 0 then now()
+                                else e.next_due_at end
+        from change, locked
+       where e.webhook_id = change.webhook_id and locked.webhook_id = change.webhook_id`,
+    values: [
+      last.map(({ webhookId }) => webhookId),
+      last.map(({ pauseMs }) => pauseMs),
+      last.map(({ concurrency }) => concurrency ?? null),
+      last.map(({ pauses, pauseMs }) => (pauses ? jittered(pauseMs, jitter) : null)),
+    ],
+  });
+}
+
+/**
+ * Resets the stored circuit and limits of an endpoint, because its URL or its limits have changed, or its webhook has
+ * been disabled or deleted. The webhook is due immediately. An instance keeps its own lower concurrency limit.
+ */
+export async function resetEndpoint(tx: Queryable, webhookId: string): Promise<void> {
+  await tx.query(
+    `update webhooks.endpoints set next_due_at = now(), not_before = null, pause_ms = 0, open_since = null,
+            concurrency = null, rate_at = null
+      where webhook_id = $1`,
+    [webhookId],
+  );
+}

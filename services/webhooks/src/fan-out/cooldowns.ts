@@ -1,0 +1,40 @@
+import { LRUCache } from 'lru-cache';
+
+/** Pauses of tenants whose events cannot be stored, so that their retries do not delay the other tenants. */
+export interface Cooldowns {
+  /** Begins a pause, twice as long as the previous one. */
+  begin(tenant: string, cause: unknown): void;
+  /** Forgets the tenant's failures. */
+  end(tenant: string): void;
+  /** Returns whether the tenant has failed and has not succeeded since. */
+  has(tenant: string): boolean;
+  /** Returns the cause of the current pause; undefined if the tenant may be tried. */
+  causeOf(tenant: string): unknown;
+}
+
+interface Cooldown {
+  readonly pauseMs: number;
+  readonly untilMs: number;
+  readonly cause: unknown;
+}
+
+const firstPauseMs = 500;
+const maxPauseMs = 30_000;
+const tenantsKept = 10_000;
+
+/** @param now clock in milliseconds */
+export function createCooldowns(now: () => number = () => performance.now()): Cooldowns {
+  const cooldowns = new LRUCache<string, Cooldown>({ max: tenantsKept });
+  return {
+    begin(tenant, cause) {
+      const pauseMs = Math.min((cooldowns.get(tenant)?.pauseMs ?? firstPauseMs / 2) * 2, maxPauseMs);
+      cooldowns.set(tenant, { pauseMs, untilMs: now() + pauseMs, cause: cause ?? new Error('unknown cause') });
+    },
+    end: (tenant) => void cooldowns.delete(tenant),
+    has: (tenant) => cooldowns.has(tenant),
+    causeOf(tenant) {
+      const rest = cooldowns.get(tenant);
+      return rest && now() < rest.untilMs ? rest.cause : undefined;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { appendAudit } from '@rms/audit';
+import { RmsError } from '@rms/errors';
+import { CancelDeliveryResponseSchema, type DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { toScope } from '@rms/tenant';
+import { cancelQueued } from '../delivery/store/cancel-queries.ts';
+import { toDeliveryMessage } from '../log/delivery-message.ts';
+import { readChanged } from '../log/log-queries.ts';
+import { found, type HandlerParts, idempotentRequest } from './parts.ts';
+
+/** Ends a pending or retrying delivery. Throws `conflict` if it has ended. */
+export function cancelDelivery(parts: HandlerParts): Handlers<typeof DeliveriesService>['cancelDelivery'] {
+  const { idempotency, engine } = parts;
+  return async (request, context) => {
+    const { id } = request;
+    const scope = toScope(request);
+    const once = idempotentRequest('cancel delivery', request);
+    const { response, replayed } = await idempotency.once(once, CancelDeliveryResponseSchema, async (tx) => {
+      const canceled = await cancelQueued(tx, scope, id);
+      const delivery = found(await readChanged(tx, scope, id), 'delivery', id);
+      if (!canceled)
+        throw new RmsError('conflict', {
+          message: `The delivery has already ended with status \`${delivery.status}\`.`,
+        });
+      const { workspaceId, environment, webhookId } = delivery;
+      const details = { webhook_id: webhookId };
+      await appendAudit(tx, context, [
+        { workspaceId, environment, action: 'delivery.canceled', targetId: id, details },
+      ]);
+      return { delivery: toDeliveryMessage(delivery) };
+    });
+    // The next delivery of its lane may have become due.
+    engine.wake();
+    return { ...response, replayed };
+  };
+}

@@ -1,0 +1,11 @@
+import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { toScope } from '@rms/tenant';
+import { countUnfinished } from '../log/unfinished-queries.ts';
+import type { HandlerParts } from './parts.ts';
+
+export function countUnfinishedDeliveries({
+  pool,
+}: HandlerParts): Handlers<typeof DeliveriesService>['countUnfinishedDeliveries'] {
+  return async (request) => ({ count: await countUnfinished(pool, toScope(request)) });
+}

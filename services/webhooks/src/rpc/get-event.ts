@@ -1,0 +1,12 @@
+import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { toTenant } from '@rms/tenant';
+import { readFeedEvent } from '../feed/feed-queries.ts';
+import { found, type HandlerParts } from './parts.ts';
+
+export function getEvent({ pool }: HandlerParts): Handlers<typeof EventsService>['getEvent'] {
+  return async (request) => {
+    const { id } = request;
+    return { event: found(await readFeedEvent(pool, toTenant(request), id), 'event', id) };
+  };
+}

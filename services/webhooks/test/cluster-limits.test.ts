@@ -1,0 +1,120 @@
+import { type Receiver, startReceiver, type TestDatabase, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from './support.ts';
+
+const instances = 3;
+
+describe('three instances of the service', () => {
+  let database: TestDatabase;
+  let running: Webhooks[];
+  let receiver: Receiver;
+  beforeAll(async () => {
+    database = await webhooksDatabase();
+    running = await Promise.all(Array.from({ length: instances }, () => startWebhooks({}, { given: database })));
+    receiver = await startReceiver();
+    // The first heartbeat of an instance may precede the heartbeats of the others.
+    await nextBeat();
+    await nextBeat();
+  });
+  afterAll(async () => {
+    // Closing the connections ends the running attempts.
+    await receiver?.close();
+    for (const instance of running ?? []) await instance.stop();
+    await database?.drop();
+  });
+
+  const beats = async () => {
+    const { rows } = await database.pool.query<{ beats: string }>(
+      `select string_agg(id || extract(epoch from seen_at), ' ' order by id) as beats from webhooks.instances having count(*) = $1`,
+      [instances],
+    );
+    return rows[0]?.beats ?? '';
+  };
+  /** Waits until every instance has written another heartbeat, and so has read the running instances again. */
+  const nextBeat = async () => {
+    const before = await waitUntil(beats, { what: 'all instances' });
+    await waitUntil(
+      async () => {
+        const now = (await beats()).split(' ');
+        return now.length > 1 && !before.split(' ').some((beat) => now.includes(beat));
+      },
+      { what: 'the next beat of every instance' },
+    );
+  };
+  const subscribe = async (tenant: Tenant, rateLimit: { maxConcurrency: number; requestsPerSecond?: number }) => {
+    const [first] = running as [Webhooks];
+    const wanted = { ...tenant, url: receiver.url, events: ['*'], rateLimit };
+    const { webhook } = await first.webhooks.createWebhook(wanted);
+    return webhook?.id ?? '';
+  };
+  const publish = (tenant: Tenant, count: number) =>
+    Promise.all(running.map((one) => one.publish(...Array.from({ length: count }, () => newEvent(tenant)))));
+
+  test('together keep the concurrency limit of a webhook, and use all of it', async () => {
+    const tenant = newTenant();
+    await subscribe(tenant, { maxConcurrency: 8 });
+    const responses: (() => void)[] = [];
+    receiver.respondWith((_, response) => void responses.push(() => response.writeHead(200).end()));
+    await publish(tenant, 20);
+    let ended = 0;
+    while (ended < instances * 20) {
+      const wanted = Math.min(8, instances * 20 - ended);
+      await waitUntil(() => responses.length >= wanted, { what: `${wanted} concurrent attempts` });
+      // Between two heartbeats, every instance polls several times.
+      if (ended === 0) await nextBeat();
+      expect(responses.length).toBeLessThanOrEqual(8);
+      const [end] = responses.splice(0, 1);
+      end?.();
+      ended += 1;
+    }
+    expect(receiver.requests).toHaveLength(instances * 20);
+  });
+
+  test('together keep the rate limit of a webhook', async () => {
+    const tenant = newTenant();
+    const id = await subscribe(tenant, { maxConcurrency: 32, requestsPerSecond: 40 });
+    const arrivals: number[] = [];
+    receiver.respondWith((_, response) => {
+      arrivals.push(performance.now());
+      response.writeHead(200).end();
+    });
+    const count = 30;
+    await publish(tenant, count);
+    await waitUntil(() => arrivals.length === count * instances, { what: 'all attempts' });
+    // The 90 attempts take at least 89 / 40 seconds, less the tolerance. Requests may arrive later than their attempts
+    // start, so only the total duration is checked.
+    const lastMs = (arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0);
+    expect(lastMs).toBeGreaterThan((((count * instances - 1) / 40) * 1_000 - 50) * 0.9);
+    const { rows } = await database.pool.query('select rate_at from webhooks.endpoints where webhook_id = $1', [id]);
+    expect(rows).toEqual([{ rate_at: expect.any(Date) }]);
+  });
+
+  test('start the attempts that waited for a rate limit when it is removed', async () => {
+    const tenant = newTenant();
+    const [first] = running as [Webhooks];
+    const id = await subscribe(tenant, { maxConcurrency: 32, requestsPerSecond: 0.01 });
+    const before = receiver.requests.length;
+    receiver.respondWith(200);
+    await first.publish(newEvent(tenant), newEvent(tenant), newEvent(tenant));
+    await waitUntil(() => receiver.requests.length === before + 1, { what: 'the attempt that the limit allows' });
+    await first.webhooks.updateWebhook({ ...tenant, id, rateLimit: { requestsPerSecond: 0 } });
+    await waitUntil(() => receiver.requests.length === before + 3, { what: 'the other attempts' });
+  });
+
+  test('share the limit among the remaining instances when one has stopped', async () => {
+    const tenant = newTenant();
+    await subscribe(tenant, { maxConcurrency: 6 });
+    const responses: (() => void)[] = [];
+    receiver.respondWith((_, response) => void responses.push(() => response.writeHead(200).end()));
+    await running.pop()?.stop();
+    await waitUntil(
+      async () => (await database.pool.query('select from webhooks.instances')).rowCount === instances - 1,
+      { what: 'the stopped instance to leave' },
+    );
+    await publish(tenant, 10);
+    await waitUntil(() => responses.length === 6, { what: 'six concurrent attempts of two instances' });
+    for (let ended = 0; ended < 20; ended += 1) {
+      await waitUntil(() => responses.length > 0, { what: 'an attempt' });
+      responses.shift()?.();
+    }
+  });
+});

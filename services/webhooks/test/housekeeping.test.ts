@@ -1,0 +1,105 @@
+import { newId } from '@rms/ids';
+import { createLogger } from '@rms/logging';
+import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { type TestDatabase, waitUntil } from '@rms/testkit';
+import { stepsOn } from './leases.ts';
+import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from './support.ts';
+
+const dayMs = 24 * 3_600_000;
+
+/** Returns noon (UTC) of a day, in milliseconds. */
+function noonOf(offset: number): number {
+  return (Math.floor(Date.now() / dayMs) + offset) * dayMs + dayMs / 2;
+}
+
+describe('housekeeping', () => {
+  let database: TestDatabase;
+  let rms: Webhooks | undefined;
+  beforeEach(async () => {
+    database = await webhooksDatabase();
+    await database.pool.query(
+      "select webhooks.make_partitions((now() at time zone 'UTC')::date - 45, (now() at time zone 'UTC')::date)",
+    );
+  });
+  afterEach(async () => {
+    await rms?.stop();
+    await database.drop();
+  });
+
+  /** Queues a delivery of an event of that day. It is due in a week. */
+  const queue = async (tenant: Tenant, day: number, { tries = 0, origin = 'event' } = {}) => {
+    const event = { ...newEvent(tenant), id: newId('evt', noonOf(day)) };
+    await stepsOn(database.pool).store([event]);
+    const { rows } = await database.pool.query<{ id: string }>(
+      `update webhooks.deliveries set tries = $2, origin = $3, due_at = now() + interval '7 days'
+        where event_id = $1 returning id`,
+      [event.id, tries, origin],
+    );
+    return rows[0]?.id ?? '';
+  };
+  const oldestDay = async () => {
+    const { rows } = await database.pool.query<{ day: string }>(
+      `select min(right(relname, 8)) as day from pg_inherits join pg_class on oid = inhrelid
+        where inhparent = 'webhooks.delivery_log'::regclass`,
+    );
+    return rows[0]?.day;
+  };
+  const nameOf = (day: number) => new Date(noonOf(day)).toISOString().slice(0, 10).replaceAll('-', '');
+
+  test('ends the deliveries that reach the retention, then drops their days', async () => {
+    const tenant = newTenant();
+    await stepsOn(database.pool).subscribe(tenant);
+    const [expired, unlogged] = [await queue(tenant, -40, { tries: 3 }), await queue(tenant, -41)];
+    const expiring = await queue(tenant, -30, { tries: 3 });
+    const unattempted = await queue(tenant, -30);
+    const redelivered = await queue(tenant, -30, { origin: 'redelivery' });
+    const retried = await queue(tenant, -29, { tries: 3 });
+    // Simulates an earlier release, which dropped days with queued deliveries.
+    await database.pool.query(`drop table webhooks.events_${nameOf(-41)}, webhooks.delivery_log_${nameOf(-41)}`);
+
+    rms = await startWebhooks({ retentionDays: 30 }, { given: database });
+    await waitUntil(async () => (await oldestDay()) === nameOf(-30), { what: 'the old days to be dropped' });
+    const log = await rms.list(tenant);
+    expect(log.map(({ id }) => id)).not.toContain(expired);
+    expect(log.map(({ id }) => id)).not.toContain(unlogged);
+    const shown = new Map(log.map(({ id, status, endReason }) => [id, [status, endReason]]));
+    expect(shown).toEqual(
+      new Map([
+        [expiring, [DeliveryStatus.FAILED, 'expired']],
+        [unattempted, [DeliveryStatus.FAILED, 'expired']],
+        [redelivered, [DeliveryStatus.PENDING, '']],
+        [retried, [DeliveryStatus.RETRYING, '']],
+      ]),
+    );
+  });
+
+  test('ends the queued deliveries beyond a lowered retention', async () => {
+    const tenant = newTenant();
+    await stepsOn(database.pool).subscribe(tenant);
+    await queue(tenant, -20, { tries: 1 });
+    const kept = await queue(tenant, -2, { tries: 1 });
+    rms = await startWebhooks({ retentionDays: 8 }, { given: database });
+    await waitUntil(async () => (await oldestDay()) === nameOf(-8), { what: 'the old days to be dropped' });
+    expect((await rms.list(tenant)).map(({ id, status }) => [id, status])).toEqual([[kept, DeliveryStatus.RETRYING]]);
+  });
+
+  test('a failing task does not block the others; it is logged and counted by name', async () => {
+    await database.pool.query('alter function webhooks.make_partitions rename to unavailable_partitions');
+    const logged: string[] = [];
+    const destination = { write: (line: string) => void logged.push(line) };
+    const log = createLogger({ name: 'webhooks', level: 'error', destination });
+    rms = await startWebhooks({ retentionDays: 8 }, { given: database, log });
+    await waitUntil(async () => (await oldestDay()) === nameOf(-8), { what: 'the old days to be dropped' });
+    const failed = logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'housekeeping task failed');
+    // Dropping a partition also fails if it cannot get its lock within 50 ms.
+    expect(failed.map(({ task }) => task)).toContain('make_partitions');
+    const { values } = (await rms.metrics.getSingleMetric('rms_housekeeping_failures_total')?.get()) ?? {};
+    expect(values).toContainEqual(
+      expect.objectContaining({
+        labels: { task: 'make_partitions' },
+        value: failed.filter(({ task }) => task === 'make_partitions').length,
+      }),
+    );
+    expect(values).toContainEqual(expect.objectContaining({ labels: { task: 'idempotency_keys' }, value: 0 }));
+  });
+});

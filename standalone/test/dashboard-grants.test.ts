@@ -1,0 +1,41 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { callers as ofAlerts } from '../../services/alerts/src/callers.ts';
+import { callers as ofAuth } from '../../services/auth/src/callers.ts';
+import { callers as ofResources } from '../../services/resources/src/callers.ts';
+import { callers as ofWebhooks } from '../../services/webhooks/src/callers.ts';
+
+interface Method {
+  readonly parent: { readonly name: string };
+  readonly localName: string;
+}
+
+const sources = join(import.meta.dirname, '..', '..', 'services', 'dashboard', 'src');
+
+/** Returns the RPCs in the sources of the dashboard ("signIn.checkSession"), by the names of its clients. */
+function calledMethods(): Set<string> {
+  const calls = /\b(?:backend\.(\w+)|(signIn)|(alerts))\.(\w+)\(/g;
+  const found = globSync('**/*.ts', { cwd: sources }).flatMap((file) =>
+    [...readFileSync(join(sources, file), 'utf8').matchAll(calls)].map((match) => match.slice(1).filter(Boolean)),
+  );
+  return new Set(found.map((names) => names.join('.')));
+}
+
+/** Returns the methods that services grant the dashboard, named as its clients name them. */
+function grantedMethods(): Set<string> {
+  const grants = [ofAlerts, ofAuth, ofResources, ofWebhooks].flatMap(({ dashboard }) => {
+    if (!Array.isArray(dashboard)) throw new Error('the dashboard must be granted methods by name');
+    return dashboard as readonly (Method | { readonly forUser: Method })[];
+  });
+  return new Set(
+    grants.map((grant) => {
+      const { parent, localName } = 'forUser' in grant ? grant.forUser : grant;
+      const service = parent.name.replace(/Service$/, '');
+      return `${service[0]?.toLowerCase()}${service.slice(1)}.${localName}`;
+    }),
+  );
+}
+
+test('the dashboard may call exactly the methods that it calls', () => {
+  expect([...grantedMethods()].sort()).toEqual([...calledMethods()].sort());
+});

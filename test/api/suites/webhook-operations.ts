@@ -1,0 +1,225 @@
+import { freePort, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import type { ErrorBody, One, Page, Resource, TestAttempt, Webhook } from '../support/api-types.ts';
+import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { subscribe } from '../support/subscriber.ts';
+
+interface Rotated {
+  id: string;
+  secret?: string;
+  previous_secret_expires_at: string | null;
+}
+
+export function webhookOperationsSuite(target: () => Target): void {
+  describe('Operations of webhooks', () => {
+    let account: Account;
+    let client: ApiClient;
+    let receiver: Receiver;
+    beforeAll(async () => {
+      account = await newAccount(target());
+      client = await account.client('live', 'admin');
+      receiver = await startReceiver({ path: '' });
+    });
+    afterAll(() => receiver?.close());
+
+    const url = 'https://example.com/hook';
+    const create = async (more: object = {}) =>
+      expectStatus(await client.post<One<Webhook>>('/v1/webhooks', { url, events: ['*'], ...more }), 201).body.data;
+    const read = async ({ id }: Webhook) => (await client.get<One<Webhook>>(`/v1/webhooks/${id}`)).body.data;
+
+    test('description, order and retry policy of a webhook can be set and changed', async () => {
+      const settings = {
+        description: 'Orders of Grüße & Co.',
+        ordered: true,
+        retry_policy: { max_retries: 3, initial_delay: 0.5, max_delay: 90 },
+      };
+      const made = await create(settings);
+      expect(await read(made)).toMatchObject(settings);
+      const path = `/v1/webhooks/${made.id}`;
+      for (const change of [
+        { description: '' },
+        { ordered: false },
+        { retry_policy: { delays: [1, 2.5, 604_800] } },
+        { retry_policy: { max_retries: 0, initial_delay: 60, max_delay: 60 } },
+      ]) {
+        const { status, body } = await client.patch<One<Webhook>>(path, change);
+        expect([status, body.data]).toEqual([200, { ...(await read(made)), ...change }]);
+      }
+      expect(await create()).toMatchObject({
+        description: '',
+        ordered: false,
+        retry_policy: { max_retries: 5, initial_delay: 60, max_delay: 43_200 },
+      });
+    });
+
+    test('invalid settings of a webhook get 400', async () => {
+      const { id } = await create();
+      const policy = { max_retries: 1, initial_delay: 1, max_delay: 1 };
+      for (const [field, settings] of [
+        ['description', { description: 'x'.repeat(501) }],
+        ['description', { description: '\u0000' }],
+        ['description', { description: null }],
+        ['ordered', { ordered: 'yes' }],
+        ['retry_policy', { retry_policy: {} }],
+        ['retry_policy', { retry_policy: { max_retries: 1 } }],
+        ['retry_policy', { retry_policy: { ...policy, delays: [1] } }],
+        ['retry_policy', { retry_policy: { ...policy, max_retries: 51 } }],
+        ['retry_policy', { retry_policy: { ...policy, initial_delay: 0 } }],
+        ['retry_policy', { retry_policy: { ...policy, max_delay: 0.5 } }],
+        ['retry_policy', { retry_policy: { delays: [] } }],
+        ['retry_policy', { retry_policy: { delays: Array(51).fill(1) } }],
+        ['retry_policy', { retry_policy: { delays: [1e300] } }],
+        ['rate_limit', { rate_limit: null }],
+        ['rate_limit', { rate_limit: 10 }],
+        ['rate_limit.max_concurrency', { rate_limit: { max_concurrency: 0 } }],
+        ['rate_limit.max_concurrency', { rate_limit: { max_concurrency: 1_001 } }],
+        ['rate_limit.max_concurrency', { rate_limit: { max_concurrency: 1.5 } }],
+        ['rate_limit.max_concurrency', { rate_limit: { max_concurrency: null } }],
+        ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: 0 } }],
+        ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: 0.009 } }],
+        ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: 10_001 } }],
+        ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: '5' } }],
+        ['rate_limit.per_minute', { rate_limit: { per_minute: 1 } }],
+        ['health', { health: {} }],
+      ] as const) {
+        for (const { status, body } of [
+          await client.patch<ErrorBody>(`/v1/webhooks/${id}`, settings),
+          await client.post<ErrorBody>('/v1/webhooks', { url, events: ['*'], ...settings }),
+        ]) {
+          expect([settings, status, body.error.details?.[0]?.field.startsWith(field)]).toEqual([settings, 400, true]);
+        }
+      }
+    });
+
+    test('PATCH replaces the given members of the rate limit of a webhook and keeps the others', async () => {
+      const made = await create({ rate_limit: { requests_per_second: 0.01 } });
+      expect(made.rate_limit).toEqual({ requests_per_second: 0.01, max_concurrency: 32 });
+      for (const [change, expected] of [
+        [{ max_concurrency: 1_000 }, { requests_per_second: 0.01, max_concurrency: 1_000 }],
+        [{ requests_per_second: 10_000 }, { requests_per_second: 10_000, max_concurrency: 1_000 }],
+        [{}, { requests_per_second: 10_000, max_concurrency: 1_000 }],
+        [{ requests_per_second: null }, { requests_per_second: null, max_concurrency: 1_000 }],
+        [
+          { requests_per_second: 2.5, max_concurrency: 1 },
+          { requests_per_second: 2.5, max_concurrency: 1 },
+        ],
+      ] as const) {
+        const patched = await client.patch<One<Webhook>>(`/v1/webhooks/${made.id}`, { rate_limit: change });
+        expect([patched.status, patched.body.data.rate_limit]).toEqual([200, expected]);
+        expect((await read(made)).rate_limit).toEqual(expected);
+      }
+      const { data } = (await client.get<Page<Webhook>>('/v1/webhooks?per_page=100')).body;
+      expect(data.find(({ id }) => id === made.id)?.rate_limit).toEqual({
+        requests_per_second: 2.5,
+        max_concurrency: 1,
+      });
+    });
+
+    test('a webhook reports its health and why it is disabled', async () => {
+      const { webhook } = await subscribe(client, receiver);
+      expect(webhook).toMatchObject({
+        disabled_reason: null,
+        health: {
+          state: 'healthy',
+          success_rate_1h: null,
+          pending: 0,
+          oldest_pending_at: null,
+          next_attempt_at: null,
+        },
+      });
+      expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Delivered' }), 201);
+      await waitUntil(async () => (await read(webhook)).health.success_rate_1h === 1, { what: 'a success rate' });
+      const failing = await create({ url: `http://127.0.0.1:${await freePort()}/`, retry_policy: { delays: [3_600] } });
+      expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Not delivered' }), 201);
+      await waitUntil(async () => (await read(failing)).health.success_rate_1h === 0, { what: 'a failed attempt' });
+      const { health } = await read(failing);
+      expect(health).toMatchObject({ state: 'failing', pending: 1 });
+      expect(Date.parse(health.next_attempt_at ?? '')).toBeGreaterThan(Date.parse(health.oldest_pending_at ?? ''));
+      const disabled = await client.patch<One<Webhook>>(`/v1/webhooks/${failing.id}`, { status: 'disabled' });
+      expect(disabled.body.data).toMatchObject({ disabled_reason: 'manual', health: { state: 'disabled' } });
+      const { data } = (await client.get<Page<Webhook>>('/v1/webhooks?per_page=100')).body;
+      expect(data.find(({ id }) => id === failing.id)).toMatchObject({ disabled_reason: 'manual' });
+    });
+
+    test('rotating the secret returns a new one, and during the overlap both sign', async () => {
+      const subscriber = await subscribe(client, receiver);
+      const path = `/v1/webhooks/${subscriber.webhook.id}/rotate_secret`;
+      const { data } = expectStatus(await client.post<One<Rotated>>(path, { overlap: 600 }), 200).body;
+      expect(data.secret).toMatch(/^whsec_/);
+      expect(data.secret).not.toBe(subscriber.secret);
+      expect(Date.parse(data.previous_secret_expires_at ?? '')).toBeGreaterThan(Date.now());
+      expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Signed twice' }), 201);
+      const [received] = await subscriber.waitFor(1);
+      expect(received?.headers['webhook-signature']?.split(' ')).toHaveLength(2);
+      const without = expectStatus(await client.post<One<Rotated>>(path, { overlap: 0 }), 200).body.data;
+      expect(without.previous_secret_expires_at).toBeNull();
+      const byDefault = expectStatus(await client.send<One<Rotated>>('POST', path), 200).body.data;
+      expect(Date.parse(byDefault.previous_secret_expires_at ?? '') - Date.now()).toBeGreaterThan(86_000_000);
+      for (const overlap of [-1, 604_801, 'a']) expect((await client.post(path, { overlap })).status).toBe(400);
+    });
+
+    test('a repeated rotation with the Idempotency-Key returns the secret only to the key that sent it', async () => {
+      const { id } = await create();
+      const path = `/v1/webhooks/${id}/rotate_secret`;
+      const idempotencyKey = 'rotate once';
+      const first = expectStatus(await client.post<One<Rotated>>(path, { overlap: 60 }, { idempotencyKey }), 200);
+      const again = await client.post(path, { overlap: 60 }, { idempotencyKey });
+      expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
+      const { key } = await account.newKey('live', 'admin');
+      const { secret: _, ...rest } = first.body.data;
+      const other = await client.post(path, { overlap: 60 }, { idempotencyKey, key });
+      expect([other.status, other.body]).toEqual([200, { data: rest }]);
+      const reused = await client.post<ErrorBody>(path, { overlap: 61 }, { idempotencyKey });
+      expect([reused.status, reused.body.error.code]).toEqual([422, 'idempotency_key_reused']);
+    });
+
+    test('a test delivery returns the attempt with request and response, once per Idempotency-Key', async () => {
+      const subscriber = await subscribe(client, receiver);
+      const path = `/v1/webhooks/${subscriber.webhook.id}/test`;
+      const body = { event_type: 'resource.status_changed' };
+      const send = () => client.post<One<TestAttempt>>(path, body, { idempotencyKey: 'test once' });
+      const first = expectStatus(await send(), 200);
+      const [received, ...others] = subscriber.received();
+      expect(others).toEqual([]);
+      expect(received?.envelope.type).toBe('resource.status_changed');
+      expect(first.body.data).toMatchObject({
+        request: { url: subscriber.webhook.url, body: received?.raw.toString() },
+        response: { status: 200, truncated: false },
+        error: null,
+        remote_address: new URL(subscriber.webhook.url).hostname,
+      });
+      expect(first.body.data.request.headers['webhook-id']).toBe(received?.envelope.id);
+      const again = await send();
+      expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
+      expect(subscriber.received()).toHaveLength(1);
+    });
+
+    test('a failed test delivery returns 200 with the error', async () => {
+      const { id } = await create({ url: `http://127.0.0.1:${await freePort()}/` });
+      const { status, body } = await client.send<One<TestAttempt>>('POST', `/v1/webhooks/${id}/test`);
+      expect([status, body.data]).toMatchObject([200, { response: null, error: expect.stringMatching(/^connect/) }]);
+      for (const event_type of ['*', 'resource.renamed', '', 1]) {
+        expect((await client.post(`/v1/webhooks/${id}/test`, { event_type })).status).toBe(400);
+      }
+      expect((await client.send('POST', `/v1/webhooks/wh_${'0'.repeat(26)}/test`)).status).toBe(404);
+    });
+
+    test('If-Match on PATCH and DELETE of a webhook gets 412 after the webhook has changed', async () => {
+      const { id } = await create();
+      const path = `/v1/webhooks/${id}`;
+      const etag = (await client.get(path)).headers.etag ?? '';
+      expect((await client.get(path, { headers: { 'if-none-match': etag } })).status).toBe(304);
+      expectStatus(await client.post(`${path}/rotate_secret`, {}), 200);
+      for (const { status, body } of [
+        await client.patch<ErrorBody>(path, { description: 'x' }, { headers: { 'if-match': etag } }),
+        await client.delete<ErrorBody>(path, { headers: { 'if-match': etag } }),
+      ]) {
+        expect([status, body.error.code]).toEqual([412, 'precondition_failed']);
+      }
+      const current = (await client.get(path)).headers.etag ?? '';
+      const patched = await client.patch(path, { description: 'x' }, { headers: { 'if-match': current } });
+      const { status } = await client.delete(path, { headers: { 'if-match': patched.headers.etag ?? '' } });
+      expect([patched.status, status]).toEqual([200, 204]);
+    });
+  });
+}

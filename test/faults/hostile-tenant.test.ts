@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
+import pg from 'pg';
+import { Agent } from 'undici';
+import { openSettings } from '../api/suites/all.ts';
+import { createApiClient, expectStatus } from '../api/support/api-client.ts';
+import type { NewKey } from '../api/support/api-types.ts';
+import { connectAll, type Rpc } from './rpc/rpc.ts';
+import { seededRandom } from './seeded.ts';
+import { startCalmTenant } from './tenants/calm-tenant.ts';
+import { clockOfInstance, type InstanceClock } from './tenants/clock-of-instance.ts';
+import { type HostileEndpoints, startHostileEndpoints } from './tenants/hostile-endpoints.ts';
+import { createHostileTenant } from './tenants/hostile-tenant.ts';
+
+const minutes = Number(process.env.HOSTILE_MINUTES ?? (process.env.CI === 'true' ? 10 : 2));
+const seed = Number(process.env.HOSTILE_SEED ?? Math.floor(Math.random() * 2 ** 32));
+const perSecond = 20;
+const warmUpMs = 10_000;
+const windowMs = 20_000;
+const minRounds = 3;
+const hourMs = 3_600_000;
+/** Clock errors of the delivering instance in hostile windows, in milliseconds. */
+const wrongBy = [-480 * hourMs, -hourMs, hourMs, 480 * hourMs];
+/** Wait after a clock change: a consumer whose clock is set back needs a moment to rejoin its group. */
+const leadInMs = 4_000;
+
+/**
+ * Returns the highest acceptable p99 in hostile windows: three times the p99 of calm windows, or 1.5 s more if that is
+ * higher. A tenant that blocks others delays them by 2 s or more. Smaller delays also come from the load itself,
+ * because the tenants and the services share two processors.
+ */
+const highestP99 = (calmMs: number) => Math.max(3 * calmMs, calmMs + 1_500);
+
+/** @param share 0 to 1 */
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
+}
+
+/**
+ * One tenant creates resources at a constant rate, and in every other window another tenant does everything that its
+ * limits permit. The calm windows of the same run are the reference. The run compares medians of windows, so neither a
+ * slow machine nor a single stall of its disk fails it. The seed determines the actions, but not their interleaving.
+ */
+describeWith(['redis', 'kafka'], 'A calm tenant next to a hostile one', () => {
+  let folder: string;
+  let clock: InstanceClock;
+  let network: Network;
+  let rpc: Rpc;
+  let db: pg.Pool;
+  let receiver: Receiver;
+  let endpoints: HostileEndpoints;
+  const dispatcher = new Agent({ connections: 8 });
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'clock-'));
+    clock = clockOfInstance(folder);
+    network = await startNetwork({ env: openSettings, serviceEnv: { webhooks: clock.env } });
+    rpc = connectAll(network);
+    db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 1 });
+    receiver = await startReceiver();
+    endpoints = await startHostileEndpoints();
+  });
+  afterAll(async () => {
+    await dispatcher.close();
+    await db?.end();
+    rpc?.close();
+    await network?.stop();
+    await endpoints?.stop();
+    await receiver?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const newWorkspace = async (name: string) =>
+    (await network.rms<{ id: string }>('workspaces', 'create', '--name', name)).id;
+  const newKey = async (workspaceId: string, ...options: string[]) => {
+    const command = ['keys', 'create', '--environment', 'live', '--scope', 'admin', '--name', 'tenant'];
+    return (await network.rms<NewKey>(...command, '--workspace', workspaceId, ...options)).key;
+  };
+
+  test(
+    'the calm tenant gets no error, loses no event and is not delayed',
+    async () => {
+      const workspaceId = await newWorkspace('hostile');
+      const [key, limitedKey] = [await newKey(workspaceId), await newKey(workspaceId, '--rate-limit', '100')];
+      const { liveUrl } = network;
+      const random = seededRandom(seed);
+      const hostile = createHostileTenant({
+        ...{ random, rpc, liveUrl, dispatcher, workspaceId, key, limitedKey },
+        urls: endpoints.urls,
+      });
+      const client = createApiClient(liveUrl, await newKey(await newWorkspace('calm')));
+      expectStatus(await client.post('/v1/webhooks', { url: receiver.url, events: ['resource.created'] }), 201);
+
+      const calm = startCalmTenant(client, receiver, perSecond);
+      const windows: { kind: 'calm' | 'hostile'; fromMs: number; untilMs: number }[] = [];
+      const observe = async (kind: 'calm' | 'hostile') => {
+        const fromMs = Date.now();
+        await delay(windowMs);
+        windows.push({ kind, fromMs, untilMs: Date.now() });
+      };
+      const setClock = async (byMs: number) => {
+        clock.set(byMs);
+        await delay(leadInMs);
+        await calm.waitForArrivals();
+      };
+      const hasQueue = async () =>
+        (await db.query('select from webhooks.deliveries where workspace_id = $1 limit 1', [workspaceId])).rowCount;
+      process.stderr.write(`HOSTILE_SEED=${seed}, ${minutes} minutes\n`);
+      try {
+        await delay(warmUpMs);
+        const endAtMs = performance.now() + minutes * 60_000;
+        for (let round = 0; round < minRounds || performance.now() < endAtMs; round += 1) {
+          await observe('calm');
+          hostile.start();
+          await setClock(wrongBy[Math.floor(random() * wrongBy.length)] ?? 0);
+          await observe('hostile');
+          await hostile.stop();
+          await setClock(0);
+          // Deleted webhooks have no deliveries, so the next window is calm.
+          await waitUntil(async () => (await hasQueue()) === 0, { what: 'the end of the hostile deliveries' });
+        }
+      } finally {
+        await hostile.stop();
+        await calm.stop();
+      }
+      await waitUntil(() => calm.missing().length === 0, { what: 'all events of the calm tenant' }).catch(() => {});
+
+      const p99s = (wanted: string) =>
+        windows
+          .filter(({ kind }) => kind === wanted)
+          .map(({ fromMs, untilMs }) => Math.round(quantile(calm.latencies(fromMs, untilMs), 0.99)));
+      const p99 = { calm: p99s('calm'), hostile: p99s('hostile') };
+      const [calmMs, hostileMs] = [quantile(p99.calm, 0.5), quantile(p99.hostile, 0.5)];
+      const { done, statuses } = hostile;
+      const summary = JSON.stringify({ seed, p99, statuses, done });
+      process.stderr.write(`p99 in ms per window: ${JSON.stringify(p99)}\n`);
+      expect({ seed, rejected: calm.rejected(), missing: calm.missing() }).toEqual({ seed, rejected: [], missing: [] });
+      if (hostileMs > highestP99(calmMs)) throw new Error(`the calm tenant was delayed: ${summary}`);
+      const without = Object.keys(done).filter((name) => done[name]?.succeeded === 0);
+      expect({ seed, without }).toEqual({ seed, without: [] });
+    },
+    minutes * 60_000 + 600_000,
+  );
+});
