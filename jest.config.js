@@ -3,18 +3,21 @@ import { basename, join } from 'node:path';
 
 const root = import.meta.dirname;
 
-/** Projects that only `npm run test:all` runs: they kill processes, fill disks, or walk every page of the dashboard. */
-export const fullTier = ['faults', 'browser', 'traces', 'observability'];
+/**
+ * Suites of the complete tier that jest runs. The folder of a test determines its tier: test files in a folder with the
+ * name of a suite, at the root (test/faults) or in a workspace (packages/bus/test/stores), belong to that suite. All
+ * other test files are the fast tier.
+ */
+export const suites = ['stores', 'faults', 'browser', 'traces', 'snippets'];
 
-/** Folders of the projects: every workspace with a test folder, and every folder of test/ that contains tests. */
-const folders = [
+/** Folders of the fast tier: every workspace with tests, and the black-box tests of the API. */
+export const fastFolders = [
   ...childrenOf('packages').filter(hasTests),
   ...childrenOf('services').filter(hasTests),
   'cli',
   'standalone',
-  ...childrenOf('test').filter((folder) => readdirSync(join(root, folder)).some((file) => file.endsWith('.test.ts'))),
-  // test/cluster needs a cluster and has a separate configuration.
-].filter((folder) => folder !== 'test/cluster');
+  'test/api',
+];
 
 /**
  * Projects whose tests run the services in the test process, where their SQL statements can be recorded. Together they
@@ -31,29 +34,47 @@ export const statementProjects = statementFolders.map((folder) => basename(folde
  */
 const recordStatements = Boolean(process.env.STATEMENTS_DIR);
 
+const common = {
+  rootDir: root,
+  testEnvironment: '<rootDir>/test/jest-environment.cjs',
+  testMatch: ['**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '\\.ts$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' }, sourceMaps: 'inline' },
+    ],
+  },
+};
+
 /** @type {import('jest').Config} */
 export default {
-  projects: folders.map((folder) => ({
-    displayName: basename(folder),
-    rootDir: root,
-    roots: [`<rootDir>/${folder}`],
-    testEnvironment: '<rootDir>/test/jest-environment.cjs',
-    testMatch: ['**/*.test.ts'],
-    setupFiles: recordStatements && statementFolders.includes(folder) ? ['<rootDir>/test/statements/record.ts'] : [],
-    extensionsToTreatAsEsm: ['.ts'],
-    transform: {
-      '\\.ts$': [
-        '@swc/jest',
-        { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' }, sourceMaps: 'inline' },
-      ],
-    },
-  })),
+  projects: [
+    ...fastFolders.map((folder) => ({
+      ...common,
+      displayName: basename(folder),
+      roots: [`<rootDir>/${folder}`],
+      testPathIgnorePatterns: ['/node_modules/', `/test/(${suites.join('|')})/`],
+      setupFiles: recordStatements && statementFolders.includes(folder) ? ['<rootDir>/test/statements/record.ts'] : [],
+    })),
+    ...suites.map((suite) => ({
+      ...common,
+      displayName: suite,
+      roots: foldersOf(suite).map((folder) => `<rootDir>/${folder}`),
+    })),
+  ],
   testSequencer: join(root, 'test', 'sequencer.cjs'),
   // A rejection counts as handled if a test awaits it later, even in the last step of the test.
   waitForUnhandledRejections: true,
   // Tests wait for conditions, so on a loaded machine they are slower but do not fail.
   testTimeout: 180_000,
 };
+
+/** Returns the folders of a suite, for example test/stores and packages/bus/test/stores. */
+export function foldersOf(suite) {
+  const workspaces = ['.', 'cli', 'standalone', ...childrenOf('packages'), ...childrenOf('services')];
+  return workspaces.map((folder) => join(folder, 'test', suite)).filter((folder) => existsSync(join(root, folder)));
+}
 
 function hasTests(folder) {
   return existsSync(join(root, folder, 'test'));

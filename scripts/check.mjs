@@ -3,9 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { fastFolders, foldersOf, suites } from '../jest.config.js';
 import { brokenReferences } from './lib/documents.mjs';
 import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, PrepareError, root } from './lib/prepare.mjs';
+import { tierViolations } from './lib/test-tiers.mjs';
 
 const sources = ['packages', 'services', 'cli', 'standalone'];
 
@@ -24,6 +26,7 @@ const checks = {
   'OpenAPI document': openApiDocument,
   'lock files': lockFiles,
   'every test file belongs to a project': testFilesInProjects,
+  'fast tests import only fast helpers': testTiers,
   'links and file names in documents': documents,
   'every error code is documented': errorCodes,
 };
@@ -48,7 +51,7 @@ for (const [name, check] of Object.entries(checks)) {
   console.log(problem.trimEnd().replaceAll(/^/gm, '        '));
 }
 rmSync(temporary, { recursive: true, force: true });
-console.log(`${Object.keys(checks).length - failed} checks passed, ${failed} failed`);
+console.log(`${Object.keys(checks).length - failed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
 
 /** Runs a tool of node_modules/.bin. Returns its output if it fails. */
@@ -134,23 +137,28 @@ function isForOtherPlatform({ optional = false, os = ['linux'], cpu = ['x64'], l
 }
 
 /** Checks that every test file belongs to a jest project; otherwise it would never run. */
-async function testFilesInProjects() {
-  const { default: config } = await import('../jest.config.js');
-  const roots = config.projects.flatMap(({ roots: own }) => own.map((path) => path.replace('<rootDir>/', '')));
-  roots.push('test/cluster');
-  const files = execute('git', ['ls-files', '--', '*.test.ts', '*.test.tsx', '*.test.mjs']).stdout.trim().split('\n');
-  const missing = files.filter(
+function testFilesInProjects() {
+  const roots = ['test/cluster', ...fastFolders, ...suites.flatMap(foldersOf)];
+  const missing = filesOf('*.test.ts', '*.test.tsx', '*.test.mjs').filter(
     (file) => !file.endsWith('.test.ts') || !roots.some((path) => file.startsWith(`${path}/`)),
   );
   return missing.length === 0 ? undefined : `no jest project includes:\n${missing.join('\n')}`;
 }
 
+/** Checks that the fast tier imports nothing that starts the servers of the complete tier. */
+function testTiers() {
+  const problems = tierViolations(root, filesOf('*/test/*.ts', 'test/*.ts'), suites);
+  return problems.length === 0 ? undefined : problems.join('\n');
+}
+
+/** Returns the existing files of the repository, new ones included, that match one of the patterns. */
+function filesOf(...patterns) {
+  const { stdout } = execute('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns]);
+  return stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
+}
+
 function documents() {
-  const listed = execute('git', ['ls-files', '--cached', '--others', '--exclude-standard']).stdout.trim().split('\n');
-  const problems = brokenReferences(
-    root,
-    listed.filter((file) => existsSync(join(root, file))),
-  );
+  const problems = brokenReferences(root, filesOf());
   return problems.length === 0 ? undefined : problems.join('\n');
 }
 
@@ -158,13 +166,10 @@ function documents() {
 async function sideEffects() {
   // Loaded here, because the packages may have just been installed.
   const { importSideEffects } = await import('./lib/side-effects.mjs');
-  const files = execute('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...sources]).stdout;
-  const modules = files
-    .split('\n')
-    .filter((file) => /\/src\/.*\.tsx?$/.test(file) && !/[/-]main[\w-]*\.tsx?$/.test(file));
-  const problems = modules
-    .filter((file) => existsSync(join(root, file)))
-    .flatMap((file) => importSideEffects(root, file));
+  const modules = filesOf(...sources).filter(
+    (file) => /\/src\/.*\.tsx?$/.test(file) && !/[/-]main[\w-]*\.tsx?$/.test(file),
+  );
+  const problems = modules.flatMap((file) => importSideEffects(root, file));
   return problems.length === 0 ? undefined : problems.join('\n');
 }
 

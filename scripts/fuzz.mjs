@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { cannotRun } from './lib/cannot-run.mjs';
 import { ensureNode } from './lib/node.mjs';
 import { PrepareError, prepare, root } from './lib/prepare.mjs';
 import { findPythonProgram } from './lib/tools.mjs';
@@ -37,8 +38,7 @@ try {
   }
 } catch (error) {
   if (!(error instanceof PrepareError)) throw error;
-  console.error(`fuzz: ${error.message}`);
-  process.exitCode = 1;
+  process.exitCode = cannotRun('fuzz', error.message);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

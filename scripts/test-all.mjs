@@ -1,37 +1,41 @@
-// npm run test:all: runs every kind of test in sequence, and prints the total of passed and failed tests as its last
-// line. For a kind whose tools are missing, prints the reason; with CI=true, that counts as a failure.
+// npm run test:all: runs the complete tier, suite after suite, and prints a table of suite, time, passed and failed. The
+// last line is "N passed, N failed". A suite whose tools are missing says why; with CI=true, that counts as a failure.
 //
-//   tests       all projects of jest.config.js
-//   statements  the plans of the SQL statements that these tests have sent (see scripts/test-statements.mjs)
+//   fast        the fast tier (npm test)
+//   stores, faults, browser, traces, snippets   the suites of jest.config.js
+//   statements  the plans of the SQL statements that the fast tier has sent (see scripts/test-statements.mjs)
 //   rules       alert rules (promtool)
 //   chart       the Helm chart (helm, kubeconform, helm-unittest; built with Go when missing)
 //   fuzz        requests generated from the OpenAPI document (Python)
+//   node-26     the API tests on the newest Node
 //   cluster     the chart in the Kubernetes cluster of KUBECONFIG, or the command in TEST_CLUSTER_COMMAND
 //
-// On SIGTERM, ends the running kind, counts it as failed together with the kinds that have not run, and reports.
+// On SIGTERM, ends the running suite, counts it as failed together with the suites that have not run, and reports.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { suites as jestSuites } from '../jest.config.js';
 import { ensureNode } from './lib/node.mjs';
 import { root } from './lib/prepare.mjs';
 
 await ensureNode();
 const script = (name, ...args) => [process.execPath, join(root, 'scripts', name), ...args];
-const cluster = process.env.TEST_CLUSTER_COMMAND
-  ? ['bash', '-c', process.env.TEST_CLUSTER_COMMAND]
-  : process.env.KUBECONFIG && script('test-cluster.mjs');
 const recording = mkdtempSync(join(tmpdir(), 'rms-statements-'));
 process.on('exit', () => rmSync(recording, { recursive: true, force: true }));
-const kinds = {
+const suites = {
   rules: script('test-rules.mjs'),
   chart: script('test-chart.mjs'),
-  tests: script('test.mjs', '--all'),
+  fast: script('test.mjs'),
   statements: [process.execPath, join(root, 'test', 'statements', 'main.ts'), recording],
+  ...Object.fromEntries(jestSuites.map((suite) => [suite, script('test.mjs', suite)])),
   fuzz: script('fuzz.mjs'),
-  cluster: cluster || 'KUBECONFIG is not set. Set it to the cluster to test in.',
+  'node-26': script('test-newest-node.mjs'),
+  cluster: process.env.TEST_CLUSTER_COMMAND
+    ? ['bash', '-c', process.env.TEST_CLUSTER_COMMAND]
+    : script('test-cluster.mjs'),
 };
 let running;
 let terminated = false;
@@ -40,29 +44,23 @@ process.on('SIGTERM', () => {
   running?.kill('SIGTERM');
 });
 const rows = [];
-for (const [kind, command] of Object.entries(kinds)) {
-  console.log(`\n== ${kind}`);
+for (const [suite, command] of Object.entries(suites)) {
+  console.log(`\n== ${suite}`);
   const startedAtMs = performance.now();
-  const reason = terminated ? 'terminated' : typeof command === 'string' && command;
-  const result = reason ? notRun(reason) : await run(command);
-  rows.push({ kind, ...result, minutes: ((performance.now() - startedAtMs) / 60_000).toFixed(1) });
+  const result = terminated ? { passed: 0, failed: 1, end: 'terminated before it ran' } : await run(command);
+  rows.push({ suite, ...result, minutes: ((performance.now() - startedAtMs) / 60_000).toFixed(1) });
 }
 console.log('');
-for (const { kind, failed, end } of rows)
-  if (end && failed > 0) console.log(`== last output of ${kind} (failed)\n${end}\n`);
-for (const { kind, passed, failed, minutes, reason } of rows) {
+for (const { suite, failed, end } of rows) if (failed > 0) console.log(`== last output of ${suite} (failed)\n${end}\n`);
+console.log('suite       minutes  passed  failed');
+for (const { suite, passed, failed, minutes } of rows) {
   console.log(
-    `${kind.padEnd(10)} ${reason ? `not run: ${reason}` : `${passed} passed, ${failed} failed`} (${minutes} min)`,
+    `${suite.padEnd(10)}  ${minutes.padStart(7)}  ${String(passed).padStart(6)}  ${String(failed).padStart(6)}`,
   );
 }
 const sum = (name) => rows.reduce((total, row) => total + row[name], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exit(sum('failed') > 0 ? 1 : 0);
-
-function notRun(reason) {
-  console.log(`not run: ${reason}`);
-  return { passed: 0, failed: terminated || process.env.CI === 'true' ? 1 : 0, reason };
-}
 
 /**
  * Runs a command and reads its last line "N passed, N failed". A command that fails but reports no failure counts as

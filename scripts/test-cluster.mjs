@@ -12,6 +12,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { cannotRun } from './lib/cannot-run.mjs';
 import { ensureNode } from './lib/node.mjs';
 import { PrepareError, prepare, root } from './lib/prepare.mjs';
 import { summary } from './lib/test-result.mjs';
@@ -26,8 +27,7 @@ try {
   run = await runTests(['--runInBand', ...process.argv.slice(2)], { config: 'test/cluster/jest.config.js' });
 } catch (error) {
   if (!(error instanceof PrepareError)) throw error;
-  process.stderr.write(`test:cluster: ${error.message}\n`);
-  process.exit(1);
+  process.exit(cannotRun('cluster', error.message));
 }
 const { lines, failed } = summary(run);
 console.log(`\n${lines.join('\n')}`);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { cases } from '../test/rules/cases.mjs';
+import { cannotRun } from './lib/cannot-run.mjs';
 import { ensureNode } from './lib/node.mjs';
 import { PrepareError, root } from './lib/prepare.mjs';
 import { findPromtool } from './lib/tools.mjs';
@@ -24,8 +25,7 @@ try {
   promtool = findPromtool();
 } catch (error) {
   if (!(error instanceof PrepareError)) throw error;
-  console.error(`test:rules: ${error.message}`);
-  process.exit(1);
+  process.exit(cannotRun('rules', error.message));
 }
 try {
   for (const file of files) note(`${file} is well-formed`, run('check', 'rules', join(folder, file)));

@@ -1,5 +1,5 @@
-// npm test [-- PATTERN|PROJECT …] [jest's options]: runs unit, integration, API and browser smoke tests. The last line
-// is "N passed, N failed". --all adds the projects of the full tier (jest.config.js).
+// npm test [-- PATTERN|PROJECT …] [jest's options]: runs the fast tier, or the chosen test files or projects. The last
+// line is "N passed, N failed".
 //
 // A pattern matches paths of test files; a project is a name in jest.config.js. PostgreSQL, Redis and Kafka start when
 // the first test file requests them; TEST_DATABASE_URL, TEST_REDIS_URL and TEST_KAFKA_BROKERS name existing servers
@@ -10,12 +10,10 @@ import { summary } from './lib/test-result.mjs';
 import { runTests } from './lib/test-run.mjs';
 
 await ensureNode();
-const all = process.argv.includes('--all');
-const args = process.argv.slice(2).filter((arg) => arg !== '--all');
 let run;
 try {
   prepare({ development: true });
-  run = await runTests(args, { all });
+  run = await runTests(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof PrepareError)) throw error;
   process.stderr.write(`rms: ${error.message}\n`);

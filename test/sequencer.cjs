@@ -3,10 +3,10 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 /** Files that take minutes, the longest first. They begin first, so that no worker is idle at the end of a run. */
 const slowest = [
   'test/faults/hostile-tenant.test.ts',
-  'test/api/distributed.test.ts',
+  'test/stores/distributed.test.ts',
   'test/api/standalone.test.ts',
   'test/faults/hostile-dashboard.test.ts',
-  'standalone/test/start.test.ts',
+  'standalone/test/faults/start.test.ts',
   'cli/test/webhooks.test.ts',
   'test/faults/revocation.test.ts',
 ];

@@ -7,17 +7,17 @@ import { endLeftovers } from './leftover.mjs';
 import { compileCache, root } from './prepare.mjs';
 import { provideServers } from './test-servers.mjs';
 
-/** Test files run services and brokers themselves, so more than two workers would only compete for the processors. */
-const workers = 2;
+/** Fast tests partly wait, so three workers keep two processors busy. Tests of suites run several processes each. */
+const workers = { fast: 3, suite: 2 };
 
 /**
  * Runs jest with `args`: patterns of file paths, names of projects, options of jest. Without a pattern or project, runs
- * the projects of the fast tier, or with `all` every project. All files that tests create are in one temporary folder.
+ * the projects of the fast tier. All files that tests create are in one temporary folder.
  * Afterwards, kills the processes that still use the folder, and removes it.
  * Resolves to `{result, status, leftovers, interrupted}`: jest's report, its exit code, lines that name killed
  * processes, and whether a signal interrupted the run.
  */
-export async function runTests(args, { all = false, config = 'jest.config.js' } = {}) {
+export async function runTests(args, { config = 'jest.config.js' } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'rms-test-run-'));
   const [servers, temporary, report] = ['servers', 'tmp', 'result.json'].map((name) => join(folder, name));
   for (const path of [servers, temporary]) mkdirSync(path);
@@ -35,16 +35,12 @@ export async function runTests(args, { all = false, config = 'jest.config.js' } 
     jest?.kill('SIGTERM');
   });
   try {
-    jest = spawn(
-      process.execPath,
-      [...(await jestCommand(args, { all, config })), '--json', `--outputFile=${report}`],
-      {
-        cwd: root,
-        env: { ...process.env, TEST_RUN_DIR: servers, TMPDIR: temporary, NODE_COMPILE_CACHE: compileCache },
-        // The report goes to stderr; stdout would repeat the JSON.
-        stdio: ['inherit', 'ignore', 'inherit'],
-      },
-    );
+    jest = spawn(process.execPath, [...(await jestCommand(args, config)), '--json', `--outputFile=${report}`], {
+      cwd: root,
+      env: { ...process.env, TEST_RUN_DIR: servers, TMPDIR: temporary, NODE_COMPILE_CACHE: compileCache },
+      // The report goes to stderr; stdout would repeat the JSON.
+      stdio: ['inherit', 'ignore', 'inherit'],
+    });
     const [code] = await once(jest, 'exit');
     return { status: code ?? 1, result: readReport(report), interrupted, leftovers: await end() };
   } finally {
@@ -57,17 +53,19 @@ export async function runTests(args, { all = false, config = 'jest.config.js' } 
   }
 }
 
-async function jestCommand(args, { all, config }) {
-  const { default: configuration, fullTier = [] } = await import(`../../${config}`);
+async function jestCommand(args, config) {
+  const { default: configuration, suites = [] } = await import(`../../${config}`);
   const names = (configuration.projects ?? []).map(({ displayName }) => displayName);
   const chosen = args.filter((arg) => names.includes(arg));
   const rest = args.filter((arg) => !names.includes(arg));
-  if (names.length > 0 && chosen.length === 0 && !all && !rest.some((arg) => !arg.startsWith('-'))) {
-    chosen.push(...names.filter((name) => !fullTier.includes(name)));
+  if (names.length > 0 && chosen.length === 0 && !rest.some((arg) => !arg.startsWith('-'))) {
+    chosen.push(...names.filter((name) => !suites.includes(name)));
   }
+  const isFast = chosen.length > 0 && !chosen.some((name) => suites.includes(name));
   const command = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   command.push(join(root, 'node_modules', 'jest', 'bin', 'jest.js'), '--config', join(root, config));
-  if (!rest.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg))) command.push(`--maxWorkers=${workers}`);
+  if (!rest.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg)))
+    command.push(`--maxWorkers=${isFast ? workers.fast : workers.suite}`);
   command.push(...rest);
   if (chosen.length > 0) command.push('--selectProjects', ...chosen);
   return command;

@@ -1,6 +1,4 @@
-import { createRedisLimiter } from '@rms/limiter';
-import { createLogger } from '@rms/logging';
-import { describeWith, testServer, waitUntil } from '@rms/testkit';
+import { waitUntil } from '@rms/testkit';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
 describe('429 rate_limit_exceeded and quota_exceeded', () => {
@@ -103,30 +101,5 @@ describe('429 rate_limit_exceeded and quota_exceeded', () => {
     await get();
     expect((await get()).status).toBe(200);
     expect((await get()).headers).not.toHaveProperty('ratelimit-policy');
-  });
-
-  describeWith('redis', 'with Redis', () => {
-    test('two gateways share one limit', async () => {
-      const none = { workspaceRateLimitRequests: 0, monthlyQuota: 0, authFailureLimit: 0 };
-      const limits = { ...none, rateLimitRequests: 4, rateLimitWindowSeconds: 3600 };
-      const limiter = () =>
-        createRedisLimiter({
-          url: testServer('redis'),
-          log: createLogger({ name: 'test', level: 'silent' }),
-          ...limits,
-        });
-      const env = { RATE_LIMIT_REQUESTS: '4', RATE_LIMIT_WINDOW_SECONDS: '3600', MONTHLY_QUOTA: '0' };
-      api = await startGateway({ limiter: limiter(), env });
-      const other = await startGateway({ limiter: limiter(), env });
-      const { workspaceId, keyId, value } = api.auth.newKey('read');
-      const sameKey = other.auth.newKey('read', { workspaceId, keyId, value });
-      const statuses: number[] = [];
-      for (let i = 0; i < 4; i += 1) {
-        statuses.push((await api.send('GET', '/v1/resources', { key: value })).status);
-        statuses.push((await other.send('GET', '/v1/resources', { key: sameKey.value })).status);
-      }
-      await other.stop();
-      expect(statuses).toEqual([200, 200, 200, 200, 429, 429, 429, 429]);
-    });
   });
 });

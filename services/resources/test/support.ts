@@ -29,6 +29,8 @@ export async function startResources(
   keysOf: (instance: number) => ResourcesConfig['pageTokenKeys'] = () => [Buffer.alloc(32, 1)],
 ) {
   const database = await testDatabase([auditMigrations, outbox, migrations]);
+  // This bus has no consumer, so appended events stay in the outbox for the test to read.
+  const bus = createInProcessBus({ log });
   const started: { service: GrpcService; client: Client }[] = [];
   for (let i = 0; i < instances; i += 1) {
     const pool = createPool({ url: database.url, max: 8, applicationName: 'resources', log });
@@ -41,10 +43,9 @@ export async function startResources(
       partitions: 6,
       replication: 1,
     };
-    // This bus has no consumer, so appended events stay in the outbox for the test to read.
     const service = createResources(config, {
       pool,
-      bus: createInProcessBus({ log }),
+      bus,
       log,
       metrics: createMetrics('resources'),
       security: loopbackOnly,
@@ -58,6 +59,8 @@ export async function startResources(
     client: started[0]?.client as Client,
     clients: started.map(({ client }) => client),
     async stop() {
+      // Ends the publishing of events; otherwise the relay would wait for a consumer until its drain ends.
+      await bus.stop();
       for (const { client, service } of started) {
         client.close();
         await service.stop();

@@ -1,5 +1,5 @@
 import { type Receiver, startReceiver, type TestDatabase, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from './support.ts';
+import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from '../support.ts';
 
 const instances = 3;
 

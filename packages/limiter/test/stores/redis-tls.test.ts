@@ -13,8 +13,8 @@ import {
   waitUntil,
 } from '@rms/testkit';
 import { Redis } from 'ioredis';
-import { plainConnection } from '../src/connect-later.ts';
-import { type Limiter, openLimiter } from '../src/index.ts';
+import { plainConnection } from '../../src/connect-later.ts';
+import { type Limiter, openLimiter } from '../../src/index.ts';
 import { check } from './redis-support.ts';
 
 describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {

@@ -1,9 +1,9 @@
 import { createMetrics } from '@rms/metrics';
 import { describeWith, testServer, waitUntil } from '@rms/testkit';
 import { Redis } from 'ioredis';
-import type { LimitDecision, Limiter } from '../src/limiter.ts';
-import { createRedisLimiter } from '../src/redis-limiter.ts';
-import { describeLimiter } from './conformance.ts';
+import type { LimitDecision, Limiter } from '../../src/limiter.ts';
+import { createRedisLimiter } from '../../src/redis-limiter.ts';
+import { describeLimiter } from '../conformance.ts';
 import { check, log, openRedisBench, type RedisBench } from './redis-support.ts';
 
 describeWith('redis', 'on Redis', () => {

@@ -1,8 +1,8 @@
 import { createLogger } from '@rms/logging';
 import { type RedisServer, startRedis, waitUntil } from '@rms/testkit';
 import { Redis } from 'ioredis';
-import type { Freshness, LimitCheck, Limiter, LimiterOptions } from '../src/limiter.ts';
-import { createRedisLimiter, type RedisLimiterOptions } from '../src/redis-limiter.ts';
+import type { Freshness, LimitCheck, Limiter, LimiterOptions } from '../../src/limiter.ts';
+import { createRedisLimiter, type RedisLimiterOptions } from '../../src/redis-limiter.ts';
 
 export const log = createLogger({ name: 'limiter', level: 'silent' });
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createLogger } from '@rms/logging';
 import { describeWith, freePort, testServer } from '@rms/testkit';
-import { createKafkaBus } from '../src/kafka-bus.ts';
-import { describeEventBus, record } from './conformance.ts';
+import { createKafkaBus } from '../../src/kafka-bus.ts';
+import { describeEventBus, record } from '../conformance.ts';
 
 const log = createLogger({ name: 'bus', level: 'silent' });
 const create = (at: readonly string[] = testServer('kafka').split(',')) =>

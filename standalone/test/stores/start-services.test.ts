@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeWith, freePort, type TestDatabase, testDatabase, testServer } from '@rms/testkit';
-import { type Installation, newInstallation, npmStart } from './npm-start.ts';
+import { type Installation, newInstallation, npmStart } from '../npm-start.ts';
 
-const command = [process.execPath, fileURLToPath(new URL('../../scripts/start-services.mjs', import.meta.url))];
+const command = [process.execPath, fileURLToPath(new URL('../../../scripts/start-services.mjs', import.meta.url))];
 
 test('npm run start:services lists missing settings', async () => {
   const installation = await newInstallation();

@@ -1,7 +1,7 @@
 import { describeWith, startNetwork } from '@rms/testkit';
-import { allSuites, openSettings } from './suites/all.ts';
-import { guardedSettings, guardsSuite } from './suites/guards.ts';
-import { describeShape } from './support/describe-shape.ts';
+import { allSuites, openSettings } from '../api/suites/all.ts';
+import { guardedSettings, guardsSuite } from '../api/suites/guards.ts';
+import { describeShape } from '../api/support/describe-shape.ts';
 
 describeWith(['redis', 'kafka'], 'The API', () => {
   describeShape('Distributed', () => startNetwork({ env: openSettings }), allSuites);

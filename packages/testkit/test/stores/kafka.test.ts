@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { describeWith, type Kafka, startKafka, waitUntil } from '../src/index.ts';
+import { describeWith, type Kafka, startKafka, waitUntil } from '../../src/index.ts';
 
 describeWith('java', 'startKafka', () => {
   let kafka: Kafka | undefined;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createLogger } from '@rms/logging';
 import { readSettings } from '@rms/settings';
 import { type Certificates, describeWith, type Kafka, makeCertificates, startKafka, waitUntil } from '@rms/testkit';
-import { type EventBus, openBus } from '../src/index.ts';
-import { record, text } from './conformance.ts';
+import { type EventBus, openBus } from '../../src/index.ts';
+import { record, text } from '../conformance.ts';
 
 const never = new AbortController().signal;
 

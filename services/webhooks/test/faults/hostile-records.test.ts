@@ -2,8 +2,8 @@ import { Session } from 'node:inspector';
 import { durationFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type HostileReceiver, startHostileReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
-import { wholeLogOf } from './whole-log.ts';
+import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { wholeLogOf } from '../whole-log.ts';
 
 const mebibyte = 1024 * 1024;
 const minutesMs = (minutes: number) => minutes * 60_000;

@@ -5,12 +5,12 @@ import { createRedisLimiter, openRedis } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
 import { readSettings } from '@rms/settings';
 import { describeWith, type RedisServer, startRedis } from '@rms/testkit';
-import { createRedisSessionStore } from '../src/session/redis-session-store.ts';
-import { newSession, newToken, tokenHashOf } from '../src/session/session.ts';
-import { createSessionBox } from '../src/session/session-box.ts';
+import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
+import { newSession, newToken, tokenHashOf } from '../../src/session/session.ts';
+import { createSessionBox } from '../../src/session/session-box.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
-const guide = join(import.meta.dirname, '..', '..', '..', 'docs', 'operations.md');
+const guide = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'operations.md');
 
 /** Returns the rules of the guide: user name → rules. */
 function documentedUsers(): Map<string, string[]> {

@@ -1,4 +1,4 @@
-import { describeWith, type Network, startNetwork, waitUntil } from '../src/index.ts';
+import { describeWith, type Network, startNetwork, waitUntil } from '../../src/index.ts';
 
 describeWith(['redis', 'kafka'], 'startNetwork', () => {
   let network: Network;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Standalone, startStandalone } from '../src/index.ts';
+import { type Standalone, startStandalone } from '../../src/index.ts';
 
 describe('startStandalone', () => {
   let standalone: Standalone | undefined;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { linkIn } from '../browser/emails.ts';
-import { openWorld, reloadUntil, signIn, startMs, type World } from '../browser/support.ts';
+import { linkIn } from './emails.ts';
+import { openWorld, reloadUntil, signIn, startMs, type World } from './support.ts';
 
 const events = 5;
 

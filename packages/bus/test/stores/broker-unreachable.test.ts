@@ -1,8 +1,8 @@
 import { createLogger } from '@rms/logging';
 import { superviseWorkers } from '@rms/service';
 import { describeWith, type Kafka, startKafka, waitUntil } from '@rms/testkit';
-import { createKafkaBus } from '../src/kafka-bus.ts';
-import { record, text } from './conformance.ts';
+import { createKafkaBus } from '../../src/kafka-bus.ts';
+import { record, text } from '../conformance.ts';
 
 const log = createLogger({ name: 'bus', level: 'silent' });
 const topic = 'rms.test';

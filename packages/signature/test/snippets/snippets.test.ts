@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { startReceiver } from '@rms/testkit';
-import { deliveryHeaders } from '../src/delivery-headers.ts';
-import { makeSecret, toSigningSecret } from '../src/signature.ts';
+import { deliveryHeaders } from '../../src/delivery-headers.ts';
+import { makeSecret, toSigningSecret } from '../../src/signature.ts';
 
-const root = join(import.meta.dirname, '..', '..', '..');
-const snippets = join(import.meta.dirname, '..', 'snippets');
+const root = join(import.meta.dirname, '..', '..', '..', '..');
+const snippets = join(import.meta.dirname, '..', '..', 'snippets');
 const snippetOf = (file: string) => readFileSync(join(snippets, file), 'utf8');
 
 /** A request to a receiver and the secrets that the receiver knows. */

@@ -4,9 +4,9 @@ import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Installation, newInstallation, npmStart, type Start } from './npm-start.ts';
+import { type Installation, newInstallation, npmStart, type Start } from '../npm-start.ts';
 
-const main = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
 
 describe('npm start with another encryption key', () => {
   let installation: Installation;

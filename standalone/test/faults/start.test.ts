@@ -7,7 +7,7 @@ import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createClient } from '@rms/rpc';
 import { freePort, testDatabase, waitUntil } from '@rms/testkit';
-import { type Installation, newInstallation, npmStart, postgresOf, type Start } from './npm-start.ts';
+import { type Installation, newInstallation, npmStart, postgresOf, type Start } from '../npm-start.ts';
 
 describe('npm start', () => {
   let installation: Installation;

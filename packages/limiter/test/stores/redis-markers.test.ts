@@ -1,5 +1,5 @@
 import { describeWith, waitUntil } from '@rms/testkit';
-import { markersTrustMs } from '../src/limiter.ts';
+import { markersTrustMs } from '../../src/limiter.ts';
 import { check, openRedisBench, type RedisBench, timeOf } from './redis-support.ts';
 
 const confirmedKey = 'rms:marks-confirmed';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createKafkaBus } from '@rms/bus';
 import { describeWith, testServer, waitUntil } from '@rms/testkit';
-import { createRelayWorld, event, firstSeen, log, partitions, type RelayWorld } from './relay-world.ts';
+import { createRelayWorld, event, firstSeen, log, partitions, type RelayWorld } from '../relay-world.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 describeWith('kafka', 'the relay and Kafka', () => {

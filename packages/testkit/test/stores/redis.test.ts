@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describeWith, type RedisServer, startRedis } from '../src/index.ts';
+import { describeWith, type RedisServer, startRedis } from '../../src/index.ts';
 
 describeWith('redis-server', 'startRedis', () => {
   let redis: RedisServer;

@@ -1,0 +1,78 @@
+import { idleMs, newSession, newToken, type Session, tokenHashOf } from '../src/session/session.ts';
+import { maxPerUser, type SessionStore } from '../src/session/session-store.ts';
+
+/** Start of a session at that time. */
+export const start = (nowMs: number) => ({ address: '192.0.2.1', userAgent: 'test', nowMs });
+
+/** Conformance suite of session stores. */
+export function describeSessionStore(open: () => SessionStore): void {
+  let store: SessionStore;
+  let userId: string;
+  beforeEach(async () => {
+    store = open();
+    await store.start();
+    userId = `usr_${newToken()}`;
+  });
+  afterEach(() => store.stop());
+
+  const add = async (session: Session) => {
+    const tokenHash = tokenHashOf(newToken());
+    await store.add(tokenHash, session);
+    return tokenHash;
+  };
+
+  test('finds sessions by token hash only', async () => {
+    const session = newSession(userId, 1n, start(Date.now()));
+    const tokenHash = await add(session);
+    expect(await store.find(tokenHash)).toEqual(session);
+    expect(await store.find(tokenHashOf(newToken()))).toBeUndefined();
+    expect(await store.healthy()).toBe(true);
+  });
+
+  test('idle and old sessions are not found', async () => {
+    const idle = await add(newSession(userId, 1n, start(Date.now() - idleMs - 1)));
+    expect(await store.find(idle)).toBeUndefined();
+    const ended = { ...newSession(userId, 1n, start(Date.now())), endsAtMs: Date.now() - 1 };
+    expect(await store.find(await add(ended))).toBeUndefined();
+    expect(await store.listOf(userId)).toEqual([]);
+  });
+
+  test('an update does not restore an ended session', async () => {
+    const session = newSession(userId, 1n, start(Date.now()));
+    const tokenHash = await add(session);
+    await store.update(tokenHash, { ...session, lastSeenAtMs: session.lastSeenAtMs + 1 });
+    expect((await store.find(tokenHash))?.lastSeenAtMs).toBe(session.lastSeenAtMs + 1);
+    await store.remove(tokenHash);
+    await store.update(tokenHash, session);
+    expect(await store.find(tokenHash)).toBeUndefined();
+  });
+
+  test('beyond the limit per user, the least recently used session ends', async () => {
+    const nowMs = Date.now();
+    const hashes: string[] = [];
+    for (let i = 0; i <= maxPerUser; i += 1) {
+      hashes.push(await add(newSession(userId, 1n, start(nowMs - (maxPerUser - i) * 1_000))));
+    }
+    const foreign = await add(newSession(`${userId}x`, 1n, start(nowMs - 3_600_000)));
+    expect(await store.listOf(userId)).toHaveLength(maxPerUser);
+    expect(await store.find(hashes[0] ?? '')).toBeUndefined();
+    for (const hash of [...hashes.slice(1), foreign]) expect(await store.find(hash)).toBeDefined();
+  });
+
+  test("lists a user's sessions, most recently used first, and ends only the user's own sessions by ID", async () => {
+    const nowMs = Date.now();
+    const older = newSession(userId, 1n, start(nowMs - 1_000));
+    const newer = newSession(userId, 1n, start(nowMs));
+    const foreign = newSession(`${userId}x`, 1n, start(nowMs));
+    await add(older);
+    const newerHash = await add(newer);
+    const foreignHash = await add(foreign);
+    expect((await store.listOf(userId)).map(({ id }) => id)).toEqual([newer.id, older.id]);
+    expect(await store.removeOf(userId, foreign.id)).toBe(false);
+    expect(await store.find(foreignHash)).toBeDefined();
+    expect(await store.removeOf(userId, newer.id)).toBe(true);
+    expect(await store.find(newerHash)).toBeUndefined();
+    expect(await store.removeOf(userId, newer.id)).toBe(false);
+    expect((await store.listOf(userId)).map(({ id }) => id)).toEqual([older.id]);
+  });
+}
