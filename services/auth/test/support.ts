@@ -64,6 +64,9 @@ export function createTestLimiter() {
   };
 }
 
+/** Cost of password hashes in tests; hasher.test.ts tests the cost of the service. */
+export const cheapCost = { memoryKib: 64, passes: 1, parallelism: 1 };
+
 /** Returns an encryption key that differs for each `byte`. */
 export const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 
@@ -82,7 +85,7 @@ export async function startAuth(
   const log = createLogger({ name: 'test', level: 'info', destination: { write: (line) => void logged.push(line) } });
   const database = options.database ?? (await authDatabase(options.databaseServer));
   const pool = createPool({ url: database.url, max: 8, applicationName: 'auth', log });
-  const passwords = createPasswordHasher();
+  const passwords = createPasswordHasher(cheapCost);
   if (options.onWork) watchWork(pool, passwords, options.onWork);
   const limiter = createTestLimiter();
   const metrics = createMetrics('auth');

@@ -1,5 +1,5 @@
 import { RmsError } from '@rms/errors';
-import { hashArgon2id, phcPrefix, unmatchedArgon2id, verifyArgon2id } from './argon2id.ts';
+import { type Argon2idCost, hashArgon2id, phcPrefix, unmatchedArgon2id, verifyArgon2id } from './argon2id.ts';
 
 /** Hashes and verifies passwords off the event loop, with bounded concurrency. */
 export interface PasswordHasher {
@@ -15,15 +15,15 @@ export interface PasswordHasher {
 }
 
 /** Argon2id above the minimum that OWASP recommends: 32 MiB and about 80 ms on one CPU. */
-const cost = { memoryKib: 32_768, passes: 3, parallelism: 1 };
-const currentForm = phcPrefix(cost);
+const defaultCost: Argon2idCost = { memoryKib: 32_768, passes: 3, parallelism: 1 };
 /** Concurrent hashes: two of the four threads in Node's pool, and 64 MiB. */
 const permits = 2;
 /** A full queue takes about four seconds. */
 const maxQueueLength = 100;
 
-/** Creates a hasher. All handlers of a process share one. */
-export function createPasswordHasher(): PasswordHasher {
+/** Creates a hasher. All handlers of a process share one. Only tests set another cost. */
+export function createPasswordHasher(cost = defaultCost): PasswordHasher {
+  const currentForm = phcPrefix(cost);
   const withPermit = createSemaphore(permits, maxQueueLength);
   const unmatched = unmatchedArgon2id(cost);
   return {

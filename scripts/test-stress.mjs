@@ -1,0 +1,79 @@
+// npm run test:stress [-- PATTERN|PROJECT …] [--times N] [--load] [jest's options]: repeats the fast tier, or the chosen
+// test files, to find tests that depend on load, order or time. Prints the tests that failed, with how often they
+// failed, and the total as the last line, "N passed, N failed".
+//
+//   --times N   number of runs, default 3
+//   --load      two busy loops compete with the tests for the processors
+import { spawn } from 'node:child_process';
+import { relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ensureNode } from './lib/node.mjs';
+import { PrepareError, prepare, root } from './lib/prepare.mjs';
+import { summary } from './lib/test-result.mjs';
+import { runTests } from './lib/test-run.mjs';
+
+const busyLoops = 2;
+
+await ensureNode();
+const { times, load, args } = readArguments();
+try {
+  prepare({ development: true });
+} catch (error) {
+  if (!(error instanceof PrepareError)) throw error;
+  process.stderr.write(`rms: ${error.message}\n`);
+  process.exit(1);
+}
+const loops = load ? Array.from({ length: busyLoops }, () => spawn(process.execPath, ['-e', 'for (;;);'])) : [];
+process.on('exit', () => loops.forEach((loop) => void loop.kill('SIGKILL')));
+/** Number of failures by test. */
+const failures = new Map();
+let passed = 0;
+let failed = 0;
+for (let run = 1; run <= times; run += 1) {
+  const startedAtMs = performance.now();
+  const done = await runTests(args);
+  const result = summary(done);
+  passed += result.passed;
+  failed += Math.max(result.failures, result.failed ? 1 : 0);
+  for (const name of failedTests(done)) failures.set(name, (failures.get(name) ?? 0) + 1);
+  const minutes = ((performance.now() - startedAtMs) / 60_000).toFixed(1);
+  console.log(`\n${result.lines.join('\n')}\nrun ${run} of ${times}: ${minutes} min\n`);
+  if (done.interrupted) process.exit(130);
+}
+for (const [name, count] of failures) console.log(`failed in ${count} of ${times} runs: ${name}`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed > 0 ? 1 : 0);
+
+/** Reads the options of this script; all other arguments are for the tests. */
+function readArguments() {
+  const { values, tokens } = parseArgs({
+    options: { times: { type: 'string', default: '3' }, load: { type: 'boolean', default: false } },
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const times = Number(values.times);
+  if (!Number.isInteger(times) || times < 1) {
+    console.error(`test:stress: --times must be a whole number of 1 or more, not "${values.times}"`);
+    process.exit(1);
+  }
+  const own = new Set();
+  for (const token of tokens) {
+    if (token.kind !== 'option' || !['times', 'load'].includes(token.name)) continue;
+    own.add(token.index);
+    if (token.name === 'times' && !token.inlineValue) own.add(token.index + 1);
+  }
+  return { times, load: values.load, args: process.argv.slice(2).filter((_, index) => !own.has(index)) };
+}
+
+/** Returns the failed tests of a run; a file that could not run counts as one. */
+function failedTests({ result, leftovers }) {
+  const files = result?.testResults ?? [];
+  const names = files.flatMap(({ name, status, assertionResults }) => {
+    const file = relative(root, name);
+    const tests = assertionResults.filter((test) => test.status === 'failed').map((test) => test.fullName);
+    if (tests.length > 0) return tests.map((test) => `${file}: ${test}`);
+    return status === 'failed' ? [file] : [];
+  });
+  return [...names, ...leftovers.map((line) => `process left running: ${line}`)];
+}
