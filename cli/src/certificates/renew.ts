@@ -1,4 +1,4 @@
-import { type Identity, issue, makeAuthority } from './certificate.ts';
+import { type Identity, issue, makeAuthority } from '@rms/certificates';
 import { type Authority, authorityDays, endOf, renewAuthority, whyRenew } from './renewal.ts';
 import { type Secret, type SecretStore, WrittenMeanwhile } from './secrets.ts';
 
@@ -55,7 +55,10 @@ async function renewOnce(store: SecretStore, options: RenewOptions): Promise<Ren
     const secret = await store.read(name);
     const before = identityIn(secret, 'tls');
     const reason = whyRenew(before, authority, { names, days, now });
-    const identity = before && reason === undefined ? before : await issue(authority.current, names, { days, now });
+    const identity =
+      before && reason === undefined
+        ? before
+        : await issue(authority.current, { commonName: names[0] ?? '', names }, { days, now });
     await write(secret, name, { 'tls.crt': identity.cert, 'tls.key': identity.key, 'ca.crt': authority.trusted });
     renewed.push({ secret: name, reason, validTo: new Date(endOf(identity.cert)) });
   }

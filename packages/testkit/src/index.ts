@@ -1,4 +1,4 @@
-export { type Certificates, type IssueOptions, makeCertificates } from './certificates.ts';
+export { type Certificates, type IssueOptions, makeCertificates } from './certificates/certificates.ts';
 export { chromiumPath, describeWith, type Need } from './describe-with.ts';
 export { freePort } from './free-port.ts';
 export type { Behavior, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behavior.ts';

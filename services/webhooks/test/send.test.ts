@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
@@ -137,14 +136,16 @@ describe('TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rms-tls-'));
   let server: Server;
   let port = 0;
+  let key = '';
+  let cert = '';
+  /** Certificate of the authority. */
   let certificate = '';
   beforeAll(async () => {
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=hooks.example';
-    const names = ['-addext', 'subjectAltName=DNS:hooks.example', '-keyout', key, '-out', cert];
-    execFileSync('openssl', [...request.split(' '), ...names], { stdio: 'ignore' });
-    certificate = readFileSync(cert, 'utf8');
-    server = createServer({ key: readFileSync(key), cert: certificate }, (_, response) => void response.end());
+    const authority = makeCertificates(folder);
+    const { certFile, keyFile } = authority.issue('hooks.example', { sans: ['hooks.example'] });
+    certificate = readFileSync(authority.caFile, 'utf8');
+    [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')];
+    server = createServer({ key, cert }, (_, response) => void response.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     port = (server.address() as AddressInfo).port;
   });
@@ -164,14 +165,17 @@ describe('TLS', () => {
     expect(await attempt('hooks.example', certificate)).toMatchObject({ statusCode: 200, error: '' });
   });
 
-  test('a self-signed certificate is rejected', async () => {
-    const response = await attempt('hooks.example');
-    expect(response).toMatchObject({ statusCode: 0, error: 'tls: DEPTH_ZERO_SELF_SIGNED_CERT' });
+  test('a self-signed certificate of an authority is rejected', async () => {
+    const selfSigned = { key: readFileSync(join(folder, 'ca.key')), cert: certificate };
+    const endpoint = createServer(selfSigned, (_, response) => void response.end());
+    await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
+    const response = await attempt('hooks.example', undefined, (endpoint.address() as AddressInfo).port);
+    expect(response).toMatchObject({ statusCode: 0, error: 'tls: INVALID_PURPOSE' });
+    endpoint.close();
   });
 
   test('a server without TLS or with only an old version is a TLS failure', async () => {
     const plain = await startReceiver();
-    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => readFileSync(join(folder, name)));
     // OpenSSL supports these versions only at its lowest security level.
     const old = createServer({ key, cert, maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' });
     await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));

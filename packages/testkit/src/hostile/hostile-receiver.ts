@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeCertificates } from '../certificates.ts';
+import { makeCertificates } from '../certificates/certificates.ts';
 import { freePort } from '../free-port.ts';
 import { startProgram } from '../servers/program.ts';
 import { inTemporaryFolder } from '../servers/temporary-folder.ts';

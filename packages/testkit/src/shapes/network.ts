@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import { readSettings } from '@rms/settings';
-import { makeCertificates } from '../certificates.ts';
+import { makeCertificates } from '../certificates/certificates.ts';
 
 import { freePort } from '../free-port.ts';
 import { type Program, startProgram } from '../servers/program.ts';

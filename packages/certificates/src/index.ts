@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -27,11 +28,11 @@ const dayMs = 24 * 60 * 60_000;
 /** Backdates certificates, so that hosts with slow clocks accept them. */
 const startsBeforeMs = 5 * 60_000;
 
-/** Creates a certificate authority for one installation. */
+/** Creates a certificate authority. */
 export async function makeAuthority(commonName: string, { days, now }: { days: number; now: Date }): Promise<Identity> {
   const keys = await newKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    // All authorities of an installation share this name. Their serial numbers and key identifiers differ.
+    // Authorities may share a name. Their serial numbers and key identifiers differ.
     name: [{ CN: [commonName] }],
     ...validity(days, now),
     keys,
@@ -45,10 +46,10 @@ export async function makeAuthority(commonName: string, { days, now }: { days: n
   return identity(certificate, keys.privateKey);
 }
 
-/** Issues a certificate for a server and client with these DNS names. The first name is also the common name. */
+/** Issues a certificate for a server and client. `names` are its alternative names: host names and IP addresses. */
 export async function issue(
   authority: Identity,
-  names: readonly string[],
+  { commonName, names }: { readonly commonName: string; readonly names: readonly string[] },
   { days, now }: { days: number; now: Date },
 ): Promise<Identity> {
   const signer = new X509Certificate(authority.cert);
@@ -57,12 +58,12 @@ export async function issue(
     new BasicConstraintsExtension(false, undefined, true),
     new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
     new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
-    new SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns', value }))),
+    ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names.map(alternativeName))] : []),
     await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
     await AuthorityKeyIdentifierExtension.create(signer, false, webcrypto),
   ];
   const certificate = await X509CertificateGenerator.create({
-    subject: [{ CN: [names[0] ?? ''] }],
+    subject: [{ CN: [commonName] }],
     issuer: signer.subject,
     ...validity(days, now),
     publicKey: keys.publicKey,
@@ -71,6 +72,10 @@ export async function issue(
     extensions,
   });
   return identity(certificate, keys.privateKey);
+}
+
+function alternativeName(value: string): { type: 'dns' | 'ip'; value: string } {
+  return { type: isIP(value) ? 'ip' : 'dns', value };
 }
 
 function newKeys() {
