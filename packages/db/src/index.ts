@@ -10,6 +10,7 @@ export { cutPage, makePageToken, type PageStart, readPageToken, tokensOf } from 
 export { isRefusal, isRowError, isTimeout, translatePgError } from './pg-errors.ts';
 export { createPool, type PoolOptions } from './pool.ts';
 export { showPools } from './pool-gauges.ts';
+export { checkPrimary, connectionLifetimeSeconds, openSession } from './primary.ts';
 export type { Pool, PoolClient, Queryable } from './queryable.ts';
 export { type Grants, roleName, type ServiceRole } from './roles.ts';
 export { type Pace, type ThrottleTable, throttleTable } from './throttle.ts';

@@ -1,6 +1,7 @@
 import type { TlsFiles } from '@rms/settings';
 import pg from 'pg';
 import { connectionOptions } from './connection-options.ts';
+import { keepOnPrimary } from './primary.ts';
 import type { Pool } from './queryable.ts';
 import { traceQueries } from './trace-queries.ts';
 
@@ -74,6 +75,7 @@ export function createPool(options: PoolOptions): Pool {
   });
   // A connection that breaks in use rejects its query and then also emits an error event, which would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
+  keepOnPrimary(pool, { name: applicationName, log });
   traceQueries(pool, url);
   return pool;
 }

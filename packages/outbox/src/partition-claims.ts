@@ -12,7 +12,7 @@ export async function balanceClaims(
 ): Promise<void> {
   const share = Math.ceil(partitions / (await countRelays(connection)));
   if (owned.size < share) {
-    const others = Array.from({ length: partitions }, (_, partition) => partition).filter((p) => !owned.has(p));
+    const others = range(partitions).filter((partition) => !owned.has(partition));
     for (const partition of await claimPartitions(connection, others, share - owned.size)) owned.add(partition);
   } else if (owned.size > share) {
     // A partition that is publishing is released later, so that no other relay publishes the same rows concurrently.
@@ -21,4 +21,9 @@ export async function balanceClaims(
     for (const partition of surplus) owned.delete(partition);
     await yieldPartitions(connection, surplus);
   }
+}
+
+/** Returns the numbers of all partitions. */
+export function range(partitions: number): number[] {
+  return Array.from({ length: partitions }, (_, partition) => partition);
 }

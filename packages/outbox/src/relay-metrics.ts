@@ -1,11 +1,12 @@
 import type { Pool } from '@rms/db';
 import { Counter, Gauge, gatherGauges, Histogram, type Metrics } from '@rms/metrics';
+import { range } from './partition-claims.ts';
 import { countWaiting, oldestAgeSeconds, type PendingEvent } from './relay-queries.ts';
 
 export interface RelayMetrics {
   /** Records a published batch and the time since it was read. */
   published(events: readonly Pick<PendingEvent, 'waited_seconds'>[], sinceReadMs: number): void;
-  /** Records a batch that failed and will be retried. */
+  /** Records a batch or a session of the relay that failed and will be retried. */
   failed(): void;
 }
 
@@ -26,7 +27,7 @@ export function createRelayMetrics(metrics: Metrics, { pool, partitions, owned }
   });
   const failures = new Counter({
     name: 'rms_outbox_publish_failures_total',
-    help: 'Batches of events that could not be published; they are retried.',
+    help: 'Batches of events that could not be published, and stalls of a relay; they are retried.',
     registers,
   });
   const lag = new Histogram({
@@ -47,7 +48,7 @@ export function createRelayMetrics(metrics: Metrics, { pool, partitions, owned }
     metrics,
     source: 'outbox',
     read: async () => {
-      const [events, oldestSeconds] = [await countWaiting(pool), await oldestAgeSeconds(pool, partitions)];
+      const [events, oldestSeconds] = [await countWaiting(pool), await oldestAgeSeconds(pool, range(partitions))];
       return { events, oldestSeconds };
     },
   });

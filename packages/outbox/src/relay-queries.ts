@@ -71,11 +71,11 @@ export async function deletePublished(db: Queryable, events: readonly PendingEve
   ]);
 }
 
-/** Returns the age of the oldest row of all partitions, in seconds; 0 if the outbox is empty. */
-export async function oldestAgeSeconds(db: Queryable, partitions: number): Promise<number> {
+/** Returns the age of the oldest row of these partitions, in seconds; 0 if they are empty. */
+export async function oldestAgeSeconds(db: Queryable, partitions: readonly number[]): Promise<number> {
   const { rows } = await db.query<{ age: number | null }>(
     `select extract(epoch from now() - min(oldest.created_at))::float8 as age
-       from generate_series(0, $1::integer - 1) as wanted (partition)
+       from unnest($1::integer[]) as wanted (partition)
       cross join lateral (
               select created_at from outbox.events where events.partition = wanted.partition order by id limit 1
             ) as oldest`,

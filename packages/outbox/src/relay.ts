@@ -1,14 +1,15 @@
 import { coalesce, createWakeableSleep } from '@rms/async';
 import type { EventBus } from '@rms/bus';
-import type { Pool, PoolClient } from '@rms/db';
+import { connectionLifetimeSeconds, openSession, type Pool, type PoolClient } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
 import type { Worker, WorkerHealth } from '@rms/service';
 import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
-import { balanceClaims } from './partition-claims.ts';
+import { balanceClaims, range } from './partition-claims.ts';
 import { createPublisher } from './publish-partition.ts';
 import { createRelayMetrics } from './relay-metrics.ts';
 import { notifyRelays, oldestAgeSeconds, readPending, walkIndexOnly } from './relay-queries.ts';
+import { createStallWatch } from './stall-watch.ts';
 
 export interface RelayOptions {
   /** The relay keeps one of its connections while it runs. */
@@ -24,6 +25,10 @@ export interface RelayOptions {
   readonly pollMs?: number;
   /** Interval at which the relay checks whether other relays have started or stopped. */
   readonly balanceMs?: number;
+  /** Interval at which the relay checks that its session sees the rows that other sessions see. */
+  readonly stallCheckMs?: number;
+  /** Age of a row that the relay does not see, at which the relay fails. */
+  readonly stallSeconds?: number;
 }
 
 /** Publishes the events of the outbox. Several relays share the partitions; one relay holds a partition at a time. */
@@ -59,8 +64,10 @@ const drainMs = 5_000;
  */
 export function createRelay(options: RelayOptions): Relay {
   const { pool, partitions, log, pollMs = 1_000, balanceMs = 2_000 } = options;
+  const { stallCheckMs = 5_000, stallSeconds = 30 } = options;
   const owned = new Set<number>();
   const metrics = createRelayMetrics(options.metrics, { pool, partitions, owned });
+  const stalls = createStallWatch({ pool, owned, everyMs: stallCheckMs, stallSeconds });
   const due = new Set<number>();
   const sleeper = createWakeableSleep();
   const wake = (touched: Iterable<number>) => {
@@ -73,7 +80,12 @@ export function createRelay(options: RelayOptions): Relay {
   });
 
   const run = async (signal: AbortSignal, health?: WorkerHealth) => {
-    const connection = await pool.connect();
+    while (!signal.aborted) await runSession(signal, health);
+  };
+
+  /** Relays with one session, until the signal aborts or the session has reached its maximum age. */
+  const runSession = async (signal: AbortSignal, health?: WorkerHealth) => {
+    const connection = await openSession(pool);
     const broken = new AbortController();
     const onBroken = (error?: Error) =>
       broken.abort(error ?? new Error('the database connection of the relay was lost'));
@@ -82,22 +94,23 @@ export function createRelay(options: RelayOptions): Relay {
     const onStop = () => sleeper.wake();
     signal.addEventListener('abort', onStop);
     try {
-      await relayUntil(signal, broken.signal, connection, health);
+      await relayUntil(signal, broken, connection, health);
     } finally {
       signal.removeEventListener('abort', onStop);
       owned.clear();
       // Closing the connection releases the claims.
       connection.release(true);
     }
-    if (!signal.aborted) throw broken.signal.reason;
+    if (!signal.aborted && broken.signal.aborted) throw broken.signal.reason;
   };
 
   const relayUntil = async (
     stop: AbortSignal,
-    broken: AbortSignal,
+    broken: AbortController,
     connection: PoolClient,
     health: WorkerHealth | undefined,
   ) => {
+    const replaceAtMs = performance.now() + connectionLifetimeSeconds() * 1000;
     let balanceAtMs = 0;
     let pollAtMs = 0;
     connection.on('notification', ({ payload }) => {
@@ -109,16 +122,24 @@ export function createRelay(options: RelayOptions): Relay {
     await joinRelays(connection);
     await walkIndexOnly(connection);
     const publisher = createPublisher({ ...options, metrics, sleeper, due });
-    broken.addEventListener('abort', () => publisher.abort(broken.reason), { once: true });
+    broken.signal.addEventListener('abort', () => publisher.abort(broken.signal.reason), { once: true });
+    const isIdle = (partition: number) => !due.has(partition) && !publisher.isBusy(partition);
 
     try {
-      while (!stop.aborted && !broken.aborted) {
+      while (!stop.aborted && !broken.signal.aborted) {
         const now = performance.now();
+        if (now >= replaceAtMs) break;
         if (now >= balanceAtMs) {
           balanceAtMs = now + balanceMs;
           const before = new Set(owned);
           await balanceClaims(connection, owned, { partitions, isBusy: publisher.isBusy });
-          health?.working();
+          if (!stalls.stalled) health?.working();
+          void stalls.check(isIdle).then((stall) => {
+            if (!stall) return;
+            metrics.failed();
+            broken.abort(stall);
+            sleeper.wake();
+          });
           for (const partition of owned) if (!before.has(partition)) due.add(partition);
         }
         if (now >= pollAtMs) {
@@ -127,12 +148,12 @@ export function createRelay(options: RelayOptions): Relay {
         }
         const ready = [...due].filter((partition) => owned.has(partition) && !publisher.isBusy(partition));
         if (ready.length === 0) {
-          await sleeper.sleep(Math.min(pollAtMs, balanceAtMs) - performance.now(), broken);
+          await sleeper.sleep(Math.min(pollAtMs, balanceAtMs) - performance.now(), broken.signal);
           continue;
         }
         for (const partition of ready) due.delete(partition);
         const pending = await readPending(connection, ready);
-        if (stop.aborted || broken.aborted) break;
+        if (stop.aborted || broken.signal.aborted) break;
         await publisher.publish(pending, roundMs);
       }
     } catch (error) {
@@ -141,7 +162,7 @@ export function createRelay(options: RelayOptions): Relay {
     } finally {
       await publisher.drain(drainMs);
     }
-    if (!broken.aborted) await leaveRelays(connection);
+    if (!broken.signal.aborted) await leaveRelays(connection);
   };
 
   return {
@@ -155,6 +176,6 @@ export function createRelay(options: RelayOptions): Relay {
       notify(elsewhere).catch((err: unknown) => log.debug({ err }, 'could not notify other relays; they poll instead'));
     },
     owns: (partition) => owned.has(partition),
-    lagSeconds: () => oldestAgeSeconds(pool, partitions),
+    lagSeconds: () => oldestAgeSeconds(pool, range(partitions)),
   };
 }

@@ -6,11 +6,13 @@ export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-re
 export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
 export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
+export { type FailoverPair, startFailoverPair } from './servers/failover-pair.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
 export { type PostgresServer, startPostgres, startPostgresAt } from './servers/postgres.ts';
 export { type Program, startProgram } from './servers/program.ts';
 export { type RedisServer, startRedis } from './servers/redis.ts';
 export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
+export { startTcpSwitch, type TcpSwitch } from './servers/tcp-switch.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
 export { programEnv } from './shapes/program-env.ts';
 export { isReady, isServing } from './shapes/readiness.ts';

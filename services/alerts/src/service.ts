@@ -1,4 +1,4 @@
-import { showPools, translatePgError } from '@rms/db';
+import { checkPrimary, showPools, translatePgError } from '@rms/db';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
@@ -87,9 +87,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       createHousekeeping({ pool, log, metrics: context.metrics }),
     ],
     checks: {
-      async database() {
-        await pool.query('select 1');
-      },
+      database: () => checkPrimary(pool),
     },
     async open() {
       await limiter.start();

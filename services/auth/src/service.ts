@@ -1,4 +1,4 @@
-import { showPools, translatePgError } from '@rms/db';
+import { checkPrimary, showPools, translatePgError } from '@rms/db';
 import { createIdempotency } from '@rms/idempotency';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
@@ -109,9 +109,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       createHousekeeping({ pool, log, requestLogDays: config.requestLogDays, metrics: context.metrics }),
     ],
     checks: {
-      async database() {
-        await pool.query('select 1');
-      },
+      database: () => checkPrimary(pool),
     },
     async open() {
       await limiter.start();

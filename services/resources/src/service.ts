@@ -1,4 +1,4 @@
-import { createDatabaseClock, createDiskSpaceWatch, showPools, translatePgError } from '@rms/db';
+import { checkPrimary, createDatabaseClock, createDiskSpaceWatch, showPools, translatePgError } from '@rms/db';
 import { createIds } from '@rms/ids';
 import { createRelay } from '@rms/outbox';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
@@ -58,7 +58,10 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
     workers: [relay, createHousekeeping({ pool, log, onSuccess: showHousekeeping(context.metrics) })],
     // Does not check the bus: during a broker outage, writes continue and their events wait in the outbox.
     checks: {
-      database: clock.read,
+      async database() {
+        await checkPrimary(pool);
+        await clock.read();
+      },
       'free disk space': diskSpace.check,
     },
     open: () => bus.start([{ topic, partitions, replication }]),

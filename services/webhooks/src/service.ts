@@ -1,5 +1,5 @@
 import { rootCertificates } from 'node:tls';
-import { showPools, translatePgError } from '@rms/db';
+import { checkPrimary, showPools, translatePgError } from '@rms/db';
 import { createIdempotency } from '@rms/idempotency';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
@@ -162,9 +162,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       }),
     ],
     checks: {
-      async database() {
-        await pool.query('select 1');
-      },
+      database: () => checkPrimary(pool),
       'encryption key': checkKeys,
     },
     open: () => {
