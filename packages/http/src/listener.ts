@@ -23,6 +23,8 @@ export interface ListenOptions {
   readonly port: number;
   readonly handle: RequestListener;
   readonly maxConnections: number;
+  /** Time between a response and the next request, after which an idle connection is closed. */
+  readonly keepAliveMs: number;
   readonly log: Logger;
   /** Called for every connection or malformed request that is refused. */
   readonly onRefused: (reason: ConnectionRefusal) => void;
@@ -39,8 +41,6 @@ interface Times {
   readonly requestMs: number;
   /** For reading a response, or the next part of it. */
   readonly unreadMs: number;
-  /** Between a response and the next request. */
-  readonly idleMs: number;
   /** Interval at which the limits are checked. */
   readonly checkEveryMs: number;
 }
@@ -49,8 +49,6 @@ const defaultTimes: Times = {
   headersMs: 10_000,
   requestMs: 30_000,
   unreadMs: 60_000,
-  // Longer than the idle timeout of load balancers, so that they close idle connections first.
-  idleMs: 75_000,
   checkEveryMs: 2_000,
 };
 const maxHeaderBytes = 16 * 1024;
@@ -58,13 +56,14 @@ const closeIdleEveryMs = 50;
 
 /** Starts listening. Rejects with the system error (EADDRINUSE and similar) if it cannot bind. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, handle, maxConnections, log, onRefused, catalogUrl, times } = options;
-  const { headersMs, requestMs, unreadMs, idleMs, checkEveryMs } = { ...defaultTimes, ...times };
+  const { host, port, handle, maxConnections, keepAliveMs, log, onRefused, catalogUrl, times } = options;
+  const { headersMs, requestMs, unreadMs, checkEveryMs } = { ...defaultTimes, ...times };
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: headersMs,
     requestTimeout: requestMs,
-    keepAliveTimeout: idleMs,
+    // A load balancer must close idle connections first: it may send a request over a connection that is being closed.
+    keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: checkEveryMs,
     // The app checks the header itself, because its error response has a request ID.
     requireHostHeader: false,

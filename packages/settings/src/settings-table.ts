@@ -124,6 +124,11 @@ export const settingsTable = {
     integer(0, 1e6),
   ),
   MAX_CONNECTIONS: setting('maximum connections per HTTP listener', '10000', integer(1, 1e6)),
+  KEEP_ALIVE_SECONDS: setting(
+    'time after which an HTTP listener closes an idle connection; longer than the idle timeout of the load balancer',
+    '620',
+    integer(1, 86_400),
+  ),
   TRUSTED_PROXIES: setting('CIDRs of proxies whose X-Forwarded-For is trusted; empty: none', '', list),
   TRUST_TRACEPARENT: setting(
     "continue the trace of a client's traceparent; false: start a new trace with a link to it",

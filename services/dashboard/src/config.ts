@@ -35,6 +35,8 @@ export interface DashboardConfig {
   readonly requestLog: boolean;
   readonly trustedProxies: CidrList;
   readonly maxConnections: number;
+  /** Time after which idle connections are closed. */
+  readonly keepAliveMs: number;
   /** Undefined: metrics are not served. */
   readonly metricsAddress: MetricsAddress | undefined;
 }
@@ -62,6 +64,7 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
     requestLog: settings.REQUEST_LOG !== 'none',
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     maxConnections: settings.MAX_CONNECTIONS,
+    keepAliveMs: settings.KEEP_ALIVE_SECONDS * 1_000,
     metricsAddress: settings.METRICS_ADDRESS,
   };
 }

@@ -21,6 +21,8 @@ export interface GatewayConfig {
   readonly requestLog: RequestLogScope;
   /** Per listener. */
   readonly maxConnections: number;
+  /** Time after which idle connections are closed. */
+  readonly keepAliveMs: number;
   /** Defaults for workspaces whose plan sets none. */
   readonly limits: Limits;
   /** If undefined, no metrics are served. */
@@ -39,6 +41,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     trustTraceparent: settings.TRUST_TRACEPARENT,
     requestLog: settings.REQUEST_LOG,
     maxConnections: settings.MAX_CONNECTIONS,
+    keepAliveMs: settings.KEEP_ALIVE_SECONDS * 1_000,
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
       workspaceRateLimitRequests: settings.WORKSPACE_RATE_LIMIT_REQUESTS,

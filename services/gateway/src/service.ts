@@ -131,6 +131,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           port: ports[environment],
           handle: app,
           maxConnections: config.maxConnections,
+          keepAliveMs: config.keepAliveMs,
           catalogUrl: config.errorCatalogUrl,
           log,
           onRefused: (reason) => requestMetrics.refused(environment, reason),

@@ -13,7 +13,7 @@ describe('Slow and greedy connections', () => {
     name: 'unit',
     destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
   });
-  const times = { headersMs: 100, requestMs: 200, unreadMs: 100, idleMs: 100, checkEveryMs: 20 };
+  const times = { headersMs: 100, requestMs: 200, unreadMs: 100, checkEveryMs: 20 };
   const listeners: Listener[] = [];
   const open = async (handle: RequestListener, options: { maxConnections?: number; times?: object } = {}) => {
     const listener = await listen({
@@ -22,6 +22,7 @@ describe('Slow and greedy connections', () => {
       port: 0,
       handle,
       maxConnections: 1_000,
+      keepAliveMs: 100,
       log,
       times,
       ...options,
@@ -148,6 +149,14 @@ describe('Slow and greedy connections', () => {
       await waitUntil(() => text().split('HTTP/1.1 200').length > responses, { what: 'the responses' });
     }
     socket.destroy();
+  });
+
+  test('an idle connection is closed', async () => {
+    const { client } = await open((_request, response) => response.end('x'));
+    const { socket, text } = client();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await closed(socket);
+    expect(text()).toMatch(/^HTTP\/1\.1 200/);
   });
 
   test('connections over the limit are closed, and the log reports it once', async () => {

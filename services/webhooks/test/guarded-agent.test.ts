@@ -1,8 +1,18 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { startReceiver, waitUntil } from '@rms/testkit';
+import { Exchange } from '../src/delivery/attempt/exchange.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
+import type { OriginPools } from '../src/egress/origin-pools.ts';
+
+async function statusOf(agent: OriginPools, origin: string): Promise<number> {
+  const exchange = new Exchange();
+  agent.dispatch({ origin, path: '/', method: 'POST' }, exchange);
+  await exchange.ended;
+  if (exchange.error) throw exchange.error;
+  return exchange.statusCode;
+}
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
@@ -28,9 +38,7 @@ describe('the dialed address', () => {
       },
     });
     try {
-      const response = await agent.request({ origin: `http://${host}:${receiver.port}`, path: '/', method: 'POST' });
-      await response.body.dump();
-      return response.statusCode;
+      return await statusOf(agent, `http://${host}:${receiver.port}`);
     } finally {
       await agent.close();
     }
@@ -73,7 +81,7 @@ describe('the dialed address', () => {
     await once(mute.listen(0, '127.0.0.1'), 'listening');
     const { port } = mute.address() as { port: number };
     const agent = createGuardedAgent({ egress: createEgress({ allowHttp: false, allowCidrs: ['127.0.0.0/8'] }) });
-    const request = () => agent.request({ origin: `https://127.0.0.1:${port}`, path: '/', method: 'POST' });
+    const request = () => statusOf(agent, `https://127.0.0.1:${port}`);
     try {
       const all = Promise.allSettled([request(), request(), request()]);
       await waitUntil(() => connections === 3, { what: 'three connections' });

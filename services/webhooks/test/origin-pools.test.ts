@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { freePort, waitUntil } from '@rms/testkit';
 import { buildConnector } from 'undici';
+import { Exchange } from '../src/delivery/attempt/exchange.ts';
 import { OriginPools } from '../src/egress/origin-pools.ts';
 
 describe('Connection pools by origin', () => {
@@ -10,8 +11,11 @@ describe('Connection pools by origin', () => {
   let server: Server;
   const listen = () => once(server.listen(port, '127.0.0.1'), 'listening');
   const ask = async () => {
-    const { body } = await pools.request({ origin: `http://127.0.0.1:${port}`, path: '/', method: 'POST', body: 'x' });
-    return body.text();
+    const exchange = new Exchange();
+    pools.dispatch({ origin: `http://127.0.0.1:${port}`, path: '/', method: 'POST', body: 'x' }, exchange);
+    await exchange.ended;
+    if (exchange.error) throw exchange.error;
+    return exchange.body.toString();
   };
   beforeEach(async () => {
     pools = new OriginPools({ connections: null, connect: buildConnector({}) });

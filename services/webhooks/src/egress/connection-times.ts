@@ -11,7 +11,8 @@ export interface ConnectTimes {
   readonly tls: number;
 }
 
-const none: ConnectTimes = { dns: 0, connect: 0, tls: 0 };
+/** The times of a request over a connection that was already open, or over none. */
+export const notConnected: ConnectTimes = { dns: 0, connect: 0, tls: 0 };
 
 /** State of a connection. */
 interface Connection {
@@ -36,6 +37,10 @@ export interface Watch {
   /** Time spent connecting for this request; zero if the connection was already open. */
   times: ConnectTimes;
   address: string | undefined;
+  /** Whether the connection was open before, so that the endpoint may have closed it while the request was sent. */
+  isReused: boolean;
+  /** Returns whether any byte of the response arrived. */
+  hasResponse(): boolean;
   /** Returns the error that broke the connection, or undefined. */
   brokenBy(): Error | undefined;
 }
@@ -89,12 +94,20 @@ export function rounded(ms: number): number {
 }
 
 /** Starts an undici request by calling `begin`, and observes the connection that it is sent over. */
-export function watchRequest<T>(begin: () => T): { watch: Watch; started: T } {
+export function watchRequest(begin: () => void): Watch {
   if (!isObserving) observeRequests();
-  const watch: Watch = { sentAtMs: undefined, times: none, address: undefined, brokenBy: () => undefined };
+  const watch: Watch = {
+    sentAtMs: undefined,
+    times: notConnected,
+    address: undefined,
+    isReused: false,
+    hasResponse: () => false,
+    brokenBy: () => undefined,
+  };
   beginning = watch;
   try {
-    return { watch, started: begin() };
+    begin();
+    return watch;
   } finally {
     beginning = undefined;
   }
@@ -117,7 +130,10 @@ function observeRequests(): void {
     watch.sentAtMs = performance.now();
     watch.address = connection?.address;
     watch.brokenBy = () => connection?.brokenBy;
-    watch.times = connection?.unclaimed ?? none;
+    watch.isReused = connection !== undefined && connection.unclaimed === undefined;
+    const readBytes = socket.bytesRead;
+    watch.hasResponse = () => socket.bytesRead > readBytes;
+    watch.times = connection?.unclaimed ?? notConnected;
     if (connection) connection.unclaimed = undefined;
   });
 }

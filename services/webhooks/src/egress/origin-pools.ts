@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { type Dispatcher, Pool } from 'undici';
+import { Client, type Dispatcher, Pool } from 'undici';
 
 /** A pool without connections takes about 20 kB. */
 const poolsKept = 1_000;
+
+type Outgoing = Dispatcher.DispatchOptions & { origin: string };
 
 /**
  * undici connection pools by origin. A pool is removed when its last connection closes. The pool of an endpoint that
@@ -16,6 +18,8 @@ export class OriginPools {
     // close() waits for the running requests.
     dispose: (pool) => void pool.close().catch(() => {}),
   });
+  /** Clients with one request each. */
+  readonly #single = new Set<Client>();
 
   constructor(options: Pool.Options) {
     this.#options = options;
@@ -26,19 +30,32 @@ export class OriginPools {
     return this.#pools.size;
   }
 
-  /** Sends a request, like `request` of undici's dispatchers. */
-  request(options: Dispatcher.RequestOptions & { origin: string }): Promise<Dispatcher.ResponseData> {
-    return this.#poolOf(options.origin).request(options);
+  /** Sends a request, like `dispatch` of undici's dispatchers. */
+  dispatch(options: Outgoing, handler: Dispatcher.DispatchHandler): void {
+    this.#poolOf(options.origin).dispatch(options, handler);
+  }
+
+  /** Sends a request over a new connection, which is closed afterwards. */
+  dispatchAlone(options: Outgoing, handler: Dispatcher.DispatchHandler): void {
+    const { connections: _, ...rest } = this.#options;
+    const client = new Client(options.origin, rest);
+    this.#single.add(client);
+    client.dispatch(options, handler);
+    // close() waits for the request.
+    void client
+      .close()
+      .catch(() => {})
+      .finally(() => this.#single.delete(client));
   }
 
   /** Closes all pools after the running requests have ended. */
   async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
+    await Promise.all([...this.#pools.values(), ...this.#single].map((pool) => pool.close()));
   }
 
   /** Aborts the running requests and closes all pools. */
   async destroy(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+    await Promise.all([...this.#pools.values(), ...this.#single].map((pool) => pool.destroy()));
   }
 
   #poolOf(origin: string): Pool {

@@ -1,10 +1,10 @@
-import { EventEmitter } from 'node:events';
 import { type DeliveryContent, deliveryHeaders, type SigningSecrets } from '@rms/signature';
-import { rounded, watchRequest } from '../../egress/connection-times.ts';
+import { notConnected, rounded, type Watch, watchRequest } from '../../egress/connection-times.ts';
 import { BlockedAddressError } from '../../egress/guard.ts';
 import type { OriginPools } from '../../egress/origin-pools.ts';
 import type { AttemptResult, HeaderPair } from '../../log/attempt.ts';
 import { parseRetryAfter } from '../../subscription/retry-policy.ts';
+import { Exchange } from './exchange.ts';
 import { attemptTimeoutMs } from './job.ts';
 
 /** An HTTP call to make. */
@@ -12,77 +12,82 @@ export interface Outgoing extends DeliveryContent {
   readonly url: string;
 }
 
-const responseLimitBytes = 16 * 1024;
-/** Parsing a 1xx response costs CPU time; an endless stream of them must be cut off. */
-const hintsLimit = 16;
 /** The log keeps at most this many response headers, each truncated to `headerLimit` characters. */
 const headersKept = 64;
 const headerLimit = 1_024;
 
-/**
- * An alternative to AbortSignal that undici accepts. Node 20 retains the objects that an AbortSignal references until a
- * major collection.
- */
-class Abortable extends EventEmitter {
-  reason: Error | undefined;
-
-  abort(reason?: Error): void {
-    this.reason = reason;
-    this.emit('abort');
-  }
+/** The reason of the end of an attempt that took too long. */
+class DeadlineError extends Error {
+  readonly code = 'DEADLINE';
 }
 
 /**
  * Makes one attempt: a signed POST. The whole response, including the body, must arrive within 10 seconds. Never
  * rejects: every error becomes the result of the attempt. Only status 200 is a success; redirects are not followed.
+ *
+ * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
+ * of a response, and is repeated once over a new connection, as a part of the same attempt.
  */
 export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
   const { url, body } = outgoing;
   const startedAt = new Date();
   const startedAtMs = performance.now();
   const headers = deliveryHeaders(secrets, outgoing, startedAt.getTime());
-  const attempt = new Abortable();
-  const timer = setTimeout(() => attempt.abort(), attemptTimeoutMs);
-  let hints = 0;
-  const onInfo = () => {
-    hints += 1;
-    if (hints > hintsLimit) attempt.abort(new Error(`more than ${hintsLimit} responses with status 1xx`));
-  };
-  const { watch, started } = watchRequest(async () =>
-    agent.request({ ...requestTarget(url), method: 'POST', body, headers, signal: attempt, onInfo }),
-  );
-  let firstByteMs: number | undefined;
-  const result = (response: Pick<AttemptResult, 'statusCode' | 'error'> & Partial<AttemptResult>): AttemptResult => ({
-    startedAt,
-    durationMs: Math.round(performance.now() - startedAtMs),
-    timings: { ...watch.times, firstByte: firstByteMs },
-    address: watch.address,
-    requestHeaders: Object.entries(headers),
-    responseHeaders: [],
-    responseBody: Buffer.alloc(0),
-    retryAfterMs: undefined,
-    ...response,
-  });
+  let exchange = new Exchange();
+  const timer = setTimeout(() => exchange.abort(new DeadlineError()), attemptTimeoutMs);
+  let watch: Watch | undefined;
   try {
-    const response = await started;
-    firstByteMs = rounded(performance.now() - (watch.sentAtMs ?? startedAtMs));
-    const { statusCode } = response;
-    const responseBody = await readStart(response.body);
-    const retryAfter = String(response.headers['retry-after'] ?? '') || undefined;
-    const requested = statusCode === 429 || statusCode === 503 ? retryAfter : undefined;
-    return result({
-      statusCode,
-      error: statusCode === 200 ? '' : `status: ${statusCode}`,
-      responseHeaders: headerPairs(response.headers),
-      responseBody,
-      // Uses the endpoint's clock (its Date header) if possible, because the clock of this machine may be wrong.
-      retryAfterMs: parseRetryAfter(requested, Date.parse(String(response.headers.date)) || Date.now()),
-    });
+    const request = { ...requestTarget(url), method: 'POST', body, headers } as const;
+    watch = watchRequest(() => agent.dispatch(request, exchange));
+    await exchange.ended;
+    if (isUnanswered(exchange, watch)) {
+      exchange = new Exchange();
+      watch = watchRequest(() => agent.dispatchAlone(request, exchange));
+      await exchange.ended;
+    }
   } catch (error) {
-    return result({ statusCode: 0, error: describe(error, watch.brokenBy()) });
+    exchange.abort(error as Error);
   } finally {
     clearTimeout(timer);
   }
+  const { statusCode, error, firstByteAtMs } = exchange;
+  const responseHeaders = headerPairs(exchange.rawHeaders);
+  const base = {
+    startedAt,
+    durationMs: Math.round(performance.now() - startedAtMs),
+    timings: {
+      ...(watch?.times ?? notConnected),
+      firstByte: firstByteAtMs === undefined ? undefined : rounded(firstByteAtMs - (watch?.sentAtMs ?? startedAtMs)),
+    },
+    address: watch?.address,
+    requestHeaders: Object.entries(headers),
+  };
+  if (error) {
+    return {
+      ...base,
+      statusCode: 0,
+      error: describe(error, watch?.brokenBy()),
+      responseHeaders: [],
+      responseBody: Buffer.alloc(0),
+      retryAfterMs: undefined,
+    };
+  }
+  const fieldOf = (name: string) => responseHeaders.find(([key]) => key === name)?.[1];
+  const requested = statusCode === 429 || statusCode === 503 ? fieldOf('retry-after') : undefined;
+  return {
+    ...base,
+    statusCode,
+    error: statusCode === 200 ? '' : `status: ${statusCode}`,
+    responseHeaders,
+    responseBody: exchange.body,
+    // Uses the endpoint's clock (its Date header) if possible, because the clock of this machine may be wrong.
+    retryAfterMs: parseRetryAfter(requested, Date.parse(fieldOf('date') ?? '') || Date.now()),
+  };
+}
+
+/** Whether a connection that was open before ended without a byte of the response. */
+function isUnanswered({ error }: Exchange, watch: Watch): boolean {
+  return error !== undefined && !(error instanceof DeadlineError) && watch.isReused && !watch.hasResponse();
 }
 
 /** Splits a URL for undici. Throws for URLs that CreateWebhook and UpdateWebhook reject. */
@@ -94,27 +99,13 @@ function requestTarget(text: string): { origin: string; path: string } {
   return { origin, path: pathname + search };
 }
 
-function headerPairs(headers: Record<string, string | string[] | undefined>): HeaderPair[] {
-  return Object.entries(headers)
-    .flatMap(([name, value]) => [value ?? []].flat().map((one): HeaderPair => [name, one.slice(0, headerLimit)]))
-    .slice(0, headersKept);
-}
-
-/** Reads the whole response, so that the connection can be reused, and returns its start. */
-async function readStart(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  let read = 0;
-  for await (const chunk of body) {
-    read += chunk.length;
-    if (length < responseLimitBytes) {
-      chunks.push(chunk.subarray(0, responseLimitBytes - length));
-      length += chunk.length;
-    }
-    // Leaving the loop closes the connection, which is cheaper than reading on.
-    if (read > responseLimitBytes * 16) break;
+function headerPairs(raw: readonly Buffer[]): HeaderPair[] {
+  const pairs: HeaderPair[] = [];
+  for (let i = 0; i < raw.length && pairs.length < headersKept; i += 2) {
+    const [name, value] = [raw[i] as Buffer, raw[i + 1] as Buffer];
+    pairs.push([name.toString('latin1').toLowerCase(), value.toString('utf8').slice(0, headerLimit)]);
   }
-  return Buffer.concat(chunks);
+  return pairs;
 }
 
 /** Error codes of Node's TLS module and of OpenSSL's certificate verification. */
@@ -128,8 +119,8 @@ const tlsCode =
  */
 function describe(error: unknown, cause?: Error): string {
   const ended = (error as { code?: string }).code === 'UND_ERR_SOCKET';
-  const { name, code = '', message } = ((ended && cause) || error) as { name: string; code?: string; message: string };
-  if (name === 'AbortError') return 'timeout: no complete response within 10 s';
+  const { code = '', message } = ((ended && cause) || error) as { code?: string; message: string };
+  if (code === 'DEADLINE') return 'timeout: no complete response within 10 s';
   if (code === 'BLOCKED_ADDRESS') return `blocked: ${message}`;
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'connect: timed out';
   if (code === 'PROXY') return `proxy: ${message}`;
