@@ -27,6 +27,7 @@ export const errorKinds = {
   payload_too_large: kind(413, false, 'The request body is too large.'),
   uri_too_long: kind(414, false, 'The request URI is too long.'),
   unsupported_media_type: kind(415, false, 'The request body must be application/json.'),
+  expectation_failed: kind(417, false, 'The Expect header may contain only 100-continue.'),
   idempotency_key_reused: kind(422, false, 'The Idempotency-Key was already used with a different request body.'),
   rate_limit_exceeded: kind(429, true, 'Too many requests.'),
   quota_exceeded: kind(429, true, 'The monthly quota is exhausted.'),

@@ -1,34 +1,64 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RmsError } from '@rms/errors';
+import { expectsContinue } from './expectation.ts';
+import { parseMediaType } from './media-type.ts';
+import { shownText } from './shown-text.ts';
 
 const limitKib = 256;
 const limitBytes = limitKib * 1024;
+const maxShownLength = 100;
 
-/** Reads the body as JSON. Throws `unsupported_media_type`, `payload_too_large` or `invalid_request`. */
+/** Media type of request bodies. */
+export const jsonType = 'application/json';
+/** U+FEFF in UTF-8. */
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * Reads the body as JSON. Ignores a byte order mark at its start (RFC 8259, 8.1). Throws `unsupported_media_type`,
+ * `payload_too_large` or `invalid_request`.
+ */
 export async function readJsonBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
-  checkMediaType(request);
+  checkMediaType(request, response);
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
-  // The client waits for permission to send the body (RFC 9110, 10.1.1).
-  if (request.headers.expect !== undefined) response.writeContinue();
+  if (expectsContinue(request)) response.writeContinue();
   const bytes = await readBytes(request);
   if (!isUtf8(bytes)) throw refused('is not UTF-8');
   try {
-    return JSON.parse(bytes.toString());
+    const isMarked = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+    return JSON.parse(bytes.toString('utf8', isMarked ? byteOrderMark.length : 0));
   } catch (cause) {
     throw refused('is not JSON', cause);
   }
 }
 
-function checkMediaType({ headers }: IncomingMessage): void {
-  const type = headers['content-type'];
-  if (type === 'application/json' && headers['content-encoding'] === undefined) return;
-  const [name = '', ...parameters] = (type ?? '').toLowerCase().split(';');
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  const utf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
-  const encoding = headers['content-encoding'] ?? 'identity';
-  if (name.trim() === 'application/json' && utf8 && encoding.toLowerCase() === 'identity') return;
-  throw new RmsError('unsupported_media_type');
+/**
+ * Refuses a body that is not JSON in UTF-8 or that is encoded. The headers of the response name what is accepted:
+ * Accept-Encoding only if the encoding is the reason (RFC 7694, 3), otherwise Accept, and Accept-Patch for PATCH
+ * (RFC 5789, 2.2).
+ */
+function checkMediaType({ headers, method }: IncomingMessage, response: ServerResponse): void {
+  const { 'content-type': type, 'content-encoding': encoding = '' } = headers;
+  if (encoding.split(',').some((coding) => !['', 'identity'].includes(coding.trim().toLowerCase()))) {
+    response.setHeader('Accept-Encoding', 'identity');
+    throw refusedType(`The request body must not be encoded; Content-Encoding is \`${shown(encoding)}\`.`);
+  }
+  if (type === jsonType) return;
+  const parsed = parseMediaType(type ?? '');
+  const charset = parsed?.parameters.get('charset') ?? 'utf-8';
+  if (parsed?.name === jsonType && /^utf-?8$/i.test(charset)) return;
+  response.setHeader('Accept', jsonType);
+  if (method === 'PATCH') response.setHeader('Accept-Patch', jsonType);
+  const found = type === undefined ? 'the request has no Content-Type' : `Content-Type is \`${shown(type)}\``;
+  throw refusedType(`The request body must be ${jsonType} in UTF-8; ${found}.`);
+}
+
+function shown(text: string): string {
+  return shownText(text, maxShownLength);
+}
+
+function refusedType(message: string): RmsError {
+  return new RmsError('unsupported_media_type', { message });
 }
 
 function readBytes(request: IncomingMessage): Promise<Buffer> {

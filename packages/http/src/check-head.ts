@@ -1,18 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import { RmsError } from '@rms/errors';
+import { expectsContinue } from './expectation.ts';
+import { isHost } from './host.ts';
 
 const longestUrlKib = 8;
 const maxHeaders = 100;
-const hostForm = /^(?:[\w.-]{1,255}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 /** Headers that must not be repeated: a proxy and this server could use different occurrences. */
 const single = new Set(['host', 'authorization', 'content-type', 'content-encoding', 'idempotency-key']);
 const lengthsOfSingle = new Set([...single].map((name) => name.length));
 
 /**
- * Checks the request target and headers before routing. Throws `uri_too_long`, `headers_too_large` or
- * `invalid_request`.
+ * Checks the request target and headers before routing, after `normalizeTarget`. Throws `uri_too_long`,
+ * `headers_too_large`, `expectation_failed` or `invalid_request`.
  */
-export function checkHead({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage): void {
+export function checkHead(request: IncomingMessage): void {
+  const { url = '/', rawHeaders, headers, httpVersion } = request;
   if (url.length > longestUrlKib * 1024) {
     throw new RmsError('uri_too_long', { message: `The request URL has more than ${longestUrlKib} KiB.` });
   }
@@ -21,16 +23,11 @@ export function checkHead({ url = '', rawHeaders, headers, httpVersion }: Incomi
   }
   const repeated = repeatedHeader(rawHeaders);
   if (repeated !== undefined) throw refused(repeated, 'is repeated');
+  if (!url.startsWith('/') && url !== '*') throw refused('request target', 'must be a path or an http or https URL');
   const { host } = headers;
   // Links in responses are built from this header.
   if (host === undefined ? httpVersion !== '1.0' : !isHost(host)) throw refused('Host', 'must be a valid host');
-}
-
-/**
- * Rejects hosts and ports that a URL cannot contain, such as 1.2.3.999 or 99999: links in responses would be invalid.
- */
-function isHost(host: string): boolean {
-  return hostForm.test(host) && URL.canParse(`http://${host}`);
+  expectsContinue(request);
 }
 
 /**

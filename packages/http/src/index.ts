@@ -1,8 +1,8 @@
 export { abortOnClose } from './abort-on-close.ts';
-export { baseUrlOf, usesHttps } from './base-url.ts';
+export { baseUrlOf } from './base-url.ts';
 export { readJsonBody } from './body.ts';
 export { checkHead } from './check-head.ts';
-export { type ClientAddress, clientAddress } from './client-address.ts';
+export { type Client, clientOf } from './client.ts';
 export { type ConnectionRefusal, type Listener, listen } from './listener.ts';
 export { methodNotAllowed, routeNotFound } from './refuse-route.ts';
 export { requestIdOf } from './request-id.ts';

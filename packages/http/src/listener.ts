@@ -73,7 +73,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.maxHeadersCount = 0;
   const connections = limitConnections(server, { maxConnections, unreadMs, sweepMs: checkEveryMs }, log);
   server.on('request', handle);
-  // The app sends "100 Continue" when it reads the body. Other expectations are ignored.
+  // The app sends "100 Continue" when it reads the body, and refuses other expectations.
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
   refuseMalformed(server, connections, { onRefused: () => onRefused('malformed'), catalogUrl });

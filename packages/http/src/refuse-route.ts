@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { RmsError } from '@rms/errors';
+import { jsonType } from './body.ts';
 import { shownText } from './shown-text.ts';
 
 /** An Express request. Routers of Express shorten `url` but not `originalUrl`. */
@@ -18,7 +19,10 @@ export function routeNotFound(request: RoutedRequest): RmsError {
   });
 }
 
-/** Returns `method_not_allowed` and sets `Allow`. The message names path, method and the allowed methods. */
+/**
+ * Returns `method_not_allowed` and sets `Allow`, and `Accept-Patch` if PATCH is allowed (RFC 5789, 3.1). The message names path,
+ * method and the allowed methods.
+ */
 export function methodNotAllowed(
   request: RoutedRequest,
   response: ServerResponse,
@@ -26,6 +30,7 @@ export function methodNotAllowed(
 ): RmsError {
   const methods = allowed.join(', ');
   response.setHeader('Allow', methods);
+  if (allowed.includes('PATCH')) response.setHeader('Accept-Patch', jsonType);
   const message = `\`${pathOf(request)}\` does not support ${request.method}. It supports ${methods}.`;
   return new RmsError('method_not_allowed', { message });
 }

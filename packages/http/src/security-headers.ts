@@ -1,6 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CidrList } from '@rms/cidr';
-import { usesHttps } from './base-url.ts';
+import type { ServerResponse } from 'node:http';
+import type { Client } from './client.ts';
 
 /** Headers of every response, including responses to malformed requests (OWASP REST Security Cheat Sheet). */
 export const securityHeaders: readonly (readonly [name: string, value: string])[] = [
@@ -14,8 +13,8 @@ export const securityHeaders: readonly (readonly [name: string, value: string])[
 
 const twoYears = 'max-age=63072000';
 
-export function setSecurityHeaders(request: IncomingMessage, response: ServerResponse, trustedProxies: CidrList): void {
+export function setSecurityHeaders(response: ServerResponse, { usesHttps }: Client): void {
   for (const [name, value] of securityHeaders) response.setHeader(name, value);
   // Browsers ignore this header over HTTP (RFC 6797, 7.2).
-  if (usesHttps(request, trustedProxies)) response.setHeader('Strict-Transport-Security', twoYears);
+  if (usesHttps) response.setHeader('Strict-Transport-Security', twoYears);
 }

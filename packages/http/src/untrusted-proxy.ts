@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
-import { type CidrList, normalizeAddress, parseCidrs } from '@rms/cidr';
+import { type CidrList, parseCidrs } from '@rms/cidr';
 import type { Logger } from '@rms/logging';
+import type { Client } from './client.ts';
 
 /** Addresses of proxies in the same network: private, shared, link-local and loopback. */
 const internal = parseCidrs([
@@ -11,21 +11,19 @@ const internal = parseCidrs([
 const maxReported = 10;
 
 /**
- * Creates a check that logs a warning if X-Forwarded-For arrives from an internal address outside TRUSTED_PROXIES, once
- * per address. Such an address is probably the ingress: all its clients then share one address and its limits.
+ * Creates a check that logs a warning if a header of a proxy arrives from an internal address outside TRUSTED_PROXIES,
+ * once per address. Such an address is probably the ingress: all its clients then share one address and its limits.
  */
-export function createProxyWarning(trustedProxies: CidrList, log: Logger): (request: IncomingMessage) => void {
+export function createProxyWarning(trustedProxies: CidrList, log: Logger): (client: Client) => void {
   const reported = new Set<string>();
-  return ({ socket, headers }) => {
-    if (headers['x-forwarded-for'] === undefined || reported.size >= maxReported) return;
-    const remote = socket.remoteAddress ?? '';
-    const peer = normalizeAddress(remote) ?? remote;
+  return ({ peer, forwarded }) => {
+    if (forwarded === undefined || reported.size >= maxReported) return;
     if (reported.has(peer) || trustedProxies.has(peer) || !internal.has(peer)) return;
     reported.add(peer);
     log.warn(
       { peer },
-      'X-Forwarded-For is ignored, because it came from an address outside TRUSTED_PROXIES; if that is a proxy, all its ' +
-        'clients share its address and the limits per address',
+      'X-Forwarded-For or Forwarded is ignored, because it came from an address outside TRUSTED_PROXIES; if that is a ' +
+        'proxy, all its clients share its address and the limits per address',
     );
   };
 }

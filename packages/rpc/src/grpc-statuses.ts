@@ -17,6 +17,7 @@ export const grpcStatuses: Readonly<Record<ErrorCode, grpcStatus>> = {
   payload_too_large: grpcStatus.OUT_OF_RANGE,
   uri_too_long: grpcStatus.OUT_OF_RANGE,
   unsupported_media_type: grpcStatus.INVALID_ARGUMENT,
+  expectation_failed: grpcStatus.INVALID_ARGUMENT,
   idempotency_key_reused: grpcStatus.FAILED_PRECONDITION,
   rate_limit_exceeded: grpcStatus.RESOURCE_EXHAUSTED,
   quota_exceeded: grpcStatus.RESOURCE_EXHAUSTED,

@@ -129,7 +129,7 @@ export const settingsTable = {
     '620',
     integer(1, 86_400),
   ),
-  TRUSTED_PROXIES: setting('CIDRs of proxies whose X-Forwarded-For is trusted; empty: none', '', list),
+  TRUSTED_PROXIES: setting('CIDRs of proxies whose X-Forwarded-For or Forwarded is trusted; empty: none', '', list),
   TRUST_TRACEPARENT: setting(
     "continue the trace of a client's traceparent; false: start a new trace with a link to it",
     'false',

@@ -10,7 +10,6 @@ import {
   readJsonBody,
   routeNotFound,
   sendResponse,
-  usesHttps,
 } from '@rms/http';
 import type { Logger } from '@rms/logging';
 import { actorOfUser } from '@rms/rpc';
@@ -67,7 +66,7 @@ export function createApp(parts: AppParts): RequestListener {
       isTenant && signedIn ? checkTenant(signedIn.memberships, { workspace, environment }, endpoint.access) : undefined;
     const context = {
       requestId: response.locals.requestId,
-      clientAddress: response.locals.address(),
+      clientAddress: response.locals.client().address,
       ...(signedIn ? { actor: actorOfUser(signedIn.user.id) } : {}),
       ...(selected ? { principal: selected.tenant } : {}),
     };
@@ -125,9 +124,9 @@ export function createApp(parts: AppParts): RequestListener {
     response.locals = newLocals(request, config.trustedProxies);
     const { requestId } = response.locals;
     response.setHeader('X-Request-ID', requestId);
-    setPageHeaders(response, usesHttps(request, config.trustedProxies));
+    setPageHeaders(response, response.locals.client().usesHttps);
     if (probes.draining) response.setHeader('Connection', 'close');
-    warnOfProxy(request);
+    warnOfProxy(response.locals.client());
     logAccess(request, response, log);
     counts.countCall(request, response);
     const fail = (cause: unknown) => {

@@ -27,7 +27,7 @@ test('every path without a file returns the page, which browsers revalidate', as
 });
 
 test('files have a content hash in their names and are cached indefinitely', async () => {
-  const response = await get(scriptOf(html()), { 'Accept-Encoding': 'gzip, br' });
+  const response = await get(scriptOf(html()), { 'Accept-Encoding': 'gzip, BR' });
   expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
   expect(response.headers.get('content-encoding')).toBe('br');
   expect((await get(scriptOf(html()), { 'Accept-Encoding': 'br;q=0, gzip' })).headers.get('content-encoding')).toBe(

@@ -156,3 +156,22 @@ test.each([
     await behind.stop();
   }
 });
+
+test.each([{ 'X-Forwarded-Proto': 'HTTPS' }, { 'X-Forwarded-Proto': 'https, https' }, { Forwarded: 'proto=https' }])(
+  'a page that was loaded over HTTPS through a trusted proxy with %p can sign in',
+  async (headers) => {
+    const behind = await startDashboard({ TRUSTED_PROXIES: '127.0.0.0/8' });
+    try {
+      const response = await fetch(`${behind.url}/api/sign-in`, {
+        method: 'POST',
+        headers: { Origin: behind.url.replace('http:', 'https:'), 'Content-Type': 'application/json', ...headers },
+        body: JSON.stringify(signInBody),
+      });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('strict-transport-security')).toBe('max-age=63072000');
+      expect(cookieOf(response)).toMatch(/^__Host-/);
+    } finally {
+      await behind.stop();
+    }
+  },
+);

@@ -52,7 +52,7 @@ export interface AppParts {
 export function createApp(parts: AppParts): RequestListener {
   const { environment, config, admit, backend, probes, requests, countRequest, log } = parts;
   const { trustedProxies, trustTraceparent } = config;
-  const tracing = { environment, trustTraceparent, trustedProxies };
+  const tracing = { environment, trustTraceparent };
   const warnOfProxy = createProxyWarning(trustedProxies, log);
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
 
@@ -82,7 +82,7 @@ export function createApp(parts: AppParts): RequestListener {
       body,
       idempotencyKey,
       expectedVersions,
-      baseUrl: () => publicUrl ?? baseUrlOf(request, trustedProxies),
+      baseUrl: () => publicUrl ?? baseUrlOf(request, response.locals.client()),
       backend,
       signal: () => abortOnClose(response),
     });
@@ -105,9 +105,9 @@ export function createApp(parts: AppParts): RequestListener {
     normalizeTarget(request);
     response.locals = newLocals(request, trustedProxies);
     response.setHeader('X-Request-ID', response.locals.requestId);
-    setSecurityHeaders(request, response, trustedProxies);
+    setSecurityHeaders(response, response.locals.client());
     if (probes.draining) response.setHeader('Connection', 'close');
-    warnOfProxy(request);
+    warnOfProxy(response.locals.client());
     traceRequest(request, response, tracing);
     recordRequest(request, response, { environment, requests });
     logAccess(request, response, log);

@@ -59,12 +59,34 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
     expect(parseResponse(await sendBytes(api.gateway.addresses.live, refused)).status).toBe(401);
   });
 
-  test('other expectations are ignored', async () => {
-    const text = await sendBytes(
-      api.gateway.addresses.live,
-      'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: the-best\r\nConnection: close\r\n\r\n',
-    );
-    expect(parseResponse(text).status).toBe(200);
+  test.each(['the-best', '100-continue, the-best', 'x100-continue'])(
+    'the expectation %s gets 417, and the body is not requested',
+    async (expectation) => {
+      const text = await sendBytes(
+        api.gateway.addresses.live,
+        start(`Expect: ${expectation}`, 'Content-Length: 12', 'Connection: close'),
+      );
+      const { status, body } = parseResponse(text);
+      expect([status, body.error.code]).toEqual([417, 'expectation_failed']);
+    },
+  );
+
+  test('an HTTP/1.0 client never gets 100 Continue, and its expectations are ignored', async () => {
+    const json = '{"name":"x"}';
+    for (const expectation of ['100-continue', 'the-best']) {
+      const head = start(`Expect: ${expectation}`, `Content-Length: ${json.length}`).replace('HTTP/1.1', 'HTTP/1.0');
+      const text = await sendBytes(api.gateway.addresses.live, head + json);
+      expect(text.match(/HTTP\/1\.\d \d+/g)).toEqual(['HTTP/1.1 201']);
+    }
+  });
+
+  test('a byte order mark at the start of the body is ignored, and kept within a text', async () => {
+    const raw = Buffer.from('\ufeff{"name":"\ufeffx"}');
+    const response = await api.send('POST', '/v1/resources', { key, raw });
+    expect([response.status, response.body.data?.name]).toEqual([201, '\ufeffx']);
+    for (const wrong of ['\ufeff', '\ufeff\ufeff{"name":"x"}', '{"name":"x"}\ufeff']) {
+      expect((await api.send('POST', '/v1/resources', { key, raw: Buffer.from(wrong) })).status).toBe(400);
+    }
   });
 
   test.each([
@@ -74,13 +96,39 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
     { 'Content-Type': 'application/jsonp' },
     { 'Content-Type': 'application/json; charset=latin1' },
     { 'Content-Type': 'application/merge-patch+json' },
-    { 'Content-Encoding': 'gzip' },
-  ])('%p is rejected', async (headers) => {
-    const { status, body } = await api.send('POST', '/v1/resources', { key, raw: '{"name":"x"}', headers });
-    expect([status, body]).toEqual([
-      415,
-      { error: { code: 'unsupported_media_type', message: expect.any(String), status: 415 } },
-    ]);
+    { 'Content-Type': 'application/json; charset' },
+    { 'Content-Type': 'application/json; charset=utf-8; charset=latin1' },
+    { 'Content-Type': 'application/json; charset="utf-8' },
+    { 'Content-Type': 'application/json, application/json' },
+  ])('%p is rejected, and the response names the accepted type', async (headers) => {
+    const raw = '{"name":"x"}';
+    const { status, body, headers: sent } = await api.send('POST', '/v1/resources', { key, raw, headers });
+    const message = expect.stringMatching(/^The request body must be application\/json in UTF-8; Content-Type is `/);
+    expect([status, body]).toEqual([415, { error: { code: 'unsupported_media_type', message, status: 415 } }]);
+    expect(sent).toMatchObject({ accept: 'application/json' });
+    expect(sent).not.toHaveProperty('accept-encoding');
+    expect(sent).not.toHaveProperty('accept-patch');
+  });
+
+  test.each(['gzip', 'identity, br', 'x'])(
+    'Content-Encoding: %s is rejected, and the response names the accepted encoding',
+    async (encoding) => {
+      const headers = { 'Content-Encoding': encoding };
+      const response = await api.send('POST', '/v1/resources', { key, raw: '{"name":"x"}', headers });
+      const message = `The request body must not be encoded; Content-Encoding is \`${encoding}\`.`;
+      expect([response.status, response.body.error.message]).toEqual([415, message]);
+      expect(response.headers).toMatchObject({ 'accept-encoding': 'identity' });
+      expect(response.headers).not.toHaveProperty('accept');
+    },
+  );
+
+  test('Accept-Patch names the type of a PATCH, whose semantics are not those of a merge patch', async () => {
+    const headers = { 'Content-Type': 'application/merge-patch+json' };
+    const refused = await api.send('PATCH', '/v1/resources/res_x', { key, raw: '{}', headers });
+    expect([refused.status, refused.headers['accept-patch']]).toEqual([415, 'application/json']);
+    const options = await api.send('OPTIONS', '/v1/resources/res_x', { key });
+    expect([options.status, options.headers['accept-patch']]).toEqual([405, 'application/json']);
+    expect((await api.send('OPTIONS', '/v1/resources', { key })).headers).not.toHaveProperty('accept-patch');
   });
 
   test('a missing Content-Type is rejected, even without a body', async () => {
@@ -92,7 +140,11 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
   test.each([
     { 'Content-Type': 'application/json; charset=utf-8' },
     { 'Content-Type': 'Application/JSON;charset="UTF-8"' },
+    { 'Content-Type': 'application/json; charset=utf8' },
+    { 'Content-Type': 'application/json ;\tcharset="u\\tf8"; profile="a;charset=latin1" ;' },
     { 'Content-Encoding': 'identity' },
+    { 'Content-Encoding': '' },
+    { 'Content-Encoding': 'Identity ,identity' },
   ])('%p is accepted', async (headers) => {
     expect((await api.send('POST', '/v1/resources', { key, raw: '{"name":"x"}', headers })).status).toBe(201);
   });

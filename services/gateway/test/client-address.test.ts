@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { normalizeAddress, parseCidrs } from '@rms/cidr';
-import { clientAddress, createProxyWarning } from '@rms/http';
+import { clientOf, createProxyWarning } from '@rms/http';
 import { createLogger } from '@rms/logging';
 import { readSettings } from '@rms/settings';
 import { readGatewayConfig } from '../src/config.ts';
@@ -13,7 +13,7 @@ describe('The client address', () => {
   const noAddress = 'the next entry is not an address';
   const derive = (remoteAddress: string, forwarded?: string) => {
     const request = { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } };
-    return clientAddress(request as unknown as IncomingMessage, trusted);
+    return clientOf(request as unknown as IncomingMessage, trusted);
   };
 
   test.each([
@@ -61,9 +61,84 @@ describe('The client address', () => {
     expect(derive(remoteAddress, forwarded)).toMatchObject({ address, determinedBy, reason });
   });
 
+  test.each([
+    // Columns: peer, Forwarded, address, reason
+    ['203.0.113.1', 'for=192.0.2.1', '203.0.113.1', noProxy],
+    ['10.0.0.1', '', '10.0.0.1', noEntry],
+    ['10.0.0.1', 'for=192.0.2.1', '192.0.2.1', noProxy],
+    ['10.0.0.1', 'For = 192.0.2.1', '10.0.0.1', noAddress],
+    ['10.0.0.1', 'proto=https;FOR="192.0.2.1:4711";by=10.0.0.1', '192.0.2.1', noProxy],
+    ['10.0.0.1', 'for="192.0.2.1:_port"', '192.0.2.1', noProxy],
+    ['10.0.0.1', 'for=192.0.2.1:4711', '192.0.2.1', noProxy],
+    ['10.0.0.1', 'for="[2001:db8:2::1]"', '2001:db8:2::1', noProxy],
+    ['10.0.0.1', 'for="[2001:DB8:2::1]:4711" ; proto=http', '2001:db8:2::1', noProxy],
+    ['10.0.0.1', 'for=[2001:db8:2::1]', '2001:db8:2::1', noProxy],
+    ['10.0.0.1', 'for=192.0.2.1, for=10.0.0.2', '192.0.2.1', noProxy],
+    ['10.0.0.1', 'for=198.51.100.1, for=192.0.2.1', '192.0.2.1', noProxy],
+    ['10.0.0.1', 'for=192.0.2.1;host="a,b;c=\\"d", for="10.0.0.2"', '192.0.2.1', noProxy],
+    ['10.0.0.1', 'for=192.0.2.1, proto=https', '10.0.0.1', noEntry],
+    ['10.0.0.1', 'for=192.0.2.1, for=unknown', '10.0.0.1', noAddress],
+    ['10.0.0.1', 'for=192.0.2.1, for=_hidden', '10.0.0.1', noAddress],
+    ['10.0.0.1', 'for=192.0.2.1, for="_hidden:_port"', '10.0.0.1', noAddress],
+    ['10.0.0.1', 'for=192.0.2.1;for=192.0.2.2', '10.0.0.1', noAddress],
+    ['10.0.0.1', 'for=192.0.2.1, nonsense', '10.0.0.1', noAddress],
+    // A client cannot swallow the entry of a proxy.
+    ['10.0.0.1', 'for=", for=192.0.2.1', '192.0.2.1', noProxy],
+    ['10.0.0.1', 'for="\\", for=192.0.2.1;proto=https', '192.0.2.1', noProxy],
+    ['10.0.0.1', 'for="x\\", for="192.0.2.1"', '192.0.2.1', noProxy],
+  ])('peer %s, Forwarded %s: %s', (remoteAddress, forwarded, address, reason) => {
+    const request = { socket: { remoteAddress }, headers: { forwarded } };
+    expect(clientOf(request as unknown as IncomingMessage, trusted)).toMatchObject({ address, reason });
+  });
+
+  test.each([
+    ['HTTPS', { 'x-forwarded-proto': 'HTTPS' }, true],
+    ['white space', { 'x-forwarded-proto': ' https\t' }, true],
+    ['http', { 'x-forwarded-proto': 'http' }, false],
+    ['nothing', {}, false],
+    ['the nearest proxy, if only that is known', { 'x-forwarded-proto': 'https, http' }, false],
+    ['the nearest proxy, whatever the client sent', { 'x-forwarded-proto': 'http,https' }, true],
+    [
+      'the outermost trusted proxy',
+      { 'x-forwarded-for': '192.0.2.1, 10.0.0.2', 'x-forwarded-proto': 'https, http' },
+      true,
+    ],
+    [
+      'the outermost trusted proxy, not the client',
+      { 'x-forwarded-for': '192.0.2.1, 10.0.0.2', 'x-forwarded-proto': 'https, http, http' },
+      false,
+    ],
+    [
+      'the only value, if the proxies keep one',
+      { 'x-forwarded-for': '192.0.2.1, 10.0.0.3, 10.0.0.2', 'x-forwarded-proto': 'https' },
+      true,
+    ],
+    [
+      'more values than addresses',
+      { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https, https, http' },
+      false,
+    ],
+    ['Forwarded', { forwarded: 'for=192.0.2.1;proto=HTTPS' }, true],
+    ['Forwarded in quotes', { forwarded: 'proto="https"' }, true],
+    ['Forwarded of two proxies', { forwarded: 'for=192.0.2.1;proto=https, for=10.0.0.2;proto=http' }, true],
+    ['Forwarded of a client', { forwarded: 'proto=https, for=192.0.2.1;proto=http' }, false],
+    ['Forwarded next to X-Forwarded-For', { forwarded: 'proto=https', 'x-forwarded-for': '192.0.2.1' }, false],
+    ['X-Forwarded-Proto next to Forwarded', { forwarded: 'proto=http', 'x-forwarded-proto': 'https' }, true],
+  ])('the scheme is determined from %s', (_, headers, usesHttps) => {
+    const from = (remoteAddress: string) =>
+      clientOf({ socket: { remoteAddress }, headers } as unknown as IncomingMessage, trusted).usesHttps;
+    expect([from('10.0.0.1'), from('203.0.113.1')]).toEqual([usesHttps, false]);
+  });
+
+  test('X-Forwarded-For wins over Forwarded, which proxies pass on from clients', () => {
+    const headers = { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=198.51.100.1' };
+    const request = { socket: { remoteAddress: '10.0.0.1' }, headers } as unknown as IncomingMessage;
+    expect(clientOf(request, trusted)).toMatchObject({ address: '192.0.2.1', forwarded: '192.0.2.1' });
+  });
+
   test('at most 32 trusted hops are followed, regardless of the header length', () => {
     const hops = Array.from({ length: 2_000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
-    expect(derive('10.0.0.1', hops.join(','))).toEqual({
+    expect(derive('10.0.0.1', hops.join(','))).toMatchObject({
       address: hops.at(-32),
       determinedBy: hops.at(-31),
       peer: '10.0.0.1',
@@ -168,18 +243,16 @@ describe('The client address', () => {
 test('X-Forwarded-For from an internal address that is not trusted is reported once per address', () => {
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const warn = createProxyWarning(
-    parseCidrs(['10.0.0.0/8']),
-    createLogger({ name: 'gateway', level: 'info', destination }),
-  );
+  const trusted = parseCidrs(['10.0.0.0/8']);
+  const warn = createProxyWarning(trusted, createLogger({ name: 'gateway', level: 'info', destination }));
   const receive = (remoteAddress: string, headers: Record<string, string> = { 'x-forwarded-for': '192.0.2.1' }) =>
-    warn({ socket: { remoteAddress }, headers } as unknown as IncomingMessage);
+    warn(clientOf({ socket: { remoteAddress }, headers } as unknown as IncomingMessage, trusted));
   receive('10.0.0.1');
   receive('203.0.113.1');
   receive('192.168.0.1', {});
   expect(lines).toEqual([]);
   for (let i = 0; i < 3; i += 1) receive('::ffff:192.168.0.1');
-  receive('fd00::1');
+  receive('fd00::1', { forwarded: 'for=192.0.2.1' });
   expect(lines).toMatchObject([
     { level: 'warn', peer: '192.168.0.1' },
     { level: 'warn', peer: 'fd00::1' },

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { normalizeAddress, parseCidrs } from '@rms/cidr';
 import { RmsError } from '@rms/errors';
-import { checkHead, clientAddress, parseBody, parseQuery, readJsonBody, requestIdOf } from '@rms/http';
+import { checkHead, clientOf, parseBody, parseQuery, readJsonBody, requestIdOf } from '@rms/http';
 import { keyHashOf } from '../src/checks/authenticate.ts';
 import { networkOf } from '../src/checks/failed-authentications.ts';
 import { idempotencyKeyOf } from '../src/checks/idempotency-key.ts';
@@ -100,9 +100,9 @@ describe('Texts of 64 KiB that are expensive for regular expressions', () => {
     }
   });
 
-  test('an X-Forwarded-For yields the address of the proxy or a valid entry', () => {
+  test.each(['x-forwarded-for', 'forwarded'])('%s yields the address of the proxy or a valid entry', (name) => {
     for (const text of texts) {
-      const { address } = clientAddress(requestWith({ 'x-forwarded-for': text }), proxies);
+      const { address } = clientOf(requestWith({ [name]: text }), proxies);
       expect(['10.0.0.1', '1.1.1.1']).toContain(address);
     }
   });
@@ -110,7 +110,8 @@ describe('Texts of 64 KiB that are expensive for regular expressions', () => {
   test('a body with such a Content-Type is rejected', async () => {
     for (const text of texts) {
       const request = Object.assign(Readable.from([]), { headers: { 'content-type': text } });
-      const reading = readJsonBody(request as unknown as IncomingMessage, {} as ServerResponse);
+      const response = { setHeader() {} } as unknown as ServerResponse;
+      const reading = readJsonBody(request as unknown as IncomingMessage, response);
       await expect(reading).rejects.toBeInstanceOf(RmsError);
     }
   });

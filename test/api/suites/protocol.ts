@@ -133,10 +133,28 @@ export function protocolSuite(target: () => Target): void {
       }
       const gzip = await client.send('POST', '/v1/resources', { raw, headers: { 'content-encoding': 'gzip' } });
       expect(gzip.status).toBe(415);
+      expect(gzip.headers['accept-encoding']).toBe('identity');
+    });
+
+    test('a 415 names the accepted types', async () => {
+      const headers = { 'content-type': 'application/merge-patch+json' };
+      const created = await client.send('POST', '/v1/resources', { raw: '{"name":"x"}', headers });
+      expect([created.status, created.headers.accept]).toEqual([415, 'application/json']);
+      const updated = await client.send('PATCH', `/v1/resources/${id}`, { raw: '{"name":"x"}', headers });
+      expect([updated.status, updated.headers['accept-patch']]).toEqual([415, 'application/json']);
+    });
+
+    test('a byte order mark before the body is ignored, and kept within a text', async () => {
+      const raw = Buffer.from('\ufeff{"name":"\ufeffmarked"}');
+      const created = await client.send<One<Resource>>('POST', '/v1/resources', { raw });
+      expect(expectStatus(created, 201).body.data.name).toBe('\ufeffmarked');
     });
 
     test('Content-Type application/json may include a charset', async () => {
-      for (const type of ['application/json; charset=utf-8', 'application/json;charset=UTF-8', 'Application/JSON']) {
+      const types = ['; charset=utf-8', ';charset=UTF-8', '; charset=utf8', ''].map(
+        (rest) => `application/json${rest}`,
+      );
+      for (const type of [...types, 'Application/JSON']) {
         const headers = { 'content-type': type };
         expect((await client.send('POST', '/v1/resources', { raw: '{"name":"x"}', headers })).status).toBe(201);
       }

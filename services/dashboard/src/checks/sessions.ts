@@ -54,7 +54,7 @@ export function createSessions(
     const before = tokenOf(request);
     if (before !== undefined) await store.remove(tokenHashOf(before));
     const session = make({
-      address: response.locals.address(),
+      address: response.locals.client().address,
       userAgent: request.headers['user-agent'] ?? '',
       nowMs: Date.now(),
     });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { CidrList } from '@rms/cidr';
-import { clientAddress, requestIdOf } from '@rms/http';
+import { type Client, clientOf, requestIdOf } from '@rms/http';
 import type { Response } from 'express';
 
 /** State of a request. */
@@ -11,22 +11,18 @@ export type Locals = {
   userId: string | undefined;
   /** Public error code of the response. Empty if it is not an error. */
   errorCode: string;
-  /** Returns the client's address, computed on first use. */
-  address(): string;
+  /** Returns the client, determined on first use. */
+  client(): Client;
 };
 
 export type PageResponse = Response<unknown, Locals>;
 
 export function newLocals(request: IncomingMessage, trustedProxies: CidrList): Locals {
-  let address: string | undefined;
   return {
     requestId: requestIdOf(request),
     startedAtMs: performance.now(),
     userId: undefined,
     errorCode: '',
-    address() {
-      address ??= clientAddress(request, trustedProxies).address;
-      return address;
-    },
+    client: () => clientOf(request, trustedProxies),
   };
 }

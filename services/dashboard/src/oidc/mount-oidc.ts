@@ -52,7 +52,7 @@ export function mountOidc(app: Express, { config, provider, signIn, sessions, lo
     try {
       const { next, ...visit } = visitForm.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
       const identity = await provider.finish(new URL(request.url, ownOrigin(request, config)), visit);
-      const context = { requestId, clientAddress: response.locals.address() };
+      const context = { requestId, clientAddress: response.locals.client().address };
       const { result } = await signIn.verifyIdentity(identity, { context });
       const { step } = await settleSignIn({ sessions, request, response }, result, 'sign_in_refused');
       remember(request, response, '', 0);

@@ -67,7 +67,7 @@ export async function readStaticFiles(folder = builtFolder): Promise<StaticFiles
 function sendFile({ headers }: Request, response: PageResponse, { type, bodies, isImmutable }: StaticFile): void {
   const accepted = String(headers['accept-encoding'] ?? '')
     .split(',')
-    .map((entry) => entry.trim())
+    .map((entry) => entry.trim().toLowerCase())
     .filter((entry) => !/;\s*q=0(?:\.0*)?$/.test(entry))
     .map((entry) => entry.replace(/;.*$/, ''));
   const [encoding = ''] = encodings.map(([name]) => name).filter((name) => accepted.includes(name) && bodies.has(name));

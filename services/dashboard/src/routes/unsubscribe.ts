@@ -36,7 +36,7 @@ export function mountOneClick(app: Express, { alerts }: Pick<Backend, 'alerts'>)
   app.post('/unsubscribe', async (request: Request, response: PageResponse) => {
     const token = new URL(request.url, 'http://own').searchParams.get('token') ?? '';
     const { requestId } = response.locals;
-    await alerts.unsubscribe({ token }, { context: { requestId, clientAddress: response.locals.address() } });
+    await alerts.unsubscribe({ token }, { context: { requestId, clientAddress: response.locals.client().address } });
     sendResponse(response, { status: 200, json: '{}' });
   });
 }

@@ -42,12 +42,12 @@ export function createAdmission(parts: AdmissionParts): Admit {
     usage.follow(response, caller.principal, caller.limits.monthlyQuota);
     response.locals.steps.authenticatedAtMs = performance.now();
     try {
-      checkCaller(caller, request, response, endpoint);
+      checkCaller(caller, response, endpoint);
     } catch (refusal) {
       // A key revoked a moment ago must get 401, not 403. Ask auth again before refusing based on a cached verdict.
       if (caller.fresh) throw refusal;
       caller = await principals.ask(keyHash, response.locals.requestId);
-      checkCaller(caller, request, response, endpoint);
+      checkCaller(caller, response, endpoint);
     }
     const { version: keyVersion, limits } = caller;
     const sentAtMs = performance.now();
@@ -59,7 +59,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     if (decision.freshness === 'changed' || (decision.freshness === 'unknown' && !caller.fresh)) {
       if (decision.freshness === 'changed') principals.forget(keyHash);
       caller = await principals.ask(keyHash, response.locals.requestId);
-      checkCaller(caller, request, response, endpoint);
+      checkCaller(caller, response, endpoint);
     }
     setLimitHeaders(response, decision, limits.rateLimitWindowSeconds);
     checkLimits(decision);
@@ -96,8 +96,8 @@ export function createAdmission(parts: AdmissionParts): Admit {
     return refusal;
   }
 
-  function checkCaller(caller: Caller, request: Request, response: ApiResponse, endpoint: Endpoint | undefined): void {
-    checkAllowlist(caller, request, response.locals, log);
+  function checkCaller(caller: Caller, response: ApiResponse, endpoint: Endpoint | undefined): void {
+    checkAllowlist(caller, response.locals, log);
     if (endpoint) checkScope(caller, endpoint.scope);
   }
 }

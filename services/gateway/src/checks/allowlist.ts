@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { RmsError } from '@rms/errors';
 import type { Logger } from '@rms/logging';
 import type { Locals } from '../http/locals.ts';
@@ -12,14 +11,12 @@ const shownOfHeader = 200;
  */
 export function checkAllowlist(
   { allowedIps, principal }: Pick<Caller, 'allowedIps' | 'principal'>,
-  { headers }: IncomingMessage,
   locals: Pick<Locals, 'requestId' | 'client'>,
   log: Logger,
 ): void {
   if (allowedIps.empty) return;
-  const { address, determinedBy, peer, reason } = locals.client();
+  const { address, determinedBy, peer, reason, forwarded } = locals.client();
   if (allowedIps.has(address)) return;
-  const forwarded = headers['x-forwarded-for'];
   log.warn(
     {
       request_id: locals.requestId,
@@ -28,7 +25,7 @@ export function checkAllowlist(
       determined_by: determinedBy,
       peer,
       reason,
-      ...(forwarded === undefined ? {} : { forwarded_for: String(forwarded).slice(0, shownOfHeader) }),
+      ...(forwarded === undefined ? {} : { forwarded_for: forwarded.slice(0, shownOfHeader) }),
     },
     'address outside the allowlist of the key',
   );

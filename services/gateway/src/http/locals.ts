@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { CidrList } from '@rms/cidr';
-import { type ClientAddress, clientAddress, requestIdOf } from '@rms/http';
+import { type Client, clientOf, requestIdOf } from '@rms/http';
 import type { LimitDecision } from '@rms/limiter';
 import type { Span } from '@rms/tracing';
 import type { Response } from 'express';
@@ -22,14 +22,13 @@ export type Locals = {
   errorCode: string | undefined;
   /** Time at which each step ended (performance.now()). undefined if it has not ended. */
   readonly steps: { authenticatedAtMs?: number; limitedAtMs?: number; handledAtMs?: number };
-  /** Returns the client address, computed on the first call. */
-  client(): ClientAddress;
+  /** Returns the client, determined on the first call. */
+  client(): Client;
 };
 
 export type ApiResponse = Response<unknown, Locals>;
 
 export function newLocals(request: IncomingMessage, trustedProxies: CidrList): Locals {
-  let client: ClientAddress | undefined;
   return {
     requestId: requestIdOf(request),
     startedAtMs: performance.now(),
@@ -40,9 +39,6 @@ export function newLocals(request: IncomingMessage, trustedProxies: CidrList): L
     limitOutcome: undefined,
     errorCode: undefined,
     steps: {},
-    client() {
-      client ??= clientAddress(request, trustedProxies);
-      return client;
-    },
+    client: () => clientOf(request, trustedProxies),
   };
 }

@@ -1,5 +1,3 @@
-import type { CidrList } from '@rms/cidr';
-import { usesHttps } from '@rms/http';
 import type { Environment } from '@rms/tenant';
 import {
   attribute,
@@ -18,7 +16,6 @@ import type { ApiResponse } from './locals.ts';
 export interface RequestSpanOptions {
   readonly environment: Environment;
   readonly trustTraceparent: boolean;
-  readonly trustedProxies: CidrList;
 }
 
 /**
@@ -45,12 +42,12 @@ function begin(
   request: Request,
   { locals }: ApiResponse,
   client: RemoteParent | undefined,
-  { environment, trustTraceparent, trustedProxies }: RequestSpanOptions,
+  { environment, trustTraceparent }: RequestSpanOptions,
 ): Span | undefined {
   const { method } = request;
   const attributes = {
     [attribute.httpMethod]: method,
-    [attribute.urlScheme]: usesHttps(request, trustedProxies) ? 'https' : 'http',
+    [attribute.urlScheme]: locals.client().usesHttps ? 'https' : 'http',
     [attribute.requestId]: locals.requestId,
     [attribute.environment]: environment,
   };

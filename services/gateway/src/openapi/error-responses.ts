@@ -53,6 +53,7 @@ export const errorResponses = {
   413: response(413, 'PayloadTooLarge', ['payload_too_large']),
   414: response(414, 'UriTooLong', ['uri_too_long']),
   415: response(415, 'UnsupportedMediaType', ['unsupported_media_type']),
+  417: response(417, 'ExpectationFailed', ['expectation_failed']),
   422: response(422, 'IdempotencyKeyReused', ['idempotency_key_reused']),
   429: response(429, 'TooManyRequests', ['rate_limit_exceeded', 'quota_exceeded']),
   431: response(431, 'HeadersTooLarge', ['headers_too_large']),
@@ -80,6 +81,7 @@ function response(status: number, id: string, codes: readonly ErrorCode[]): ZodO
     headers: headerRefs([
       'X-Request-ID',
       ...(status === 401 ? ['WWW-Authenticate' as const] : []),
+      ...(status === 415 ? (['Accept', 'Accept-Encoding', 'Accept-Patch'] as const) : []),
       ...(status === 429 ? limitHeaders : []),
       ...(status === 429 || status === 503 ? ['Retry-After' as const] : []),
     ]),

@@ -25,6 +25,12 @@ export const headers = {
   'X-RateLimit-Reset': { description: 'Seconds until the limit is fully restored.', schema: number },
   'Retry-After': { description: 'Seconds to wait before a retry.', required: true, schema: number },
   'WWW-Authenticate': { description: '`Bearer`.', schema: { type: 'string' } },
+  Accept: { description: 'Accepted media type, if another one is the reason.', schema: { type: 'string' } },
+  'Accept-Encoding': {
+    description: '`identity`, if the content encoding is the reason: bodies must not be encoded.',
+    schema: { type: 'string' },
+  },
+  'Accept-Patch': { description: 'Accepted media type of PATCH.', schema: { type: 'string' } },
   ETag: {
     description: 'Version of the object, for If-Match and If-None-Match.',
     schema: { type: 'string', examples: ['"7.5V0gYhLk2m9QZr3t"'] },
