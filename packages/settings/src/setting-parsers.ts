@@ -10,6 +10,12 @@ export function name(value: string): string {
   return value;
 }
 
+/** Parses the name of a claim, which can be a URL. */
+export function claim(value: string): string {
+  if (!/^[!-~]{1,200}$/.test(value)) throw new Error(`"${value}" is not the name of a claim`);
+  return value;
+}
+
 export function email(value: string): string {
   if (!/^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$/.test(value))
     throw new Error(`"${value}" is not an email address`);

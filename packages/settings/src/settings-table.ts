@@ -1,4 +1,5 @@
 import {
+  claim,
   email,
   flag,
   hostPort,
@@ -49,6 +50,8 @@ export const settingsTable = {
   OIDC_CLIENT_ID: setting('client ID of the dashboard at the provider', '', text),
   OIDC_CLIENT_SECRET: setting('client secret of the dashboard at the provider', '', text, true),
   OIDC_NAME: setting('name of the provider on the sign-in button', 'single sign-on', text),
+  OIDC_EMAIL_CLAIM: setting('claim with the email address', 'email', claim),
+  OIDC_EMAIL_TRUST: setting('treat an address without the claim email_verified as verified', 'false', flag),
   OWNER_EMAIL: setting('email address of the owner that npm start creates', 'owner@localhost', email),
   DATA_DIR: setting('folder of the embedded PostgreSQL and other data of npm start', '.data', text),
   DATABASE_URL: setting(

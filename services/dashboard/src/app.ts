@@ -111,8 +111,9 @@ export function createApp(parts: AppParts): RequestListener {
   app.enable('case sensitive routing').enable('strict routing');
   mountProbes(app, probes);
   mountOneClick(app, backend);
-  if (config.oidc)
-    mountOidc(app, { config, provider: createProvider(config.oidc), signIn: backend.signIn, sessions, log });
+  const { oidc } = config;
+  if (oidc)
+    mountOidc(app, { config, oidc, provider: createProvider(oidc, log), signIn: backend.signIn, sessions, log });
   mount(app, endpoints, serve);
   app.get('/{*path}', (request: Request, response: PageResponse) => files.send(request, response));
 

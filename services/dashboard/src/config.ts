@@ -9,6 +9,10 @@ export interface OidcConfig {
   readonly clientSecret: string;
   /** Name of the provider on the sign-in button. */
   readonly name: string;
+  /** Name of the claim with the email address. */
+  readonly emailClaim: string;
+  /** Whether an address counts as verified if the provider does not say. */
+  readonly trustEmail: boolean;
 }
 
 export interface DashboardConfig {
@@ -74,7 +78,8 @@ function readOidcConfig(settings: Settings): OidcConfig | undefined {
   if (issuer === undefined) return undefined;
   // The provider must know the redirect URL, which requires DASHBOARD_URL.
   requireSettings(settings, 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'DASHBOARD_URL');
-  return { issuer, clientId, clientSecret, name };
+  const { OIDC_EMAIL_CLAIM: emailClaim, OIDC_EMAIL_TRUST: trustEmail } = settings;
+  return { issuer, clientId, clientSecret, name, emailClaim, trustEmail };
 }
 
 function readTraceUrl(text: string): string | undefined {

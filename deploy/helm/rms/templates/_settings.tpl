@@ -149,6 +149,8 @@ PUBLIC_SANDBOX_URL: {{ include "rms.publicUrl" (dict "root" .root "given" $value
 OIDC_ISSUER: {{ .issuer | quote }}
 OIDC_CLIENT_ID: {{ .clientId | quote }}
 OIDC_NAME: {{ .name | quote }}
+OIDC_EMAIL_CLAIM: {{ .emailClaim | quote }}
+OIDC_EMAIL_TRUST: {{ .emailTrust | quote }}
 {{- end }}
 {{- end }}
 {{- else if ne .name "cli" }}

@@ -188,6 +188,8 @@ OIDC_ISSUER: dashboard.oidc.issuer
 OIDC_CLIENT_ID: dashboard.oidc.clientId
 OIDC_CLIENT_SECRET: dashboard.oidc.clientSecret
 OIDC_NAME: dashboard.oidc.name
+OIDC_EMAIL_CLAIM: dashboard.oidc.emailClaim
+OIDC_EMAIL_TRUST: dashboard.oidc.emailTrust
 SMTP_URL: smtp.url
 SMTP_CA_FILE: smtp.tls
 EMAIL_FROM: smtp.from

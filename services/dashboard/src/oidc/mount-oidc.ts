@@ -1,73 +1,148 @@
+import { RmsError } from '@rms/errors';
+import { shownText } from '@rms/http';
 import type { Logger } from '@rms/logging';
 import type { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { RpcClient } from '@rms/rpc';
 import type { Express, Request } from 'express';
-import { z } from 'zod';
+import { AuthorizationResponseError } from 'openid-client';
 import type { Sessions } from '../checks/sessions.ts';
-import type { DashboardConfig } from '../config.ts';
+import type { DashboardConfig, OidcConfig } from '../config.ts';
 import { readCookie, setCookie } from '../http/cookies.ts';
 import type { PageResponse } from '../http/locals.ts';
 import { isSecure, ownOrigin } from '../http/own-origin.ts';
+import { Refusal } from '../http/refusal.ts';
 import { settleSignIn } from '../routes/sign-in.ts';
+import { type FailureReason, failureTexts } from './failure.ts';
+import { type Claims, identityOf } from './identity.ts';
 import type { Provider } from './provider.ts';
+import {
+  type Browser,
+  complete,
+  formatBrowser,
+  newBrowser,
+  newVisit,
+  openState,
+  parseBrowser,
+  stateOf,
+} from './visit.ts';
 
 interface Parts {
   readonly config: DashboardConfig;
+  readonly oidc: OidcConfig;
   readonly provider: Provider;
   readonly signIn: Pick<RpcClient<typeof SignInService>, 'verifyIdentity'>;
   readonly sessions: Sessions;
   readonly log: Logger;
 }
 
-/** Cookie with the visit data while the browser is at the provider. Only this browser can complete the sign-in. */
+/** Cookie with the key of the browser. Only this browser can complete its visits. */
 const cookie = 'rms_oidc';
-const visitSeconds = 600;
+/** Long enough for a user who takes a break at the provider. */
+const browserSeconds = 12 * 3_600;
 const startPath = '/api/oidc/start';
 const callbackPath = '/api/oidc/callback';
-const visitForm = z.strictObject({ state: z.string(), nonce: z.string(), codeVerifier: z.string(), next: z.string() });
+const maxNextLength = 1_000;
+const maxShownLength = 200;
+
+/** Failed sign-in with a known reason. */
+class OidcFailure extends Error {
+  override readonly name = 'OidcFailure';
+  readonly reason: FailureReason;
+
+  constructor(reason: FailureReason) {
+    super(failureTexts[reason]);
+    this.reason = reason;
+  }
+}
 
 /**
  * Mounts the two routes for signing in with an OpenID Connect provider:
  *
  *   /api/oidc/start ──► provider ──► /api/oidc/callback ──► requested page
- *                                         └─ failed ──► /sign-in?failed=<request ID>
+ *          └────────── failed ─────────────┴──► /sign-in?failed=<request ID>&reason=<reason>
  */
-export function mountOidc(app: Express, { config, provider, signIn, sessions, log }: Parts): void {
-  const remember = (request: Request, response: PageResponse, value: string, maxAgeSeconds: number) => {
+export function mountOidc(app: Express, { config, oidc, provider, signIn, sessions, log }: Parts): void {
+  const read = (request: Request) => parseBrowser(readCookie(request, cookie, isSecure(request, config)));
+  const remember = (request: Request, response: PageResponse, browser: Browser) => {
     const secure = isSecure(request, config);
     // Lax, because another site redirects to the callback.
-    response.append('Set-Cookie', setCookie(cookie, value, { secure, maxAgeSeconds, sameSite: 'Lax' }));
+    const options = { secure, maxAgeSeconds: browserSeconds, sameSite: 'Lax' } as const;
+    response.append('Set-Cookie', setCookie(cookie, formatBrowser(browser), options));
+  };
+  const fail = (response: PageResponse, err: unknown, next: string, claims?: Claims) => {
+    const { requestId } = response.locals;
+    const reason = reasonOf(err);
+    log.warn(
+      {
+        reason,
+        request_id: requestId,
+        issuer: oidc.issuer,
+        // Names only: the values are personal data.
+        ...(claims ? { claims: Object.keys(claims), email_claim: oidc.emailClaim } : {}),
+        ...(err instanceof OidcFailure ? {} : { err }),
+        ...(err instanceof AuthorizationResponseError ? responseOf(err) : {}),
+      },
+      `OpenID Connect sign-in failed: ${failureTexts[reason]}`,
+    );
+    response.redirect(302, `/sign-in?${new URLSearchParams({ failed: requestId, reason, next })}`);
   };
 
   app.get(startPath, async (request: Request, response: PageResponse) => {
-    const { url, visit } = await provider.begin(ownOrigin(request, config) + callbackPath);
     const next = ownPath(new URL(request.url, 'http://own').searchParams.get('next'));
-    remember(request, response, Buffer.from(JSON.stringify({ ...visit, next })).toString('base64url'), visitSeconds);
-    response.redirect(302, url.href);
+    const browser = read(request) ?? newBrowser();
+    const visit = newVisit({ ...provider.newChecks(), next });
+    try {
+      const state = stateOf(browser, visit);
+      const url = await provider.begin({ ...visit, state, redirectUri: ownOrigin(request, config) + callbackPath });
+      remember(request, response, browser);
+      response.redirect(302, url.href);
+    } catch (err) {
+      fail(response, err, next);
+    }
   });
 
   app.get(callbackPath, async (request: Request, response: PageResponse) => {
-    const text = readCookie(request, cookie, isSecure(request, config)) ?? '';
-    const { requestId } = response.locals;
+    const url = new URL(request.url, ownOrigin(request, config));
+    const state = url.searchParams.get('state') ?? '';
+    const browser = read(request);
+    const visit = browser && openState(browser, state);
+    if (!browser || !visit) return fail(response, new OidcFailure('expired'), '/');
+    const next = ownPath(visit.next);
+    // The page was reloaded, or the user went back to it. The provider accepts its code only once.
+    if (browser.completed.includes(visit.id)) return response.redirect(302, next);
+    let claims: Claims | undefined;
     try {
-      const { next, ...visit } = visitForm.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
-      const identity = await provider.finish(new URL(request.url, ownOrigin(request, config)), visit);
-      const context = { requestId, clientAddress: response.locals.client().address };
+      claims = await provider.finish(url, { ...visit, state });
+      const { missing, ...identity } = identityOf(claims, oidc);
+      const context = { requestId: response.locals.requestId, clientAddress: response.locals.client().address };
       const { result } = await signIn.verifyIdentity(identity, { context });
-      const { step } = await settleSignIn({ sessions, request, response }, result, 'sign_in_refused');
-      remember(request, response, '', 0);
-      response.redirect(302, step === 'done' ? ownPath(next) : '/sign-in?step=second_factor');
+      const settled = await settleSignIn({ sessions, request, response }, result, 'sign_in_refused').catch((err) => {
+        throw err instanceof Refusal ? new OidcFailure(missing ?? 'no_account') : err;
+      });
+      remember(request, response, complete(browser, visit));
+      const secondFactor = `/sign-in?${new URLSearchParams({ step: 'second_factor', next })}`;
+      response.redirect(302, settled.step === 'done' ? next : secondFactor);
     } catch (err) {
-      log.warn({ err, request_id: requestId }, 'OpenID Connect sign-in failed');
-      remember(request, response, '', 0);
-      response.redirect(302, `/sign-in?failed=${encodeURIComponent(requestId)}`);
+      fail(response, err, next, claims);
     }
   });
 }
 
+function reasonOf(err: unknown): FailureReason {
+  if (err instanceof OidcFailure) return err.reason;
+  if (err instanceof AuthorizationResponseError) return 'denied';
+  if (err instanceof RmsError && err.kind.httpStatus === 429) return 'too_many_attempts';
+  return err instanceof RmsError && err.kind.retryable ? 'unavailable' : 'failed';
+}
+
+/** Returns the error that the provider put into the callback URL. */
+function responseOf({ error, error_description: description = '' }: AuthorizationResponseError) {
+  return { error: shownText(error, maxShownLength), error_description: shownText(description, maxShownLength) };
+}
+
 /** Returns `next` if it is a path of this site; otherwise "/". */
 function ownPath(next: string | null): string {
-  if (!next?.startsWith('/') || !URL.canParse(next, 'http://own')) return '/';
+  if (!next?.startsWith('/') || next.length > maxNextLength || !URL.canParse(next, 'http://own')) return '/';
   const { host, pathname, search } = new URL(next, 'http://own');
   // The path of "/.//elsewhere" is "//elsewhere", which browsers treat as another host.
   return host === 'own' && !pathname.startsWith('//') ? pathname + search : '/';

@@ -1,49 +1,51 @@
 import { RmsError } from '@rms/errors';
+import type { Logger } from '@rms/logging';
 import {
   allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
   type Configuration,
   calculatePKCECodeChallenge,
+  clockTolerance,
   discovery,
   enableNonRepudiationChecks,
+  fetchUserInfo,
   randomNonce,
   randomPKCECodeVerifier,
-  randomState,
 } from 'openid-client';
 import type { OidcConfig } from '../config.ts';
+import { type Claims, lacksEmail, mergeClaims } from './identity.ts';
+import type { Visit } from './visit.ts';
 
-/** Values that the callback must match. They are stored in the browser that started the sign-in. */
-export interface Visit {
-  readonly state: string;
-  readonly nonce: string;
-  readonly codeVerifier: string;
-}
-
-/** Verified identity from the provider. */
-export interface Identity {
-  readonly issuer: string;
-  readonly subject: string;
-  readonly email: string;
-  readonly emailVerified: boolean;
-}
+/** Values that the callback must match. */
+export type Checks = Pick<Visit, 'nonce' | 'codeVerifier'>;
 
 /** OpenID Connect provider: authorization code flow with PKCE, state and nonce. */
 export interface Provider {
+  newChecks(): Checks;
   /** Returns the URL to redirect to. Throws `service_unavailable` if the provider is unreachable. */
-  begin(redirectUri: string): Promise<{ url: URL; visit: Visit }>;
-  /** Returns the identity. Rejects unless the callback URL matches the visit and the ID token is valid. */
-  finish(callbackUrl: URL, visit: Visit): Promise<Identity>;
+  begin(visit: Checks & { readonly redirectUri: string; readonly state: string }): Promise<URL>;
+  /**
+   * Returns the claims of the ID token and, if they lack the email address or its verification, of UserInfo. Rejects
+   * unless the callback URL matches the visit and the ID token is valid.
+   */
+  finish(callbackUrl: URL, visit: Checks & { readonly state: string }): Promise<Claims>;
 }
 
 const timeoutSeconds = 10;
+const clockToleranceSeconds = 30;
 const scope = 'openid email';
 
-export function createProvider({ issuer, clientId, clientSecret }: OidcConfig): Provider {
+export function createProvider(config: OidcConfig, log: Logger): Provider {
+  const { issuer, clientId, clientSecret } = config;
   let discovering: Promise<Configuration> | undefined;
   const isLocal = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:|\/|$)/.test(issuer);
   const discover = () => {
-    discovering ??= discovery(new URL(issuer), clientId, clientSecret, undefined, {
+    const client = { [clockTolerance]: clockToleranceSeconds };
+    discovering ??= discovery(new URL(issuer), clientId, client, authenticateWith(clientSecret), {
       timeout: timeoutSeconds,
       // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
       execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
@@ -55,21 +57,20 @@ export function createProvider({ issuer, clientId, clientSecret }: OidcConfig): 
     return discovering;
   };
   return {
-    async begin(redirectUri) {
-      const configuration = await discover();
-      const visit = { state: randomState(), nonce: randomNonce(), codeVerifier: randomPKCECodeVerifier() };
-      const url = buildAuthorizationUrl(configuration, {
+    newChecks: () => ({ nonce: randomNonce(), codeVerifier: randomPKCECodeVerifier() }),
+    async begin({ redirectUri, state, nonce, codeVerifier }) {
+      return buildAuthorizationUrl(await discover(), {
         redirect_uri: redirectUri,
         scope,
-        state: visit.state,
-        nonce: visit.nonce,
-        code_challenge: await calculatePKCECodeChallenge(visit.codeVerifier),
+        state,
+        nonce,
+        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
       });
-      return { url, visit };
     },
     async finish(callbackUrl, { state, nonce, codeVerifier }) {
-      const tokens = await authorizationCodeGrant(await discover(), callbackUrl, {
+      const configuration = await discover();
+      const tokens = await authorizationCodeGrant(configuration, callbackUrl, {
         pkceCodeVerifier: codeVerifier,
         expectedState: state,
         expectedNonce: nonce,
@@ -77,13 +78,26 @@ export function createProvider({ issuer, clientId, clientSecret }: OidcConfig): 
       });
       const claims = tokens.claims();
       if (!claims) throw new Error('the provider returned no ID token');
-      const { iss, sub, email, email_verified: emailVerified } = claims;
-      return {
-        issuer: iss,
-        subject: sub,
-        email: typeof email === 'string' ? email : '',
-        emailVerified: emailVerified === true,
-      };
+      if (!lacksEmail(claims, config) || !configuration.serverMetadata().userinfo_endpoint) return claims;
+      try {
+        // Rejects claims of another subject.
+        return mergeClaims(claims, await fetchUserInfo(configuration, tokens.access_token, claims.sub));
+      } catch (err) {
+        // A linked identity signs in without an email address.
+        log.warn({ err, issuer }, 'could not read UserInfo of the OpenID Connect provider');
+        return claims;
+      }
     },
+  };
+}
+
+/** Sends the client secret in the body, or as Basic authentication if the provider supports only that. */
+function authenticateWith(clientSecret: string): ClientAuth {
+  const [inBody, basic] = [ClientSecretPost(clientSecret), ClientSecretBasic(clientSecret)];
+  return (server, ...rest) => {
+    const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_post'];
+    const method =
+      supported.includes('client_secret_post') || !supported.includes('client_secret_basic') ? inBody : basic;
+    method(server, ...rest);
   };
 }

@@ -21,7 +21,8 @@ async function requireAccount({ location }: { readonly location: { readonly href
     return await queryClient.ensureQueryData(accountQuery);
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) {
-      throw redirect({ to: '/sign-in', search: { next: location.href } });
+      const step = error.code === 'second_factor_required' ? { step: 'second_factor' } : {};
+      throw redirect({ to: '/sign-in', search: { next: location.href, ...step } });
     }
     throw error;
   }
@@ -43,7 +44,7 @@ const home = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: textSearch('next', 'step', 'failed'),
+  validateSearch: textSearch('next', 'step', 'failed', 'reason'),
   component: lazyRouteComponent(() => import('./features/sign-in/sign-in-page.tsx'), 'SignInPage'),
 });
 

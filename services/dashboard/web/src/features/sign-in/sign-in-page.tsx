@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { call } from '../../api/client.ts';
+import { ApiError, call } from '../../api/client.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { CenteredPage } from '../../layout/centered-page.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { failureText } from './failure-text.ts';
 
 interface Step {
   readonly step: 'done' | 'second_factor';
@@ -14,7 +15,7 @@ interface Step {
 
 /** Sign-in page: email and password, then the second factor if enabled. */
 export function SignInPage() {
-  const { next, step: initialStep, failed } = useSearch({ from: '/sign-in' });
+  const { next, step: initialStep, failed, reason = '' } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
   const options = useQuery({
     queryKey: ['sign-in-options'],
@@ -37,6 +38,8 @@ export function SignInPage() {
         await navigate({ href: ownPath(next) });
       }
     } catch (thrown) {
+      // The first step counts for a few minutes.
+      if (thrown instanceof ApiError && thrown.code === 'not_signed_in') setStep('password');
       setError(thrown);
     } finally {
       setBusy(false);
@@ -83,7 +86,9 @@ export function SignInPage() {
         <ErrorNote error={error} />
         {failed && !error ? (
           <Note tone="bad">
-            <p>Sign-in with the provider failed, or no account matches your identity there.</p>
+            <p>
+              Sign-in with {options.data?.oidc?.name ?? 'the provider'} failed. {failureText(reason)}
+            </p>
             <p className="small">
               Request ID <code>{failed}</code>
             </p>

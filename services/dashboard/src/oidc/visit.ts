@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { createSecretBox } from '@rms/secrets';
+import { z } from 'zod';
+
+/** What the cookie remembers of this browser while it signs in with the provider. */
+export interface Browser {
+  /** Key that only this browser has: it seals the `state` of every visit. */
+  readonly key: Buffer;
+  /** IDs of the latest completed visits. */
+  readonly completed: readonly string[];
+}
+
+/** A sign-in that this browser has started. */
+export interface Visit {
+  readonly id: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+  /** Path of the page that the user wants to see. */
+  readonly next: string;
+}
+
+const keyBytes = 32;
+const cookieForm = /^([\w-]{43})((?:\.[\w-]{22})*)$/;
+const maxCompleted = 5;
+const visitForm = z.strictObject({ id: z.string(), nonce: z.string(), codeVerifier: z.string(), next: z.string() });
+const context = { purpose: 'single sign-on', id: 'state' };
+
+export function newBrowser(): Browser {
+  return { key: randomBytes(keyBytes), completed: [] };
+}
+
+/** Returns the browser of a cookie value; undefined if there is none. */
+export function parseBrowser(text: string | undefined): Browser | undefined {
+  const [, key, completed = ''] = cookieForm.exec(text ?? '') ?? [];
+  return key === undefined
+    ? undefined
+    : { key: Buffer.from(key, 'base64url'), completed: completed.split('.').filter(Boolean) };
+}
+
+/** Returns the cookie value of a browser. */
+export function formatBrowser({ key, completed }: Browser): string {
+  return [key.toString('base64url'), ...completed].join('.');
+}
+
+export function complete({ key, completed }: Browser, { id }: Visit): Browser {
+  return { key, completed: [...completed, id].slice(-maxCompleted) };
+}
+
+export function newVisit(visit: Omit<Visit, 'id'>): Visit {
+  return { ...visit, id: randomBytes(16).toString('base64url') };
+}
+
+/**
+ * Returns the `state` of a visit, which contains the visit, sealed with the key of the browser. Any number of tabs can
+ * therefore be at the provider, and another browser cannot complete a visit.
+ */
+export function stateOf({ key }: Browser, visit: Visit): string {
+  return createSecretBox(key).seal(JSON.stringify(visit), context).toString('base64url');
+}
+
+/** Opens a `state`; undefined unless this browser has started the visit. */
+export function openState({ key }: Browser, state: string): Visit | undefined {
+  try {
+    const text = createSecretBox(key).open(Buffer.from(state, 'base64url'), context).toString();
+    return visitForm.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
