@@ -101,5 +101,13 @@ export function pointInTime(text: string): Date {
 }
 
 export function workspaceOption(): Option {
-  return new Option('--workspace <id>', 'workspace ID; required if there are several');
+  return new Option(
+    '--workspace <id>',
+    'workspace ID (default: RMS_WORKSPACE, or the only workspace; an ID finds its workspace)',
+  );
+}
+
+/** Option of lists. */
+export function allWorkspacesOption(about = 'list the objects of every workspace'): Option {
+  return new Option('--all-workspaces', about).conflicts('workspace');
 }

@@ -4,7 +4,7 @@ import { DelayReason, type Delivery, DeliveryStatus } from '@rms/proto/rms/webho
 import { enumNames } from '@rms/rpc/enum-names';
 import { attemptDocument } from './attempts.ts';
 import { environmentName, time } from './documents.ts';
-import { takePages } from './pages.ts';
+import { type Pages, takePages } from './pages.ts';
 import type { Services } from './services.ts';
 
 export const deliveryStatuses = enumNames(DeliveryStatus);
@@ -17,7 +17,7 @@ export function listDeliveries(
   { deliveries }: Pick<Services, 'deliveries'>,
   filter: MessageInitShape<typeof ListDeliveriesRequestSchema>,
   limit: number,
-): Promise<{ found: Delivery[]; more: boolean }> {
+): Promise<Pages<Delivery>> {
   return takePages(limit, async (page) => {
     const { deliveries: items, nextPageToken } = await deliveries.listDeliveries({
       ...filter,

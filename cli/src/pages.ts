@@ -1,4 +1,11 @@
-const maxPageSize = 1_000;
+const defaultPageSize = 1_000;
+
+/** Items of several pages. */
+export interface Pages<T> {
+  readonly found: T[];
+  /** Whether there are others beyond the limit. */
+  readonly more: boolean;
+}
 
 /** Page of a list call. `nextPageToken` is '' on the last page. */
 export interface Page<T> {
@@ -6,11 +13,15 @@ export interface Page<T> {
   readonly nextPageToken: string;
 }
 
-/** Returns up to `limit` items of a list call. `more` is true if there are others beyond the limit. */
+/**
+ * Returns up to `limit` items of a list call with pages of at most `maxPageSize`. `more` is true if there are others
+ * beyond the limit.
+ */
 export async function takePages<T>(
   limit: number,
   readPage: (page: { pageSize: number; pageToken: string }) => Promise<Page<T>>,
-): Promise<{ found: T[]; more: boolean }> {
+  maxPageSize = defaultPageSize,
+): Promise<Pages<T>> {
   const found: T[] = [];
   let pageToken = '';
   do {

@@ -14,6 +14,7 @@ export const definitions = {
     at: 'auth',
     load: async () => (await import('@rms/proto/rms/auth/v1/secrets_service_pb')).SecretsService,
   },
+  lookup: { at: 'auth', load: async () => (await import('@rms/proto/rms/auth/v1/lookup_service_pb')).LookupService },
   requests: {
     at: 'auth',
     load: async () => (await import('@rms/proto/rms/auth/v1/requests_service_pb')).RequestsService,
@@ -29,6 +30,10 @@ export const definitions = {
   deliveries: {
     at: 'webhooks',
     load: async () => (await import('@rms/proto/rms/webhooks/v1/deliveries_service_pb')).DeliveriesService,
+  },
+  webhooksLookup: {
+    at: 'webhooks',
+    load: async () => (await import('@rms/proto/rms/webhooks/v1/lookup_service_pb')).LookupService,
   },
   webhooksSecrets: {
     at: 'webhooks',

@@ -1,24 +1,160 @@
+import { RmsError } from '@rms/errors';
+import type { Pages } from './pages.ts';
 import type { Services } from './services.ts';
 
 /** Workspaces that the error for a missing --workspace names. */
 const maxNamed = 20;
 
-/** Returns the workspace named by --workspace, or the only workspace. */
+/** Options of the command that select workspaces. */
+export interface WorkspaceOptions {
+  readonly workspace?: string;
+  readonly allWorkspaces?: boolean;
+}
+
+/** Finds the workspaces that have an object; LookupService of auth and of webhooks. */
+export interface Lookup {
+  findWorkspaces(request: { id: string }): Promise<{ readonly workspaceIds: readonly string[] }>;
+}
+
+/**
+ * Returns the workspace of the command: the one named by --workspace, otherwise the one named by RMS_WORKSPACE,
+ * otherwise the only one.
+ */
 export async function workspaceOf(
-  { workspaces }: Pick<Services, 'workspaces'>,
-  { workspace }: { workspace?: string },
+  services: Pick<Services, 'workspaces'>,
+  { workspace }: WorkspaceOptions,
 ): Promise<string> {
-  if (workspace !== undefined) {
-    await workspaces.getWorkspace({ workspaceId: workspace });
-    return workspace;
-  }
-  const { workspaces: some, nextPageToken } = await workspaces.listWorkspaces({ pageSize: maxNamed });
-  const [only, ...others] = some;
-  if (!only) throw new Error('There is no workspace yet. Create one with `rms workspaces create --name NAME`.');
+  const named = workspace ?? defaultWorkspace();
+  if (named !== undefined) return existing(services, named);
+  const { only, some, more } = await firstWorkspaces(services);
+  if (only !== undefined) return only;
+  const names = `${some.map(({ id, name }) => `${id} (${name})`).join(', ')}${more}`;
+  throw new Error(`Multiple workspaces exist. Choose one with --workspace or RMS_WORKSPACE: ${names}`);
+}
+
+/**
+ * Returns the workspace of an object: the one named by --workspace, otherwise the only one, otherwise the one that has
+ * the object. Ignores RMS_WORKSPACE, because the ID is unambiguous. Throws `not_found` if no workspace has the object.
+ */
+export async function workspaceWith(
+  services: Pick<Services, 'workspaces'>,
+  options: WorkspaceOptions,
+  lookups: readonly Lookup[],
+  id: string,
+): Promise<string> {
+  const find = await workspaceFinder(services, options, lookups);
+  return find(id);
+}
+
+/** Returns a function that finds the workspaces of several objects; see {@link workspaceWith}. */
+export async function workspaceFinder(
+  services: Pick<Services, 'workspaces'>,
+  { workspace }: WorkspaceOptions,
+  lookups: readonly Lookup[],
+): Promise<(id: string) => Promise<string>> {
+  const fixed = workspace === undefined ? (await firstWorkspaces(services)).only : await existing(services, workspace);
+  return async (id) => fixed ?? findOwner(lookups, id);
+}
+
+async function findOwner(lookups: readonly Lookup[], id: string): Promise<string> {
+  const responses = await Promise.all(lookups.map((lookup) => lookup.findWorkspaces({ id })));
+  const [found, ...others] = new Set(responses.flatMap(({ workspaceIds }) => workspaceIds));
+  if (found === undefined) throw new RmsError('not_found', { message: `No workspace has "${id}".` });
   if (others.length > 0) {
-    const names = some.map(({ id, name }) => `${id} (${name})`).join(', ');
-    const more = nextPageToken === '' ? '' : ', and others that `rms workspaces list` shows';
-    throw new Error(`Multiple workspaces exist. Choose one: --workspace ${names}${more}`);
+    throw new Error(
+      `Multiple workspaces have "${id}". Choose one: --workspace ${[found, ...others].sort().join(', ')}`,
+    );
   }
-  return only.id;
+  return found;
+}
+
+/** Item of a list. `workspace_id` is set if the list covers all workspaces. */
+export type Listed<T> = T & { readonly workspace_id?: string };
+
+/** Reads a list of the workspace of the command, or with --all-workspaces of every workspace, oldest first. */
+export async function listIn<T extends object>(
+  services: Pick<Services, 'workspaces'>,
+  options: WorkspaceOptions,
+  read: (workspaceId: string) => Promise<readonly T[]>,
+): Promise<Listed<T>[]> {
+  if (!options.allWorkspaces) return [...(await read(await workspaceOf(services, options)))];
+  const items: Listed<T>[] = [];
+  for await (const id of everyWorkspace(services)) {
+    items.push(...(await read(id)).map((item) => ({ workspace_id: id, ...item })));
+  }
+  return items;
+}
+
+/**
+ * Reads the newest items of the workspace of the command, or with --all-workspaces the newest of all workspaces, up to
+ * `limit`. `created_at`, `opened_at` or `at` is their time.
+ */
+export async function newestIn<T extends Timed>(
+  services: Pick<Services, 'workspaces'>,
+  options: WorkspaceOptions,
+  limit: number,
+  read: (workspaceId: string) => Promise<Pages<T>>,
+): Promise<Pages<Listed<T>>> {
+  if (!options.allWorkspaces) return read(await workspaceOf(services, options));
+  let found: Listed<T>[] = [];
+  let more = false;
+  for await (const id of everyWorkspace(services)) {
+    const pages = await read(id);
+    const all = [...found, ...pages.found.map((item) => ({ workspace_id: id, ...item }))];
+    found = all.sort((a, b) => timeOf(b).localeCompare(timeOf(a))).slice(0, limit);
+    more ||= pages.more || all.length > limit;
+  }
+  return { found, more };
+}
+
+/** Item of a list that is ordered by time (ISO 8601). */
+interface Timed {
+  readonly created_at?: string | null;
+  readonly opened_at?: string | null;
+  readonly at?: string | null;
+}
+
+function timeOf({ created_at, opened_at, at }: Timed): string {
+  return created_at ?? opened_at ?? at ?? '';
+}
+
+/** Adds a first column WORKSPACE to a table if the list covers all workspaces. */
+export function withWorkspaces(
+  { allWorkspaces }: WorkspaceOptions,
+  headings: readonly string[],
+  items: readonly { readonly workspace_id?: string }[],
+  rows: readonly (readonly string[])[],
+): [headings: readonly string[], rows: readonly (readonly string[])[]] {
+  if (!allWorkspaces) return [headings, rows];
+  return [['WORKSPACE', ...headings], rows.map((row, i) => [items[i]?.workspace_id ?? '', ...row])];
+}
+
+async function* everyWorkspace({ workspaces }: Pick<Services, 'workspaces'>): AsyncGenerator<string> {
+  let pageToken = '';
+  do {
+    const page = await workspaces.listWorkspaces({ pageToken });
+    for (const { id } of page.workspaces) yield id;
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+}
+
+async function existing({ workspaces }: Pick<Services, 'workspaces'>, workspaceId: string): Promise<string> {
+  await workspaces.getWorkspace({ workspaceId });
+  return workspaceId;
+}
+
+/** Returns the oldest workspaces. `only` is set if there are no others. Throws if there is none. */
+async function firstWorkspaces({ workspaces }: Pick<Services, 'workspaces'>) {
+  const { workspaces: some, nextPageToken } = await workspaces.listWorkspaces({ pageSize: maxNamed });
+  const [first, ...others] = some;
+  if (!first) throw new Error('There is no workspace yet. Create one with `rms workspaces create --name NAME`.');
+  return {
+    only: others.length === 0 ? first.id : undefined,
+    some,
+    more: nextPageToken === '' ? '' : ', and others that `rms workspaces list` shows',
+  };
+}
+
+function defaultWorkspace(): string | undefined {
+  return process.env.RMS_WORKSPACE || undefined;
 }

@@ -157,6 +157,8 @@ export async function startServices() {
     ...clients,
     addresses,
     rms,
+    /** Runs a command with additional environment variables. */
+    rmsWith: (env: Readonly<Record<string, string>>, ...args: string[]) => runRms(args, { DATA_DIR: dataDir, ...env }),
     /** Starts a command that does not end by itself, with additional environment variables. */
     start: (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
       startRms(args, { DATA_DIR: dataDir, ...env }),

@@ -2,21 +2,20 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { AuditEntry } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { type Command, Option } from 'commander';
-import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
+import { allWorkspacesOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { environmentName, time } from '../documents.ts';
-import { takePages } from '../pages.ts';
+import { type Pages, takePages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
 import type { Services } from '../services.ts';
-import { workspaceOf } from '../workspace.ts';
+import { type Listed, newestIn, type WorkspaceOptions, withWorkspaces } from '../workspace.ts';
 
-interface Options {
+interface Options extends WorkspaceOptions {
   target?: string;
   action?: string;
   since?: Date;
   installation?: boolean;
   limit: number;
-  workspace?: string;
   json?: boolean;
 }
 
@@ -26,23 +25,31 @@ export function define(audit: Command): void {
     .option('--action <action>', 'only this action ("key.created"), or actions with this prefix ("key.")')
     .option('--since <time>', 'only entries since an ISO 8601 time or a duration ago ("24h")', pointInTime)
     .addOption(
-      new Option('--installation', 'entries without a workspace (plans, failed sign-ins of unknown users)').conflicts(
+      new Option('--installation', 'entries without a workspace (plans, failed sign-ins of unknown users)').conflicts([
         'workspace',
-      ),
+        'allWorkspaces',
+      ]),
     )
     .option('--limit <n>', 'maximum number of entries', positiveNumber, 100)
     .addOption(workspaceOption())
+    .addOption(allWorkspacesOption())
     .action((options: Options) =>
-      withServices(['workspaces', 'audit'], async (services) => {
-        const { found, more } = await listEntries(services, options);
-        const data = found.map(entryDocument);
+      withServices(['workspaces', 'audit', 'lookup', 'webhooksLookup'], async (services) => {
+        const read = (workspaceId: string) => listEntries(services, workspaceId, options);
+        const { found: data, more }: Pages<Listed<EntryDocument>> = options.installation
+          ? await read('')
+          : await newestIn(services, await withTarget(services, options), options.limit, read);
         print(options, { data }, () =>
           table(
-            ['TIME', 'ACTOR', 'ADDRESS', 'ACTION', 'TARGET', 'DETAILS', 'REQUEST'],
-            data.map((one) => [
-              ...[one.at ?? '', one.actor, one.address ?? '', one.action, one.target_id],
-              ...[JSON.stringify(one.details), one.request_id ?? ''],
-            ]),
+            ...withWorkspaces(
+              options,
+              ['TIME', 'ACTOR', 'ADDRESS', 'ACTION', 'TARGET', 'DETAILS', 'REQUEST'],
+              data,
+              data.map((one) => [
+                ...[one.at ?? '', one.actor, one.address ?? '', one.action, one.target_id],
+                ...[JSON.stringify(one.details), one.request_id ?? ''],
+              ]),
+            ),
           ),
         );
         if (more) note(`showing the newest ${data.length} entries; --limit shows more`);
@@ -50,21 +57,40 @@ export function define(audit: Command): void {
     );
 }
 
-async function listEntries(
-  services: Pick<Services, 'workspaces' | 'audit'>,
+/** Adds the workspace of the target to the options. A deleted target belongs to no workspace. */
+async function withTarget(
+  services: Pick<Services, 'workspaces' | 'lookup' | 'webhooksLookup'>,
   options: Options,
-): Promise<{ found: AuditEntry[]; more: boolean }> {
+): Promise<WorkspaceOptions> {
+  const { target = '', workspace, allWorkspaces } = options;
+  if (workspace !== undefined || allWorkspaces) return options;
+  if (target.startsWith('ws_')) return { workspace: target };
+  const [lookup] = [
+    ...(target.startsWith('key_') ? [services.lookup] : []),
+    ...(target.startsWith('wh_') ? [services.webhooksLookup] : []),
+  ];
+  const [found] = lookup ? (await lookup.findWorkspaces({ id: target })).workspaceIds : [];
+  return found === undefined ? options : { workspace: found };
+}
+
+async function listEntries(
+  services: Pick<Services, 'audit'>,
+  workspaceId: string,
+  options: Options,
+): Promise<Pages<EntryDocument>> {
   const filter = {
-    workspaceId: options.installation ? '' : await workspaceOf(services, options),
+    workspaceId,
     targetId: options.target ?? '',
     action: options.action ?? '',
     ...(options.since ? { sinceTime: timestampFromDate(options.since) } : {}),
   };
   return takePages(options.limit, async (page) => {
     const { entries: items, nextPageToken } = await services.audit.listAuditEntries({ ...filter, ...page });
-    return { items, nextPageToken };
+    return { items: items.map(entryDocument), nextPageToken };
   });
 }
+
+type EntryDocument = ReturnType<typeof entryDocument>;
 
 function entryDocument(entry: AuditEntry) {
   const { id, actor, address, requestId, environment, action, targetId } = entry;

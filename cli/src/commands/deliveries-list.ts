@@ -1,6 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Command, Option } from 'commander';
-import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
+import { allWorkspacesOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { responseText } from '../attempts.ts';
 import { withServices } from '../connect.ts';
 import {
@@ -10,10 +10,12 @@ import {
   deliveryStatusText,
   listDeliveries,
 } from '../deliveries.ts';
+import type { Pages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
-import { workspaceOf } from '../workspace.ts';
+import type { Services } from '../services.ts';
+import { type Listed, newestIn, type WorkspaceOptions, withWorkspaces, workspaceWith } from '../workspace.ts';
 
-interface Options {
+interface Options extends WorkspaceOptions {
   webhook?: string;
   status?: DeliveryStatusName[];
   eventType?: string;
@@ -22,7 +24,6 @@ interface Options {
   since?: Date;
   until?: Date;
   limit: number;
-  workspace?: string;
   json?: boolean;
 }
 
@@ -38,30 +39,51 @@ export function deliveriesListCommand(): Command {
     .option('--until <time>', 'only events before this time', pointInTime)
     .option('--limit <n>', 'maximum number of deliveries', positiveNumber, 1_000)
     .addOption(workspaceOption())
+    .addOption(allWorkspacesOption())
     .action((options: Options) =>
-      withServices(['workspaces', 'webhooks', 'deliveries'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
-        const { found, more } = await listDeliveries(services, filterOf(workspaceId, options), options.limit);
-        // Deliveries outlive their webhook. This call detects a mistyped webhook ID if the list is empty.
-        if (found.length === 0 && options.webhook !== undefined) {
-          await services.webhooks.getWebhook({ workspaceId, id: options.webhook });
-        }
-        const data = found.map(deliveryDocument);
+      withServices(['workspaces', 'webhooks', 'deliveries', 'webhooksLookup'], async (services) => {
+        const { webhook, limit } = options;
+        const read = async (workspaceId: string) => {
+          const { found, more } = await listDeliveries(services, filterOf(workspaceId, options), limit);
+          return { found: found.map(deliveryDocument), more };
+        };
+        const { found: data, more } =
+          webhook === undefined || options.allWorkspaces
+            ? await newestIn(services, options, limit, read)
+            : await deliveriesTo(webhook, services, options, read);
         print(options, { data }, () =>
           table(
-            ['ID', 'EVENT', 'WEBHOOK', 'STATUS', 'ORIGIN', 'CREATED', 'ATTEMPTS', 'LAST RESULT'],
-            data.map((delivery) => {
-              const { id, event_type, webhook_id, origin, created_at, attempt_count, attempts } = delivery;
-              const status = deliveryStatusText(delivery);
-              const last = attempts.at(-1);
-              const response = last ? responseText(last) : '';
-              return [id, event_type, webhook_id, status, origin, created_at ?? '', `${attempt_count}`, response];
-            }),
+            ...withWorkspaces(
+              options,
+              ['ID', 'EVENT', 'WEBHOOK', 'STATUS', 'ORIGIN', 'CREATED', 'ATTEMPTS', 'LAST RESULT'],
+              data,
+              data.map((delivery) => {
+                const { id, event_type, webhook_id, origin, created_at, attempt_count, attempts } = delivery;
+                const status = deliveryStatusText(delivery);
+                const last = attempts.at(-1);
+                const response = last ? responseText(last) : '';
+                return [id, event_type, webhook_id, status, origin, created_at ?? '', `${attempt_count}`, response];
+              }),
+            ),
           ),
         );
         if (more) note(`showing the newest ${data.length} deliveries; --limit shows more`);
       }),
     );
+}
+
+/** Lists the deliveries to one webhook. Throws `not_found` if there are none and the webhook does not exist. */
+async function deliveriesTo(
+  id: string,
+  services: Pick<Services, 'workspaces' | 'webhooks' | 'webhooksLookup'>,
+  options: WorkspaceOptions,
+  read: (workspaceId: string) => Promise<Pages<ReturnType<typeof deliveryDocument>>>,
+): Promise<Pages<Listed<ReturnType<typeof deliveryDocument>>>> {
+  const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
+  const pages = await read(workspaceId);
+  // Deliveries outlive their webhook. This call detects a mistyped ID.
+  if (pages.found.length === 0) await services.webhooks.getWebhook({ workspaceId, id });
+  return pages;
 }
 
 function filterOf(workspaceId: string, { since, until, status, ...options }: Options) {

@@ -6,7 +6,7 @@ import { deliveryDocument } from '../deliveries.ts';
 import { describeFailure } from '../failure.ts';
 import { print } from '../print.ts';
 import type { Services } from '../services.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceFinder } from '../workspace.ts';
 
 export function deliveriesRedeliverCommand(): Command {
   return new Command('redeliver')
@@ -14,9 +14,9 @@ export function deliveriesRedeliverCommand(): Command {
     .argument('<id...>', 'delivery IDs')
     .addOption(workspaceOption())
     .action((ids: string[], options: { workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'deliveries'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
-        const { redelivered, failed } = await redeliver(services, workspaceId, [...new Set(ids)]);
+      withServices(['workspaces', 'deliveries', 'webhooksLookup'], async (services) => {
+        const workspaceWithId = await workspaceFinder(services, options, [services.webhooksLookup]);
+        const { redelivered, failed } = await redeliver(services, workspaceWithId, [...new Set(ids)]);
         const text = () => redelivered.map(({ id }) => `Redelivering ${id}.`).join('\n');
         // For a single ID, the JSON output is a document; for several IDs, a list.
         if (ids.length > 1) print(options, { data: redelivered, failed }, text);
@@ -27,12 +27,16 @@ export function deliveriesRedeliverCommand(): Command {
 }
 
 /** Redelivers one by one. After an error of the service itself, does not attempt the remaining deliveries. */
-async function redeliver({ deliveries }: Pick<Services, 'deliveries'>, workspaceId: string, ids: readonly string[]) {
+async function redeliver(
+  { deliveries }: Pick<Services, 'deliveries'>,
+  workspaceWithId: (id: string) => Promise<string>,
+  ids: readonly string[],
+) {
   const redelivered: ReturnType<typeof deliveryDocument>[] = [];
   const failed: { id: string; error: string }[] = [];
   for (const [i, id] of ids.entries()) {
     try {
-      const { delivery } = await deliveries.redeliverDelivery({ workspaceId, id });
+      const { delivery } = await deliveries.redeliverDelivery({ workspaceId: await workspaceWithId(id), id });
       if (delivery) redelivered.push(deliveryDocument(delivery));
     } catch (error) {
       const isOfThisOne = error instanceof RmsError && (error.code === 'not_found' || error.code === 'conflict');

@@ -5,7 +5,7 @@ import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { replayDocument, replayText } from '../replays.ts';
 import type { Services } from '../services.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 type Call = (
   services: Pick<Services, 'deliveries'>,
@@ -32,8 +32,9 @@ function replayCommand(name: string, about: string, call: Call): Command {
     .argument('<id>', 'replay ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'deliveries'], async (services) => {
-        const { replay } = await call(services, { workspaceId: await workspaceOf(services, options), id });
+      withServices(['workspaces', 'deliveries', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
+        const { replay } = await call(services, { workspaceId, id });
         if (!replay) return;
         const document = replayDocument(replay);
         print(options, document, () => replayText(document));

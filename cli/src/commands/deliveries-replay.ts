@@ -8,7 +8,7 @@ import { type DeliveryStatusName, deliveryStatuses } from '../deliveries.ts';
 import { note, print } from '../print.ts';
 import { estimateDocument, estimateText, replayDocument, replayText } from '../replays.ts';
 import type { Services } from '../services.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 interface Options {
   webhook: string;
@@ -44,8 +44,8 @@ export function deliveriesReplayCommand(): Command {
     .option('--wait', 'show the progress until all first attempts have been sent; retries may take longer')
     .addOption(workspaceOption())
     .action((options: Options) =>
-      withServices(['workspaces', 'deliveries'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      withServices(['workspaces', 'deliveries', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], options.webhook);
         const { since, until, dryRun = false } = options;
         const response = await services.deliveries.replayDeliveries({
           workspaceId,

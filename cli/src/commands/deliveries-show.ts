@@ -4,7 +4,7 @@ import { describeAttempt, fullAttemptDocument, missingBefore } from '../attempts
 import { withServices } from '../connect.ts';
 import { delayText, deliveryHeadDocument } from '../deliveries.ts';
 import { fields, print } from '../print.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 export function deliveriesShowCommand(): Command {
   return new Command('show')
@@ -12,8 +12,8 @@ export function deliveriesShowCommand(): Command {
     .argument('<id>', 'delivery ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'deliveries'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      withServices(['workspaces', 'deliveries', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { delivery, requestBody, traceId } = await services.deliveries.getDelivery({ workspaceId, id });
         if (!delivery) return;
         const head = { ...deliveryHeadDocument(delivery), trace_id: traceId || null };

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { deliveriesCountCommand } from './deliveries-count.ts';
 import { deliveriesListCommand } from './deliveries-list.ts';
 import { deliveriesRedeliverCommand } from './deliveries-redeliver.ts';
 import { deliveriesReplayCommand } from './deliveries-replay.ts';
@@ -7,6 +8,7 @@ import { deliveriesShowCommand } from './deliveries-show.ts';
 
 export function define(deliveries: Command): void {
   deliveries.addCommand(deliveriesListCommand());
+  deliveries.addCommand(deliveriesCountCommand());
   deliveries.addCommand(deliveriesShowCommand());
   deliveries.addCommand(deliveriesRedeliverCommand());
   deliveries.addCommand(deliveriesReplayCommand());

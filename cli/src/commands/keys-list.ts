@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { workspaceOption } from '../arguments.ts';
+import { allWorkspacesOption, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import {
   allKeys,
@@ -12,33 +12,38 @@ import {
   usesTable,
 } from '../keys.ts';
 import { print, table } from '../print.ts';
-import { workspaceOf } from '../workspace.ts';
+import { type Listed, listIn, type WorkspaceOptions, withWorkspaces } from '../workspace.ts';
 
 export function keysListCommand(): Command {
   return new Command('list')
     .description('list API keys of both environments and their last use, newest first')
     .addOption(workspaceOption())
-    .action((options: { workspace?: string; json?: boolean }) =>
+    .addOption(allWorkspacesOption())
+    .action((options: WorkspaceOptions & { json?: boolean }) =>
       withServices(['workspaces', 'keys'], async (services) => {
-        const keys = await allKeys(services, await workspaceOf(services, options));
-        const data = keys.map(usedKeyDocument);
-        print(options, { data }, () => [tableOf(data), ...overlaps(data)].join('\n\n'));
+        const data = await listIn(services, options, async (workspaceId) =>
+          (await allKeys(services, workspaceId)).map(usedKeyDocument),
+        );
+        print(options, { data }, () => [tableOf(options, data), ...overlaps(data)].join('\n\n'));
       }),
     );
 }
 
-function tableOf(keys: readonly UsedKeyDocument[]): string {
-  return table(
+function tableOf(options: WorkspaceOptions, keys: readonly Listed<UsedKeyDocument>[]): string {
+  const rows = withWorkspaces(
+    options,
     [
       ...['ID', 'ENVIRONMENT', 'SCOPE', 'HINT', 'NAME', 'CREATED BY', 'LAST USED', 'FROM'],
       ...['ALLOWED FROM', 'RATE LIMIT', 'EXPIRES', 'STATE'],
     ],
+    keys,
     keys.map((key) => [
       ...[key.id, key.environment, key.scope, key.hint ?? '', key.name, key.created_by ?? '', key.last_used_at ?? ''],
       ...[key.last_used_from ?? '', allowlistText(key.allowed_ips), rateLimitText(key.rate_limit_requests)],
       ...[key.expires_at ?? '', stateOf(key)],
     ]),
   );
+  return table(...rows);
 }
 
 /** Lists the clients that must switch to the new key before the old one expires. */

@@ -1,10 +1,11 @@
+import { RmsError } from '@rms/errors';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
 import { failUnlessAll, revokeKeys } from '../revoke.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceFinder } from '../workspace.ts';
 
 export function keysRevokeCommand(): Command {
   return new Command('revoke')
@@ -12,12 +13,11 @@ export function keysRevokeCommand(): Command {
     .argument('<id...>', 'key IDs')
     .addOption(workspaceOption())
     .action((ids: string[], options: { workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'keys'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
-        const outcome = await revokeKeys(
-          services,
-          [...new Set(ids)].map((id) => ({ workspaceId, id })),
-        );
+      withServices(['workspaces', 'keys', 'lookup'], async (services) => {
+        const workspaceWithId = await workspaceFinder(services, options, [services.lookup]);
+        const { refs, unknown } = await locate(workspaceWithId, [...new Set(ids)]);
+        const { revoked: keys, failed } = await revokeKeys(services, refs);
+        const outcome = { revoked: keys, failed: [...unknown, ...failed] };
         const revoked = outcome.revoked.map((key) => keyDocument(key));
         const text = () => revoked.map(({ id }) => `Revoked ${id}.`).join('\n');
         // For a single ID, the JSON output is a document; for several IDs, a list.
@@ -26,4 +26,19 @@ export function keysRevokeCommand(): Command {
         failUnlessAll(outcome);
       }),
     );
+}
+
+/** Finds the workspaces of keys. A key that no workspace has does not prevent the others. */
+async function locate(workspaceWithId: (id: string) => Promise<string>, ids: readonly string[]) {
+  const refs: { workspaceId: string; id: string }[] = [];
+  const unknown: { id: string; error: string }[] = [];
+  for (const id of ids) {
+    try {
+      refs.push({ workspaceId: await workspaceWithId(id), id });
+    } catch (error) {
+      if (!(error instanceof RmsError) || error.code !== 'not_found') throw error;
+      unknown.push({ id, error: error.message });
+    }
+  }
+  return { refs, unknown };
 }

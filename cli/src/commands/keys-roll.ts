@@ -4,7 +4,7 @@ import { durationMs, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 /** The dashboard has the same default. */
 const defaultOverlapMs = 24 * 3_600_000;
@@ -20,9 +20,9 @@ export function keysRollCommand(): Command {
     )
     .addOption(workspaceOption())
     .action((id: string, options: { overlap: number; workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'keys'], async (services) => {
+      withServices(['workspaces', 'keys', 'lookup'], async (services) => {
         const { key, keyValue } = await services.keys.rollKey({
-          workspaceId: await workspaceOf(services, options),
+          workspaceId: await workspaceWith(services, options, [services.lookup], id),
           id,
           overlap: durationFromMs(options.overlap),
         });

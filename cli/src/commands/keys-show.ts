@@ -3,7 +3,7 @@ import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { describeKey, usedKeyDocument } from '../keys.ts';
 import { print } from '../print.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 export function keysShowCommand(): Command {
   return new Command('show')
@@ -11,8 +11,9 @@ export function keysShowCommand(): Command {
     .argument('<id>', 'key ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'keys'], async (services) => {
-        const { key } = await services.keys.getKey({ workspaceId: await workspaceOf(services, options), id });
+      withServices(['workspaces', 'keys', 'lookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.lookup], id);
+        const { key } = await services.keys.getKey({ workspaceId, id });
         if (!key) throw new Error(`There is no key "${id}".`);
         const document = usedKeyDocument(key);
         print(options, document, () => describeKey(document));

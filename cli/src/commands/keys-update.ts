@@ -3,7 +3,7 @@ import { collect, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 interface Options {
   name?: string;
@@ -37,9 +37,9 @@ export function keysUpdateCommand(): Command {
       if (name === undefined && cidrs === undefined && rateLimit === undefined) {
         command.error('error: nothing to change; give --name, --allow-ip, --any-ip or --rate-limit');
       }
-      return withServices(['workspaces', 'keys'], async (services) => {
+      return withServices(['workspaces', 'keys', 'lookup'], async (services) => {
         const { key } = await services.keys.updateKey({
-          workspaceId: await workspaceOf(services, options),
+          workspaceId: await workspaceWith(services, options, [services.lookup], id),
           id,
           ...(name === undefined ? {} : { name }),
           ...(cidrs ? { allowedIps: { cidrs } } : {}),

@@ -4,7 +4,7 @@ import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { webhookDocument } from '../webhooks.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 interface Options {
   cert?: string;
@@ -27,8 +27,8 @@ export function webhooksClientCertificateCommand(): Command {
       if (!remove && (cert === undefined || key === undefined))
         command.error('error: give --cert and --key, or --remove');
       const clientCertificate = { certificate: readText(cert), privateKey: readText(key) };
-      return withServices(['workspaces', 'webhooks'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      return withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, clientCertificate });
         if (!webhook) return;
         const document = webhookDocument(webhook);

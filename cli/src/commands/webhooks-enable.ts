@@ -4,7 +4,7 @@ import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { webhookDocument } from '../webhooks.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 export function webhooksEnableCommand(): Command {
   return statusCommand('enable', 'enable a webhook; it receives new events', WebhookStatus.ACTIVE);
@@ -20,8 +20,8 @@ function statusCommand(name: string, about: string, status: WebhookStatus): Comm
     .argument('<id>', 'webhook ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'webhooks'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, status });
         if (webhook) print(options, webhookDocument(webhook), () => `${id} is ${webhookDocument(webhook).status}`);
       }),

@@ -1,8 +1,9 @@
 import type { Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { Command } from 'commander';
-import { workspaceOption } from '../arguments.ts';
+import { allWorkspacesOption, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print, table } from '../print.ts';
+import type { Services } from '../services.ts';
 import {
   type HealthDocument,
   healthsOf,
@@ -12,48 +13,57 @@ import {
   stateText,
   webhookDocument,
 } from '../webhooks.ts';
-import { workspaceOf } from '../workspace.ts';
+import { listIn, type WorkspaceOptions, withWorkspaces } from '../workspace.ts';
 
 export function webhooksListCommand(): Command {
   return new Command('list')
     .description('list webhooks of both environments, newest first')
     .addOption(workspaceOption())
-    .action((options: { workspace?: string; json?: boolean }) =>
+    .addOption(allWorkspacesOption())
+    .action((options: WorkspaceOptions & { json?: boolean }) =>
       withServices(['workspaces', 'webhooks'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
-        const all: Webhook[] = [];
-        const healths = new Map<string, HealthDocument>();
-        let pageToken = '';
-        do {
-          const page = await services.webhooks.listWebhooks({ workspaceId, pageSize: 100, pageToken });
-          all.push(...page.webhooks);
-          const ids = page.webhooks.map(({ id }) => id);
-          for (const [id, health] of await healthsOf(services, workspaceId, ids)) healths.set(id, health);
-          pageToken = page.nextPageToken;
-        } while (pageToken !== '');
-        const data = all.map((webhook) => ({ ...webhookDocument(webhook), health: healths.get(webhook.id) ?? null }));
+        const data = await listIn(services, options, (workspaceId) => webhooksOf(services, workspaceId));
         print(options, { data }, () =>
           table(
-            [
-              'ID',
-              'ENVIRONMENT',
-              'STATUS',
-              'HEALTH',
-              'EVENTS',
-              'RETRIES',
-              'RATE LIMIT',
-              'ORDERED',
-              'CERTIFICATE',
-              'URL',
-            ],
-            data.map((webhook) => [
-              ...[webhook.id, webhook.environment, stateText(webhook), healthText(webhook.health ?? undefined)],
-              ...[webhook.events.join(','), retriesText(webhook), rateLimitText(webhook)],
-              ...[webhook.ordered ? 'yes' : '', webhook.client_certificate ? 'yes' : ''],
-              webhook.url,
-            ]),
+            ...withWorkspaces(
+              options,
+              [
+                'ID',
+                'ENVIRONMENT',
+                'STATUS',
+                'HEALTH',
+                'EVENTS',
+                'RETRIES',
+                'RATE LIMIT',
+                'ORDERED',
+                'CERTIFICATE',
+                'URL',
+              ],
+              data,
+              data.map((webhook) => [
+                ...[webhook.id, webhook.environment, stateText(webhook), healthText(webhook.health ?? undefined)],
+                ...[webhook.events.join(','), retriesText(webhook), rateLimitText(webhook)],
+                ...[webhook.ordered ? 'yes' : '', webhook.client_certificate ? 'yes' : ''],
+                webhook.url,
+              ]),
+            ),
           ),
         );
       }),
     );
+}
+
+/** Returns all webhooks of a workspace with the health of their endpoints, newest first. */
+async function webhooksOf(services: Pick<Services, 'webhooks'>, workspaceId: string) {
+  const all: Webhook[] = [];
+  const healths = new Map<string, HealthDocument>();
+  let pageToken = '';
+  do {
+    const page = await services.webhooks.listWebhooks({ workspaceId, pageSize: 100, pageToken });
+    all.push(...page.webhooks);
+    const ids = page.webhooks.map(({ id }) => id);
+    for (const [id, health] of await healthsOf(services, workspaceId, ids)) healths.set(id, health);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  return all.map((webhook) => ({ ...webhookDocument(webhook), health: healths.get(webhook.id) ?? null }));
 }

@@ -3,7 +3,7 @@ import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { webhookDocument } from '../webhooks.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 export function webhooksOrderedCommand(): Command {
   return new Command('ordered')
@@ -19,8 +19,8 @@ export function webhooksOrderedCommand(): Command {
     )
     .addOption(workspaceOption())
     .action((id: string, choice: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'webhooks'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, ordered: choice === 'on' });
         if (!webhook) return;
         print(options, webhookDocument(webhook), () => `${id} is ${webhook.ordered ? 'ordered' : 'not ordered'}`);

@@ -3,7 +3,7 @@ import { perSecondLimit, positiveNumber, workspaceOption } from '../arguments.ts
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { rateLimitText, webhookDocument } from '../webhooks.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 interface Options {
   maxConcurrency?: number;
@@ -32,8 +32,8 @@ export function webhooksRateLimitCommand(): Command {
         ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
         ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
       };
-      return withServices(['workspaces', 'webhooks'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      return withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, rateLimit });
         if (!webhook) return;
         const document = webhookDocument(webhook);

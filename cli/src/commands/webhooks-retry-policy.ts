@@ -4,7 +4,7 @@ import { durationsMs, secondsMs, wholeNumber, workspaceOption } from '../argumen
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { retriesText, webhookDocument } from '../webhooks.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 interface Options {
   maxRetries?: number;
@@ -30,8 +30,8 @@ export function webhooksRetryPolicyCommand(): Command {
     .addOption(workspaceOption())
     .action((id: string, options: Options, command: Command) => {
       const retryPolicy = policyOf(options, command);
-      return withServices(['workspaces', 'webhooks'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      return withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, retryPolicy });
         if (!webhook) return;
         const document = webhookDocument(webhook);

@@ -4,7 +4,7 @@ import { durationMs, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { time } from '../documents.ts';
 import { print } from '../print.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 export function webhooksRotateSecretCommand(): Command {
   return new Command('rotate-secret')
@@ -17,8 +17,8 @@ export function webhooksRotateSecretCommand(): Command {
     )
     .addOption(workspaceOption())
     .action((id: string, options: { overlap?: number; workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'webhooks'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const overlap = durationFromMs(options.overlap ?? 0);
         const { webhook, secret } = await services.webhooks.rotateSecret({ workspaceId, id, overlap });
         const expiresAt = time(webhook?.previousSecretExpireTime);

@@ -13,7 +13,7 @@ import {
   webhookDocument,
   windowText,
 } from '../webhooks.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 export function webhooksShowCommand(): Command {
   return new Command('show')
@@ -21,8 +21,8 @@ export function webhooksShowCommand(): Command {
     .argument('<id>', 'webhook ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'webhooks'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { webhook } = await services.webhooks.getWebhook({ workspaceId, id });
         if (!webhook) return;
         const health = (await healthsOf(services, workspaceId, [id])).get(id) ?? null;

@@ -3,7 +3,7 @@ import { workspaceOption } from '../arguments.ts';
 import { describeAttempt, fullAttemptDocument, responseText } from '../attempts.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
-import { workspaceOf } from '../workspace.ts';
+import { workspaceWith } from '../workspace.ts';
 
 export function webhooksTestCommand(): Command {
   return new Command('test')
@@ -11,8 +11,8 @@ export function webhooksTestCommand(): Command {
     .argument('<id>', 'webhook ID')
     .addOption(workspaceOption())
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
-      withServices(['workspaces', 'webhooks'], async (services) => {
-        const workspaceId = await workspaceOf(services, options);
+      withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { attempt } = await services.webhooks.testWebhook({ workspaceId, id });
         if (!attempt) return;
         const document = fullAttemptDocument(attempt);

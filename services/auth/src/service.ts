@@ -3,6 +3,7 @@ import { createIdempotency } from '@rms/idempotency';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
@@ -22,6 +23,7 @@ import { batchVerifyKeys } from './rpc/batch-verify-keys.ts';
 import { bootstrapWorkspace } from './rpc/bootstrap-workspace.ts';
 import { createKey } from './rpc/create-key.ts';
 import { createWorkspace } from './rpc/create-workspace.ts';
+import { findWorkspaces } from './rpc/find-workspaces.ts';
 import { getKey } from './rpc/get-key.ts';
 import { getWorkspace } from './rpc/get-workspace.ts';
 import type { HandlerParts } from './rpc/handler.ts';
@@ -100,6 +102,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         bootstrapWorkspace: bootstrapWorkspace(parts),
         setWorkspacePlan: setWorkspacePlan(parts),
       }),
+      rpcService(LookupService, { findWorkspaces: findWorkspaces(parts) }),
       rpcService(PlansService, { setPlan: setPlan(parts), listPlans: listPlans(parts) }),
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
       ...userServices(parts),

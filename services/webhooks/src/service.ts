@@ -3,6 +3,7 @@ import { checkPrimary, showPools, translatePgError } from '@rms/db';
 import { createIdempotency } from '@rms/idempotency';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
@@ -32,9 +33,11 @@ import { createReplayer } from './replay/replayer.ts';
 import { batchGetWebhookHealth } from './rpc/batch-get-webhook-health.ts';
 import { cancelDelivery } from './rpc/cancel-delivery.ts';
 import { cancelReplay } from './rpc/cancel-replay.ts';
+import { countDeliveries } from './rpc/count-deliveries.ts';
 import { countUnfinishedDeliveries } from './rpc/count-unfinished-deliveries.ts';
 import { createWebhook } from './rpc/create-webhook.ts';
 import { deleteWebhook } from './rpc/delete-webhook.ts';
+import { findWorkspaces } from './rpc/find-workspaces.ts';
 import { getDelivery } from './rpc/get-delivery.ts';
 import { getEvent } from './rpc/get-event.ts';
 import { getReplay } from './rpc/get-replay.ts';
@@ -133,6 +136,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         getReplay: getReplay(parts),
         listReplays: listReplays(parts),
         cancelReplay: cancelReplay(parts),
+        countDeliveries: countDeliveries(parts),
         countUnfinishedDeliveries: countUnfinishedDeliveries(parts),
         tailDeliveries: tailDeliveries(parts),
       }),
@@ -143,6 +147,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         listEventsOfRequest: listEventsOfRequest(parts),
         listEventsOfResource: listEventsOfResource(parts),
       }),
+      rpcService(LookupService, { findWorkspaces: findWorkspaces(parts) }),
       rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
     ],
     workers: [

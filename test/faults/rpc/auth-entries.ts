@@ -1,6 +1,7 @@
 import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import type { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { type KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import type { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import type { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
@@ -151,6 +152,18 @@ export const workspacesEntries: Entries<typeof WorkspacesService> = {
     attempts: ({ workspaces }, { workspaceId }) => [
       [() => workspaces.setWorkspacePlan({ workspaceId, plan: '' }), { workspace: { id: workspaceId, plan: '' } }],
       [() => workspaces.setWorkspacePlan({ workspaceId, plan: 'no-such-plan' }), 'not_found'],
+    ],
+  },
+};
+
+export const authLookupEntries: Entries<typeof LookupService> = {
+  findWorkspaces: {
+    keyedBy: 'installation',
+    why: 'an operator finds the workspace of an object: its ID only',
+    reveals: true,
+    attempts: ({ lookup }, { keyId: id }) => [
+      [() => lookup.findWorkspaces({ id }), {}],
+      [() => lookup.findWorkspaces({ id: '' }), 'invalid_request'],
     ],
   },
 };

@@ -6,6 +6,7 @@ import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_serv
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
@@ -18,6 +19,7 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { LookupService as WebhooksLookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient } from '@rms/rpc';
@@ -40,6 +42,7 @@ export function connectAll({ env }: Network) {
     authSecrets: createClient(AuthSecretsService, auth),
     invitations: createClient(InvitationsService, auth),
     emailRequests: createClient(EmailRequestsService, auth),
+    lookup: createClient(LookupService, auth),
     members: createClient(MembersService, auth),
     passwords: createClient(PasswordsService, auth),
     secondFactors: createClient(SecondFactorsService, auth),
@@ -53,6 +56,7 @@ export function connectAll({ env }: Network) {
     resources: createClient(ResourcesService, resources),
     deliveries: createClient(DeliveriesService, webhooks),
     events: createClient(EventsService, webhooks),
+    webhooksLookup: createClient(WebhooksLookupService, webhooks),
     secrets: createClient(SecretsService, webhooks),
     webhooks: createClient(WebhooksService, webhooks),
   };

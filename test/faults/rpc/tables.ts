@@ -7,6 +7,7 @@ import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_serv
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
@@ -19,11 +20,13 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { LookupService as WebhooksLookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { alertsEntries, alertsSecretsEntries, usageEntries } from './alerts-entries.ts';
 import {
   auditEntries,
+  authLookupEntries,
   keysEntries,
   keyUsesEntries,
   plansEntries,
@@ -42,7 +45,13 @@ import {
   signInEntries,
   usersEntries,
 } from './user-entries.ts';
-import { deliveriesEntries, eventsEntries, secretsEntries, webhooksEntries } from './webhooks-entries.ts';
+import {
+  deliveriesEntries,
+  eventsEntries,
+  lookupEntries,
+  secretsEntries,
+  webhooksEntries,
+} from './webhooks-entries.ts';
 
 /** Every service, with the calls of each of its methods by strangers. */
 export const tables: [DescService, Readonly<Record<string, Entry>>][] = [
@@ -50,6 +59,7 @@ export const tables: [DescService, Readonly<Record<string, Entry>>][] = [
   [AlertsSecretsService, alertsSecretsEntries],
   [UsageService, usageEntries],
   [AuditService, auditEntries],
+  [LookupService, authLookupEntries],
   [KeyUsesService, keyUsesEntries],
   [RequestsService, requestsEntries],
   [KeysService, keysEntries],
@@ -65,6 +75,7 @@ export const tables: [DescService, Readonly<Record<string, Entry>>][] = [
   [AuthSecretsService, authSecretsEntries],
   [ResourcesService, resourcesEntries],
   [DeliveriesService, deliveriesEntries],
+  [WebhooksLookupService, lookupEntries],
   [SecretsService, secretsEntries],
   [WebhooksService, webhooksEntries],
   [EventsService, eventsEntries],

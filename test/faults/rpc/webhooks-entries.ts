@@ -1,6 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { type DeliveriesService, DeliveryGrouping } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import type { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import type { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
@@ -136,6 +137,12 @@ export const deliveriesEntries: Entries<typeof DeliveriesService> = {
     unspecified: 'both',
     attempts: ({ deliveries }, as, { replayId: id }) => [[() => deliveries.cancelReplay({ ...as, id }), 'not_found']],
   },
+  countDeliveries: {
+    keyedBy: 'installation',
+    why: 'an operator counts the deliveries of all workspaces: IDs and numbers, not their content',
+    reveals: true,
+    attempts: ({ deliveries }) => [[() => deliveries.countDeliveries({ groupBy: DeliveryGrouping.WEBHOOK }), {}]],
+  },
   countUnfinishedDeliveries: {
     keyedBy: 'tenant',
     unspecified: 'both',
@@ -199,6 +206,18 @@ async function allOf(stream: AsyncIterable<unknown>): Promise<{ responses: unkno
   }
   return { responses };
 }
+
+export const lookupEntries: Entries<typeof LookupService> = {
+  findWorkspaces: {
+    keyedBy: 'installation',
+    why: 'an operator finds the workspace of an object: its ID only',
+    reveals: true,
+    attempts: ({ webhooksLookup }, { webhookId: id }) => [
+      [() => webhooksLookup.findWorkspaces({ id }), {}],
+      [() => webhooksLookup.findWorkspaces({ id: '' }), 'invalid_request'],
+    ],
+  },
+};
 
 export const secretsEntries: Entries<typeof SecretsService> = {
   reencryptSecrets: {

@@ -78,6 +78,7 @@ export class FakeDeliveries {
     getReplay: async ({ id }) => ({ replay: this.#replay(id, ReplayStatus.RUNNING) }),
     listReplays: async () => ({ replays: [this.#replay(newId('rpl'), ReplayStatus.DONE)], page: 1 }),
     cancelReplay: async ({ id }) => ({ replay: this.#replay(id, ReplayStatus.CANCELED) }),
+    countDeliveries: () => notForGateways(),
     countUnfinishedDeliveries: () => notForGateways(),
     tailDeliveries: () => notForGateways(),
   });

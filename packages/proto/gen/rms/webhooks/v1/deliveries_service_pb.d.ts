@@ -739,6 +739,131 @@ export declare type CountUnfinishedDeliveriesResponse = Message<"rms.webhooks.v1
 export declare const CountUnfinishedDeliveriesResponseSchema: GenMessage<CountUnfinishedDeliveriesResponse>;
 
 /**
+ * @generated from message rms.webhooks.v1.CountDeliveriesRequest
+ */
+export declare type CountDeliveriesRequest = Message<"rms.webhooks.v1.CountDeliveriesRequest"> & {
+  /**
+   * Empty: all workspaces.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Unspecified: both.
+   *
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: rms.webhooks.v1.DeliveryGrouping group_by = 3;
+   */
+  groupBy: DeliveryGrouping;
+
+  /**
+   * Any of these; empty: any.
+   *
+   * @generated from field: repeated rms.webhooks.v1.DeliveryStatus statuses = 4;
+   */
+  statuses: DeliveryStatus[];
+
+  /**
+   * Time of the event.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 5;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp until = 6;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.CountDeliveriesRequest.
+ * Use `create(CountDeliveriesRequestSchema)` to create a new message.
+ */
+export declare const CountDeliveriesRequestSchema: GenMessage<CountDeliveriesRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.CountDeliveriesResponse
+ */
+export declare type CountDeliveriesResponse = Message<"rms.webhooks.v1.CountDeliveriesResponse"> & {
+  /**
+   * The largest groups, at most 1,000, the largest first.
+   *
+   * @generated from field: repeated rms.webhooks.v1.DeliveryGroup groups = 1;
+   */
+  groups: DeliveryGroup[];
+
+  /**
+   * Number of deliveries in all groups.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * Whether there may be more: counting stops after 1,000,000 rows of the queue and of the log, each.
+   *
+   * @generated from field: bool count_is_minimum = 3;
+   */
+  countIsMinimum: boolean;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.CountDeliveriesResponse.
+ * Use `create(CountDeliveriesResponseSchema)` to create a new message.
+ */
+export declare const CountDeliveriesResponseSchema: GenMessage<CountDeliveriesResponse>;
+
+/**
+ * @generated from message rms.webhooks.v1.DeliveryGroup
+ */
+export declare type DeliveryGroup = Message<"rms.webhooks.v1.DeliveryGroup"> & {
+  /**
+   * Empty if the deliveries are grouped by status.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Unspecified if the deliveries are not grouped by webhook.
+   *
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Set if the deliveries are grouped by webhook.
+   *
+   * @generated from field: string webhook_id = 3;
+   */
+  webhookId: string;
+
+  /**
+   * Set if the deliveries are grouped by status.
+   *
+   * @generated from field: rms.webhooks.v1.DeliveryStatus status = 4;
+   */
+  status: DeliveryStatus;
+
+  /**
+   * @generated from field: int64 count = 5;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.DeliveryGroup.
+ * Use `create(DeliveryGroupSchema)` to create a new message.
+ */
+export declare const DeliveryGroupSchema: GenMessage<DeliveryGroup>;
+
+/**
  * @generated from message rms.webhooks.v1.TailDeliveriesRequest
  */
 export declare type TailDeliveriesRequest = Message<"rms.webhooks.v1.TailDeliveriesRequest"> & {
@@ -884,6 +1009,36 @@ export enum ReplayStatus {
 export declare const ReplayStatusSchema: GenEnum<ReplayStatus>;
 
 /**
+ * @generated from enum rms.webhooks.v1.DeliveryGrouping
+ */
+export enum DeliveryGrouping {
+  /**
+   * @generated from enum value: DELIVERY_GROUPING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: DELIVERY_GROUPING_WEBHOOK = 1;
+   */
+  WEBHOOK = 1,
+
+  /**
+   * @generated from enum value: DELIVERY_GROUPING_STATUS = 2;
+   */
+  STATUS = 2,
+
+  /**
+   * @generated from enum value: DELIVERY_GROUPING_WORKSPACE = 3;
+   */
+  WORKSPACE = 3,
+}
+
+/**
+ * Describes the enum rms.webhooks.v1.DeliveryGrouping.
+ */
+export declare const DeliveryGroupingSchema: GenEnum<DeliveryGrouping>;
+
+/**
  * Delivery log. An unspecified `environment` means both, for operators.
  *
  * @generated from service rms.webhooks.v1.DeliveriesService
@@ -977,6 +1132,16 @@ export declare const DeliveriesService: GenService<{
     methodKind: "unary";
     input: typeof CountUnfinishedDeliveriesRequestSchema;
     output: typeof CountUnfinishedDeliveriesResponseSchema;
+  },
+  /**
+   * Counts deliveries by webhook, status or workspace, at a bounded cost. For operators.
+   *
+   * @generated from rpc rms.webhooks.v1.DeliveriesService.CountDeliveries
+   */
+  countDeliveries: {
+    methodKind: "unary";
+    input: typeof CountDeliveriesRequestSchema;
+    output: typeof CountDeliveriesResponseSchema;
   },
   /**
    * Polls the deliveries of a workspace and environment. Returns the deliveries of events after a position of the feed,
