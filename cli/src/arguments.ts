@@ -1,14 +1,14 @@
 import { InvalidArgumentError, Option } from 'commander';
 
-const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 const earliestMs = Date.parse('0001-01-01T00:00:00Z');
 
-/** Parses a duration such as "30d", "24h", "15m" or "90s" into milliseconds. */
+/** Parses a duration such as "1w", "30d", "24h", "15m" or "90s" into milliseconds. */
 export function durationMs(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const [, count, unit = ''] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
   const unitMs = unitsMs[unit];
   if (count === undefined || unitMs === undefined)
-    throw new InvalidArgumentError('Expected a duration such as 90s, 15m, 24h or 30d.');
+    throw new InvalidArgumentError('Expected a duration such as 90s, 15m, 24h, 30d or 1w.');
   return Number(count) * unitMs;
 }
 
@@ -66,7 +66,7 @@ export function position(text: string): bigint {
 }
 
 /** Event types from the specification, section "Events". */
-const knownEventTypes = ['resource.created', 'resource.updated', 'resource.deleted', 'resource.status_changed'];
+export const knownEventTypes = ['resource.created', 'resource.updated', 'resource.deleted', 'resource.status_changed'];
 
 /** Parses a comma-separated list of event types, or "*" for all types. */
 export function eventTypes(text: string): string[] {
@@ -91,9 +91,9 @@ export function collect(value: string, all: readonly string[] = []): string[] {
 
 /** Parses an ISO 8601 time, or a duration before now ("24h"). */
 export function pointInTime(text: string): Date {
-  const date = /^\d+[smhd]$/.test(text) ? new Date(Date.now() - durationMs(text)) : new Date(text);
+  const date = /^\d+[smhdw]$/.test(text) ? new Date(Date.now() - durationMs(text)) : new Date(text);
   // `Date` also parses strings that are not ISO 8601. google.protobuf.Timestamp requires a year of four digits.
-  const isIso = /^\d{4}-\d{2}-\d{2}(?:T|$)|^\d+[smhd]$/.test(text);
+  const isIso = /^\d{4}-\d{2}-\d{2}(?:T|$)|^\d+[smhdw]$/.test(text);
   if (!isIso || !(date.getTime() >= earliestMs)) {
     throw new InvalidArgumentError('Expected an ISO 8601 time or a duration before now ("24h").');
   }

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { RmsError } from '@rms/errors';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { createClient, type RpcClient } from '@rms/rpc/client';
 import { createRpcSecurity } from '@rms/rpc/security';
 import { readSettings, type Settings } from '@rms/settings';
+import { localServices } from './local.ts';
 import { operatorContext } from './operator.ts';
 import { note } from './print.ts';
 import { definitions, type ServiceName, type Services } from './services.ts';
@@ -50,19 +49,11 @@ function addresses(settings: Settings): {
   alerts: string | undefined;
   isLocal: boolean;
 } {
-  const local = process.env.AUTH_ADDRESS || process.env.WEBHOOKS_ADDRESS ? {} : readLocal(settings.DATA_DIR);
+  const local = localServices(settings);
   return {
     auth: local.auth ?? settings.AUTH_ADDRESS,
     webhooks: local.webhooks ?? settings.WEBHOOKS_ADDRESS,
     alerts: local.alerts ?? settings.ALERTS_ADDRESS,
     isLocal: local.webhooks !== undefined,
   };
-}
-
-function readLocal(dataDir: string): { auth?: string; webhooks?: string; alerts?: string } {
-  try {
-    return JSON.parse(readFileSync(join(dataDir, 'services.json'), 'utf8'));
-  } catch {
-    return {};
-  }
 }

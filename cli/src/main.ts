@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { describeFailure } from './failure.ts';
 import { note } from './print.ts';
-import { createProgram } from './program.ts';
+import { createProgram, helpfulWords } from './program.ts';
 
 // The reader of stdout closed the pipe (`rms … | head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -10,8 +10,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  const program = await createProgram(process.argv.slice(2));
-  await program.parseAsync();
+  const words = process.argv.slice(2);
+  const program = await createProgram(words);
+  await program.parseAsync(helpfulWords(program, words), { from: 'user' });
 } catch (error) {
   // Commander has already printed the usage error.
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;

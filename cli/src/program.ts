@@ -75,6 +75,22 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
 }
 
 /**
+ * Returns a command line for which commander shows the right help. Without this, `help` of a subcommand shows the help
+ * of its group, also if the subcommand does not exist. An unknown command is an error with a suggestion, as without
+ * `help` and --help.
+ */
+export function helpfulWords(program: Command, words: readonly string[]): readonly string[] {
+  const [name, subcommand] = words.filter((word) => word !== 'help' && word !== '--help' && word !== '-h');
+  if (name === undefined || name.startsWith('-')) return words;
+  const group = program.commands.find((command) => command.name() === name);
+  const isKnown = group?.commands.length
+    ? subcommand === undefined || subcommand.startsWith('-') || group.commands.some((one) => one.name() === subcommand)
+    : group !== undefined;
+  if (!isKnown) return [name, subcommand ?? []].flat();
+  return words[0] === 'help' && subcommand !== undefined ? [name, subcommand, '--help'] : words;
+}
+
+/**
  * Adds --json to a leaf command. A group must not have this option, because it would consume the option before its
  * subcommand.
  */

@@ -13,6 +13,8 @@ export interface Reencrypted {
   readonly remaining: number;
   /** IDs of those keys; each ciphertext starts with the ID of its key. */
   readonly remaining_keys: string[];
+  /** Whether the service has previous keys. */
+  readonly has_previous_keys: boolean;
 }
 
 /** Response to ReencryptSecrets, which every service with encrypted data implements. */
@@ -22,6 +24,7 @@ interface Batch {
   readonly unreadableWebhooks?: readonly { readonly workspaceId: string; readonly id: string }[];
   readonly unreadableUserIds?: readonly string[];
   readonly nextPageToken: string;
+  readonly hasPreviousKeys: boolean;
   readonly sealed: readonly { readonly keyId: string; readonly current: boolean; readonly count: bigint }[];
 }
 
@@ -58,15 +61,20 @@ export async function reencrypt(
       unreadable_users: users,
       remaining: countOf(others),
       remaining_keys: others.map(({ keyId }) => keyId),
+      has_previous_keys: batch.hasPreviousKeys,
     };
   }
 }
 
-/** Returns instructions for the operator. */
-export function nextStep(data: readonly Reencrypted[]): string {
+/**
+ * Returns the remaining steps for the operator.
+ * @param previousKeys where the previous keys are configured: a setting or a file
+ */
+export function nextStep(data: readonly Reencrypted[], previousKeys: string): string {
   const sum = (name: 'remaining' | 'unreadable') => data.reduce((total, one) => total + one[name], 0);
   if (sum('remaining') === 0) {
-    return 'All secrets use the current key. Remove ENCRYPTION_KEY_PREVIOUS now (npm start: encryption.key.previous).';
+    const all = 'All secrets use the current key.';
+    return data.some((one) => one.has_previous_keys) ? `${all} Remove ${previousKeys} now, and restart.` : all;
   }
   if (sum('unreadable') === 0) {
     return `${sum('remaining')} secrets were encrypted with a previous key in the meantime. Restart instances that still use it, then run this again.`;
@@ -74,11 +82,15 @@ export function nextStep(data: readonly Reencrypted[]): string {
   const keys = data.flatMap(({ remaining_keys }) => remaining_keys).join(', ');
   const webhooks = data.flatMap(({ unreadable_webhooks }) => unreadable_webhooks);
   const users = data.flatMap(({ unreadable_users }) => unreadable_users);
+  const lost = [
+    ...(webhooks.length > 0 ? ['rotate the webhook secrets'] : []),
+    ...(users.length > 0 ? ['reset the second factors'] : []),
+  ];
+  const rest = 'Stored idempotent responses expire within 24 hours, queued emails within a week.';
   return [
     `${sum('unreadable')} secrets cannot be decrypted: no configured key matches. They were encrypted with ${keys}.`,
-    'Set ENCRYPTION_KEY_PREVIOUS to that key, restart, and run this again. If the key is lost, rotate the webhook',
-    'secrets and reset the second factors. Stored idempotent responses expire within 24 hours, queued emails within',
-    'a week.',
+    `Add that key to ${previousKeys}, restart, and run this again.`,
+    lost.length > 0 ? `If the key is lost, ${lost.join(' and ')}. ${rest}` : rest,
     ...webhooks.map(({ workspace_id, id }) => `  rms webhooks rotate-secret ${id} --workspace ${workspace_id}`),
     ...users.map((id) => `  rms users reset ${id} --second-factor`),
   ].join('\n');

@@ -7,12 +7,13 @@ describe('arguments', () => {
     ['15m', 900_000],
     ['24h', 86_400_000],
     ['30d', 2_592_000_000],
+    ['1w', 604_800_000],
   ])('parses the duration %s', (text, ms) => {
     expect(durationMs(text)).toBe(ms);
   });
 
-  test.each(['', '30', 'd', '-1d', '1.5h', '1w', '1h30m', ' 1h', '9999999999d'])('rejects the duration %j', (text) => {
-    expect(() => durationMs(text)).toThrow('Expected a duration such as 90s, 15m, 24h or 30d.');
+  test.each(['', '30', 'd', '-1d', '1.5h', '1y', '1h30m', ' 1h', '9999999999d'])('rejects the duration %j', (text) => {
+    expect(() => durationMs(text)).toThrow('Expected a duration such as 90s, 15m, 24h, 30d or 1w.');
   });
 
   test('seconds may have fractions', () => {
@@ -33,6 +34,7 @@ describe('arguments', () => {
     expect(pointInTime('2026-01-02T03:04:05Z').toISOString()).toBe('2026-01-02T03:04:05.000Z');
     const before = Date.now() - 3_600_000;
     expect(pointInTime('1h').getTime()).toBeGreaterThanOrEqual(before);
+    expect(pointInTime('1w').getTime()).toBeLessThan(before - 6 * 86_400_000);
     for (const text of ['yesterday', '5', '', '2026', '2026-13-01', '+012026-01-02', '999999999d']) {
       expect(() => pointInTime(text)).toThrow('ISO 8601');
     }

@@ -125,7 +125,7 @@ describe('rms secrets rotate', () => {
     expect(stdout).toMatch(/^auth +0 +0 +0$/m);
     expect(stdout).toMatch(/^webhooks +2 +0 +0$/m);
     expect(stdout).toMatch(/^alerts +1 +0 +0$/m);
-    expect(stdout).toContain('Remove ENCRYPTION_KEY_PREVIOUS');
+    expect(stdout).toContain('Remove ENCRYPTION_KEY_PREVIOUS now, and restart.');
     const nothing = {
       resealed: 0,
       unreadable: 0,
@@ -133,6 +133,7 @@ describe('rms secrets rotate', () => {
       unreadable_users: [],
       remaining: 0,
       remaining_keys: [],
+      has_previous_keys: true,
     };
     const again = JSON.parse((await rotate('--json')).stdout);
     expect(again).toEqual({
@@ -143,6 +144,8 @@ describe('rms secrets rotate', () => {
         { ...nothing, service: 'alerts', already_current: 1 },
       ],
     });
+    await start(current);
+    expect((await rotate()).stdout).toMatch(/\nAll secrets use the current key\.\n$/);
   });
 
   test('lists unreadable secrets and exits with 1; the previous keys must stay', async () => {
@@ -155,6 +158,7 @@ describe('rms secrets rotate', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^webhooks +2 +0 +2$/m);
     expect(stdout).toMatch(/2 secrets cannot be decrypted: no configured key matches/);
+    expect(stdout).toContain('If the key is lost, rotate the webhook secrets.');
     expect(stdout).toContain(`rms webhooks rotate-secret ${id} --workspace ${workspaceId}`);
     expect(stdout).not.toContain('Remove ENCRYPTION_KEY_PREVIOUS');
     const json = await rotate('--json');

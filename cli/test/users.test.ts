@@ -58,8 +58,9 @@ describe('rms users', () => {
     );
   });
 
-  test('reset sets a new password, by email address or ID', async () => {
-    const { id, password } = await services.json('users', 'reset', 'ann@EXAMPLE.com');
+  test('reset sets a new password, by email address, --email or ID', async () => {
+    await services.json('users', 'reset', 'ann@EXAMPLE.com');
+    const { id, password } = await services.json('users', 'reset', '--email', 'ann@example.com');
     const { code, stdout } = await services.rms('users', 'reset', id, '--second-factor');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[a-z2-9-]{23}\n$/);
@@ -95,7 +96,8 @@ describe('rms users', () => {
     [['create'], 2, /--email/],
     [['create', '--email', 'x@example.com', '--role', 'king'], 2, /viewer, developer, admin, owner/],
     [['create', '--email', 'x', '--role', 'viewer', '--workspace', 'first'], 1, /no workspace "first"/],
-    [['reset'], 2, /'user'/],
+    [['reset'], 2, /give the user once/],
+    [['disable', 'usr_1', '--email', 'ann@example.com'], 2, /give the user once/],
     [['list', '--limit', '0'], 2, /whole number greater than 0/],
   ])('%j fails', async (args, code, message) => {
     const outcome = await services.rms('users', ...args);
@@ -120,7 +122,7 @@ describe('rms users', () => {
   test('the audit log names the operator', async () => {
     const { data } = await services.json('audit', '--action', 'user.', '--workspace', workspace);
     const actions = data.map(({ action }: { action: string }) => action.replace('user.', ''));
-    expect(actions).toEqual(['deleted', 'enabled', 'disabled', 'created', 'reset', 'reset', 'created']);
+    expect(actions).toEqual(['deleted', 'enabled', 'disabled', 'created', 'reset', 'reset', 'reset', 'created']);
     for (const { actor } of data) expect(actor).toMatch(/^operator:/);
   });
 });

@@ -173,12 +173,13 @@ describe('rms webhooks and trace', () => {
     expect((await json('webhooks', 'list')).data).toMatchObject([{ id, status: 'disabled', disable_reason: 'manual' }]);
     expect((await rms('webhooks', 'list')).stdout).toContain('disabled (manual)');
     expect((await json('webhooks', 'enable', id)).status).toBe('active');
-    const secrets = [await json('webhooks', 'rotate-secret', id), await json('webhooks', 'rotate-secret', id)];
+    const immediately = ['webhooks', 'rotate-secret', id, '--overlap', '0s'];
+    const secrets = [await json(...immediately), await json(...immediately)];
     const rotated = { id, secret: expect.stringMatching(/^whsec_/), previous_secret_expires_at: null };
     expect(secrets).toEqual([rotated, rotated]);
     expect(secrets[0].secret).not.toBe(secrets[1].secret);
     const before = Date.now();
-    const overlapping = await json('webhooks', 'rotate-secret', id, '--overlap', '24h');
+    const overlapping = await json('webhooks', 'rotate-secret', id);
     const expiresAt = overlapping.previous_secret_expires_at;
     expect(Date.parse(expiresAt) - before).toBeGreaterThanOrEqual(86_400_000);
     expect((await json('webhooks', 'show', id)).previous_secret_expires_at).toBe(expiresAt);
@@ -200,9 +201,13 @@ describe('rms webhooks and trace', () => {
       request_headers: expect.arrayContaining([{ name: 'content-type', value: 'application/json' }]),
       response_headers: expect.arrayContaining([{ name: 'x-own', value: 'a' }]),
       response_body: 'fine \u001b[2J\u009b2J',
+      url: receiver.url,
     });
-    const { stdout } = await rms('webhooks', 'test', id);
-    expect(stdout).toMatch(/^200 after \d+ ms, from 127\.0\.0\.1 \(DNS /);
+    const { stdout } = await rms('webhooks', 'test', id, '--event-type', 'resource.deleted');
+    const { body } = receiver.requests.at(-1) ?? {};
+    expect(`${body}`).toContain('"type":"resource.deleted"');
+    expect(stdout).toContain(`POST ${receiver.url}\n${body}\n\n`);
+    expect(stdout).toMatch(/^200 after \d+ ms, from 127\.0\.0\.1 \(DNS /m);
     expect(stdout).toContain('< x-own: a\n');
     expect(stdout).toContain('fine \ufffd[2J\ufffd2J');
   });

@@ -3,11 +3,9 @@ import { Command, Option } from 'commander';
 import { durationMs, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { keyDocument } from '../documents.ts';
+import { defaultOverlapMs } from '../overlap.ts';
 import { print } from '../print.ts';
 import { workspaceWith } from '../workspace.ts';
-
-/** The dashboard has the same default. */
-const defaultOverlapMs = 24 * 3_600_000;
 
 export function keysRollCommand(): Command {
   return new Command('roll')

@@ -1,5 +1,9 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readSettings } from '@rms/settings';
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
+import { localServices } from '../local.ts';
 import { print, table } from '../print.ts';
 import { nextStep, type Reencrypted, reencrypt } from '../reencrypt.ts';
 
@@ -35,7 +39,7 @@ export function secretsRotateCommand(): Command {
         const data: Reencrypted[] = [];
         for (const [name, client] of Object.entries(sealing)) if (client) data.push(await reencrypt(name, client));
         const done = data.every(({ remaining }) => remaining === 0);
-        print(options, { done, data }, () => [overview(data), '', nextStep(data)].join('\n'));
+        print(options, { done, data }, () => [overview(data), '', nextStep(data, previousKeysPlace())].join('\n'));
         if (!done) process.exitCode = 1;
       }),
     );
@@ -46,4 +50,11 @@ function overview(data: readonly Reencrypted[]): string {
     ['SERVICE', 'RE-ENCRYPTED', 'ALREADY CURRENT', 'UNREADABLE'],
     data.map((one) => [one.service, `${one.resealed}`, `${one.already_current}`, `${one.unreadable}`]),
   );
+}
+
+/** Returns where previous keys are configured: with npm start in a file, if it exists, otherwise in the setting. */
+function previousKeysPlace(): string {
+  const settings = readSettings(process.env);
+  const file = join(settings.DATA_DIR, 'encryption.key.previous');
+  return localServices(settings).auth !== undefined && existsSync(file) ? file : 'ENCRYPTION_KEY_PREVIOUS';
 }

@@ -1,18 +1,18 @@
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
-import { userRef } from '../user.ts';
+import { addUser, userRef } from '../user.ts';
 import { userDocument } from '../users.ts';
 
 export function usersDeleteCommand(): Command {
-  return new Command('delete')
+  return addUser(new Command('delete'))
     .description('delete a user and end all sessions; keys and webhooks that the user created remain')
-    .argument('<user>', 'email address or ID')
-    .action((emailOrId: string, options: { json?: boolean }) =>
-      withServices(['users'], async (services) => {
-        const { user } = await services.users.deleteUser(userRef(emailOrId));
+    .action((argument: string | undefined, options: { email?: string; json?: boolean }, command: Command) => {
+      const ref = userRef(argument, options, command);
+      return withServices(['users'], async (services) => {
+        const { user } = await services.users.deleteUser(ref);
         if (!user) return;
         print(options, userDocument(user), () => `Deleted ${user.email}.`);
-      }),
-    );
+      });
+    });
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
-import { userRef } from '../user.ts';
+import { addUser, userRef } from '../user.ts';
 import { userDocument } from '../users.ts';
 
 export function usersDisableCommand(): Command {
@@ -13,14 +13,14 @@ export function usersEnableCommand(): Command {
 }
 
 function disableCommand(name: string, description: string, disabled: boolean): Command {
-  return new Command(name)
+  return addUser(new Command(name))
     .description(description)
-    .argument('<user>', 'email address or ID')
-    .action((emailOrId: string, options: { json?: boolean }) =>
-      withServices(['users'], async (services) => {
-        const { user } = await services.users.setUserDisabled({ ...userRef(emailOrId), disabled });
+    .action((argument: string | undefined, options: { email?: string; json?: boolean }, command: Command) => {
+      const ref = userRef(argument, options, command);
+      return withServices(['users'], async (services) => {
+        const { user } = await services.users.setUserDisabled({ ...ref, disabled });
         if (!user) return;
         print(options, userDocument(user), () => `${disabled ? 'Disabled' : 'Enabled'} ${user.email}.`);
-      }),
-    );
+      });
+    });
 }

@@ -1,8 +1,9 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { durationMs, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { time } from '../documents.ts';
+import { defaultOverlapMs } from '../overlap.ts';
 import { print } from '../print.ts';
 import { workspaceWith } from '../workspace.ts';
 
@@ -10,16 +11,19 @@ export function webhooksRotateSecretCommand(): Command {
   return new Command('rotate-secret')
     .description('replace the signing secret; the new one is shown only once')
     .argument('<id>', 'webhook ID')
-    .option(
-      '--overlap <duration>',
-      'how long deliveries are also signed with the old secret (webhook-signature), e.g. 24h',
-      durationMs,
+    .addOption(
+      new Option(
+        '--overlap <duration>',
+        'how long deliveries are also signed with the old secret (webhook-signature); 0s: not at all',
+      )
+        .argParser(durationMs)
+        .default(defaultOverlapMs, '24h'),
     )
     .addOption(workspaceOption())
-    .action((id: string, options: { overlap?: number; workspace?: string; json?: boolean }) =>
+    .action((id: string, options: { overlap: number; workspace?: string; json?: boolean }) =>
       withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
-        const overlap = durationFromMs(options.overlap ?? 0);
+        const overlap = durationFromMs(options.overlap);
         const { webhook, secret } = await services.webhooks.rotateSecret({ workspaceId, id, overlap });
         const expiresAt = time(webhook?.previousSecretExpireTime);
         print(options, { id, secret, previous_secret_expires_at: expiresAt }, () => {

@@ -19,6 +19,8 @@ export interface SecretBox {
   readonly keyId: string;
   /** IDs of all keys that can open data, the current key first. A key has one ID per format. */
   readonly keyIds: readonly string[];
+  /** Whether keys other than the current one can open data. */
+  readonly hasPreviousKeys: boolean;
   /**
    * Encrypts with the current key. Opening requires the same context.
    */
@@ -63,6 +65,7 @@ export function createSecretBox(key: Buffer, previous: readonly Buffer[] = []): 
   return {
     keyId: currentId,
     keyIds: [currentId, ...[...keys.keys()].filter((id) => id !== currentId)],
+    hasPreviousKeys: keys.size > formats.length,
     seal(plain, context) {
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(aadOf(context, 2));

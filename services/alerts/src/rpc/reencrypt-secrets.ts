@@ -25,6 +25,7 @@ export function reencryptSecrets(
       unreadable,
       nextPageToken: next ? [next.workspaceId, next.environment, next.id].join('/') : '',
       sealed: sealed.map(({ keyId, count }) => ({ keyId, current: keyId === box.keyId, count })),
+      hasPreviousKeys: box.hasPreviousKeys,
     };
   };
 }

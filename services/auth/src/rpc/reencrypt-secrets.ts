@@ -33,6 +33,7 @@ export function reencryptSecrets({
       unreadableUserIds: store.table === 'users' ? [...unreadable] : [],
       nextPageToken: isLast ? '' : next === undefined ? `${at + 1}/` : `${at}/${next}`,
       sealed: sealed.map(({ keyId, count }) => ({ keyId, current: keyId === box.keyId, count: BigInt(count) })),
+      hasPreviousKeys: box.hasPreviousKeys,
     };
   };
 }

@@ -35,6 +35,7 @@ export function reencryptSecrets({
         store.name === 'webhooks' ? unreadable.map((row) => ({ workspaceId: row.workspaceId, id: row.id })) : [],
       nextPageToken: isLast ? '' : makePageToken(pageTokenKeys, binding, { direction: 'after', keys, page }),
       sealed: sealed.map(({ keyId, count }) => ({ keyId, current: keyId === box.keyId, count: BigInt(count) })),
+      hasPreviousKeys: box.hasPreviousKeys,
     };
   };
 }

@@ -91,6 +91,13 @@ export declare type ReencryptSecretsResponse = Message<"rms.alerts.v1.ReencryptS
    * @generated from field: repeated rms.alerts.v1.SealedByKey sealed = 4;
    */
   sealed: SealedByKey[];
+
+  /**
+   * Whether the service has previous keys, which can be removed when no secret needs them.
+   *
+   * @generated from field: bool has_previous_keys = 5;
+   */
+  hasPreviousKeys: boolean;
 };
 
 /**

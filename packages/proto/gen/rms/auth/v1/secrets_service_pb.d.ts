@@ -99,6 +99,13 @@ export declare type ReencryptSecretsResponse = Message<"rms.auth.v1.ReencryptSec
    * @generated from field: repeated rms.auth.v1.SealedByKey sealed = 5;
    */
   sealed: SealedByKey[];
+
+  /**
+   * Whether the service has previous keys, which can be removed when no secret needs them.
+   *
+   * @generated from field: bool has_previous_keys = 6;
+   */
+  hasPreviousKeys: boolean;
 };
 
 /**

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Settings } from '@rms/settings';
+
+/** Service addresses that a running `npm start` writes to services.json in DATA_DIR. */
+export interface LocalServices {
+  readonly auth?: string;
+  readonly webhooks?: string;
+  readonly alerts?: string;
+}
+
+/**
+ * Returns the services of a running `npm start`. Empty if there is none, or if the environment names other services.
+ */
+export function localServices({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): LocalServices {
+  if (process.env.AUTH_ADDRESS || process.env.WEBHOOKS_ADDRESS) return {};
+  try {
+    return JSON.parse(readFileSync(join(DATA_DIR, 'services.json'), 'utf8'));
+  } catch {
+    return {};
+  }
+}

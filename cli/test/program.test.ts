@@ -1,0 +1,32 @@
+import { createProgram, helpfulWords } from '../src/program.ts';
+import { runRms } from './support.ts';
+
+const wordsFor = async (...words: string[]) => helpfulWords(await createProgram(words), words);
+
+describe('the command line', () => {
+  test.each([
+    [['keys', 'lsit'], /unknown command 'lsit'\n\(Did you mean list\?\)/],
+    [['keys', 'lsit', '--help'], /unknown command 'lsit'\n\(Did you mean list\?\)/],
+    [['help', 'deliveries', 'cuont'], /unknown command 'cuont'\n\(Did you mean count\?\)/],
+    [['help', 'trece'], /unknown command 'trece'\n\(Did you mean trace\?\)/],
+  ])('%j is an error with a suggestion', async (args, message) => {
+    expect(await runRms(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });
+  });
+
+  test('help of a subcommand shows the subcommand', async () => {
+    expect(await wordsFor('help', 'webhooks', 'test')).toEqual(['webhooks', 'test', '--help']);
+  });
+
+  test.each([
+    [['--help']],
+    [['help']],
+    [['help', 'keys']],
+    [['keys', '--help']],
+    [['keys', 'list', '--help']],
+    [['keys', 'show', 'help']],
+    [['trace', 'req_1']],
+    [['help', 'trace']],
+  ])('%j is not changed', async (words) => {
+    expect(await wordsFor(...words)).toEqual(words);
+  });
+});
