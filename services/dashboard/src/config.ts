@@ -1,7 +1,7 @@
 import type { CidrList } from '@rms/cidr';
 import { readTrustedProxies } from '@rms/http';
 import type { MetricsAddress } from '@rms/service';
-import { requireSettings, type Settings, SettingsError } from '@rms/settings';
+import { requireSettings, type Settings } from '@rms/settings';
 
 export interface OidcConfig {
   readonly issuer: string;
@@ -63,7 +63,7 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
     },
-    traceUrl: readTraceUrl(settings.TRACE_URL),
+    traceUrl: settings.TRACE_URL,
     oidc: readOidcConfig(settings),
     requestLog: settings.REQUEST_LOG !== 'none',
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
@@ -80,11 +80,4 @@ function readOidcConfig(settings: Settings): OidcConfig | undefined {
   requireSettings(settings, 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'DASHBOARD_URL');
   const { OIDC_EMAIL_CLAIM: emailClaim, OIDC_EMAIL_TRUST: trustEmail } = settings;
   return { issuer, clientId, clientSecret, name, emailClaim, trustEmail };
-}
-
-function readTraceUrl(text: string): string | undefined {
-  if (text === '') return undefined;
-  if (!/^https?:\/\//.test(text) || !text.includes('{trace_id}'))
-    throw new SettingsError(`TRACE_URL: "${text}" must be an http(s) URL that contains {trace_id}.`);
-  return text;
 }

@@ -3,7 +3,7 @@ import { startGateway, type TestGateway } from './support/start-gateway.ts';
 describe('403 insufficient_scope and ip_not_allowed', () => {
   let api: TestGateway;
   beforeAll(async () => {
-    api = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' } });
+    api = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' } });
   });
   afterAll(() => api.stop());
 
