@@ -1,6 +1,7 @@
 import type { PeerCertificate } from 'node:tls';
-import type { DescMethod } from '@bufbuild/protobuf';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { ServerUnaryCall } from '@grpc/grpc-js';
+import { RmsError } from '@rms/errors';
 import { userOfActor } from './actor.ts';
 import type { CallContext } from './call-context.ts';
 
@@ -36,6 +37,36 @@ export function forUsers(...methods: readonly DescMethod[]): UserGrant[] {
 /** Grants methods that a caller may call only for an API key. */
 export function forKeys(...methods: readonly DescMethod[]): KeyGrant[] {
   return methods.map((method) => ({ forKey: method }));
+}
+
+/**
+ * Returns the names of the methods ("package.Service/Method") for operators: only a caller with 'all' may call them.
+ * They affect the whole installation, so no user and no API key may be the actor, whoever makes the call.
+ */
+export function operatorMethods(callers: Callers, services: readonly DescService[]): ReadonlySet<string> {
+  const granted = new Set<DescMethod>();
+  for (const grants of Object.values(callers)) {
+    for (const grant of grants === 'all' ? [] : grants) {
+      granted.add('forUser' in grant ? grant.forUser : 'forKey' in grant ? grant.forKey : grant);
+    }
+  }
+  const methods = services.flatMap((service) => service.methods);
+  return pathsOf(methods.filter((method) => !granted.has(method)));
+}
+
+/**
+ * Creates the check of {@link operatorMethods}. It applies to all callers, also without mutual TLS. Throws
+ * `insufficient_role`.
+ */
+export function createOperatorCheck(
+  callers: Callers,
+  services: readonly DescService[],
+): (method: string, context: Pick<CallContext, 'actor' | 'principal'>) => void {
+  const methods = operatorMethods(callers, services);
+  return (method, { actor, principal }) => {
+    if (!methods.has(method)) return;
+    if (userOfActor(actor) !== undefined || principal !== undefined) throw new RmsError('insufficient_role');
+  };
 }
 
 type Call = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext' | 'request'>;
@@ -85,15 +116,17 @@ interface Grants {
 }
 
 function readGrants(grants: Callers[string]): Grants {
-  const namesOf = (methods: readonly DescMethod[]) =>
-    new Set(methods.map((method) => `${method.parent.typeName}/${method.name}`));
   if (grants === 'all') return { any: true, own: new Set(), users: new Set(), keys: new Set() };
   return {
     any: false,
-    own: namesOf(grants.flatMap((grant) => ('forUser' in grant || 'forKey' in grant ? [] : grant))),
-    users: namesOf(grants.flatMap((grant) => ('forUser' in grant ? grant.forUser : []))),
-    keys: namesOf(grants.flatMap((grant) => ('forKey' in grant ? grant.forKey : []))),
+    own: pathsOf(grants.flatMap((grant) => ('forUser' in grant || 'forKey' in grant ? [] : grant))),
+    users: pathsOf(grants.flatMap((grant) => ('forUser' in grant ? grant.forUser : []))),
+    keys: pathsOf(grants.flatMap((grant) => ('forKey' in grant ? grant.forKey : []))),
   };
+}
+
+function pathsOf(methods: readonly DescMethod[]): ReadonlySet<string> {
+  return new Set(methods.map((method) => `${method.parent.typeName}/${method.name}`));
 }
 
 /** Returns the actors of a batch, whose items are in `requests` and may have their own contexts. */

@@ -2,7 +2,7 @@ export { actorOfUser, userOfActor } from './actor.ts';
 export { callForAll } from './batch-call.ts';
 export type { CallContext, Environment, Principal, Scope } from './call-context.ts';
 export { countClientCalls, type EndedCall } from './call-metrics.ts';
-export { type Callers, forKeys, forUsers } from './callers.ts';
+export { type Callers, forKeys, forUsers, operatorMethods } from './callers.ts';
 export { type CallOptions, type ClientOptions, createClient, type RpcClient } from './client.ts';
 export { type EnumNames, enumNames } from './enum-names.ts';
 export { codeOf, fromStatusMessage, toStatusMessage } from './error-mapping.ts';

@@ -1,7 +1,7 @@
 import { logVerbosity, Server, type ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { toRmsError } from '@rms/errors';
 import type { EndedCall } from './call-metrics.ts';
-import { CallerRefused, type Callers, createCallerCheck } from './callers.ts';
+import { type CallerCheck, CallerRefused, type Callers, createCallerCheck, createOperatorCheck } from './callers.ts';
 import { HealthState } from './health.ts';
 import { reflectionService } from './reflection.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
@@ -26,7 +26,10 @@ export interface ServeOptions {
   readonly onCall?: ((call: EndedCall, context: RpcContext) => void) | undefined;
   /** Default: plaintext, on loopback only. */
   readonly security?: RpcSecurity;
-  /** Permitted callers. Without mutual TLS, callers have no names and every call is permitted. */
+  /**
+   * Permitted callers. Without mutual TLS, callers have no names, and only methods for operators are restricted (see
+   * `operatorMethods`). Default: with mutual TLS none, otherwise every call is permitted.
+   */
   readonly callers?: Callers;
 }
 
@@ -48,18 +51,15 @@ const maxConnectionAgeMs = 5 * 60_000;
  * Serves services with health and reflection on one port. Rejects with EADDRINUSE and similar errors if it cannot bind.
  */
 export async function serve(options: ServeOptions): Promise<RpcServer> {
-  const {
-    host,
-    port,
-    services,
-    log,
-    security = loopbackOnly,
-    callers = {},
-    translateError = unchanged,
-    onCall,
-  } = options;
+  const { host, port, services, log, security = loopbackOnly, callers, translateError = unchanged, onCall } = options;
   const credentials = security.serverCredentials(host);
-  const checkCaller = security.mutualTls ? createCallerCheck(callers) : undefined;
+  const checks = [
+    ...(security.mutualTls ? [createCallerCheck(callers ?? {})] : []),
+    ...(callers ? [operatorCheck(callers, services)] : []),
+  ];
+  const checkCaller: CallerCheck = (...call) => {
+    for (const check of checks) check(...call);
+  };
   // Errors that grpc-js would print are reported as rejections, or are irrelevant.
   setLogVerbosity(logVerbosity.NONE);
   const server = new Server({
@@ -111,6 +111,14 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
       return stopped;
     },
   };
+}
+
+function operatorCheck(callers: Callers, services: readonly RpcService[]): CallerCheck {
+  const check = createOperatorCheck(
+    callers,
+    services.map(({ service }) => service),
+  );
+  return (method, _call, context) => check(method, context);
 }
 
 function bind(server: Server, host: string, port: number, credentials: ServerCredentials): Promise<number> {

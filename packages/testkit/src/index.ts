@@ -1,3 +1,4 @@
+export { callEachMethod, callerKinds } from './call-each-method.ts';
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates/certificates.ts';
 export { chromiumPath, describeWith, type Need } from './describe-with.ts';
 export { freePort } from './free-port.ts';

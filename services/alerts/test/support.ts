@@ -88,6 +88,7 @@ export async function startAlerts(options: StartOptions = {}) {
   const alerts = createClient(AlertsService, target);
   const secrets = createClient(SecretsService, target);
   return {
+    address: service.address,
     database,
     limiter,
     logged,

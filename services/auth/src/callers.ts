@@ -17,13 +17,13 @@ const { createInvitation, listInvitations, revokeInvitation, findInvitation, acc
   InvitationsService.method;
 const { updateUser, endSessions, requestEmailChange, confirmEmailChange, deleteUser } = UsersService.method;
 const { requestPasswordReset, resetPassword, changePassword } = PasswordsService.method;
-const { listWorkspaces, getWorkspace } = WorkspacesService.method;
+const { createWorkspace, listWorkspaces, getWorkspace } = WorkspacesService.method;
 
 /**
  * Methods that each caller may use. Gateways call the methods behind the REST API for the API key of the request. The
  * dashboard calls the methods behind its pages for users. In its own name it calls the methods that establish who the
- * user is: sign-in, sessions and emailed links. Only `rms` may create users and workspaces, reset users, and change
- * plans.
+ * user is: sign-in, sessions and emailed links. Only `rms` may create and reset users, and change plans; no user and no
+ * API key may be the actor of these methods.
  */
 export const callers: Callers = {
   gateway: [
@@ -69,6 +69,7 @@ export const callers: Callers = {
       updateKey,
       rollKey,
       revokeKey,
+      createWorkspace,
       getWorkspace,
       RequestsService.method.listRequests,
       RequestsService.method.batchReportRequests,

@@ -55,6 +55,7 @@ export async function startResources(
     started.push({ service, client });
   }
   return {
+    address: started[0]?.service.address as string,
     database,
     client: started[0]?.client as Client,
     clients: started.map(({ client }) => client),

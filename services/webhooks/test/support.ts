@@ -118,6 +118,7 @@ export async function startWebhooks(
     );
 
   return {
+    address: service.address,
     database,
     /** Attempt counts, as reported to alerts. */
     reported,

@@ -17,11 +17,6 @@ export function actingAmong(members: readonly Pick<Member, 'userId' | 'role'>[],
   return { userId, role: members.find((member) => member.userId === userId)?.role };
 }
 
-/** Throws `insufficient_role` if a user makes the call: only operators and services may. */
-export function operatorsOnly({ actor }: { actor: string }): void {
-  if (userOfActor(actor) !== undefined) throw new RmsError('insufficient_role');
-}
-
 /** Throws `insufficient_role` if a user acts on another user's account. */
 export function selfOnly({ actor }: { actor: string }, userId: string): void {
   const acting = userOfActor(actor);

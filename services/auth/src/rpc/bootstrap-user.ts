@@ -2,7 +2,6 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { operatorsOnly } from '../member/acting.ts';
 import { memberAdded } from '../member/member-audit.ts';
 import { insertMembership } from '../member/member-queries.ts';
 import { makePassword } from '../password/password.ts';
@@ -16,7 +15,6 @@ import type { HandlerParts } from './handler.ts';
 /** Creates the first user. A table lock serializes concurrent first starts, so only one user is created. */
 export function bootstrapUser({ pool, passwords }: HandlerParts): Handlers<typeof UsersService>['bootstrapUser'] {
   return async ({ email }, context) => {
-    operatorsOnly(context);
     const password = makePassword();
     const user = makeUser(checkEmail(email), '', await passwords.hash(password));
     const created = await inTransaction(pool, async (tx) => {

@@ -3,7 +3,6 @@ import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { operatorsOnly } from '../member/acting.ts';
 import { memberAdded } from '../member/member-audit.ts';
 import { checkMemberLimit } from '../member/member-limit.ts';
 import { fromRoleMessage } from '../member/member-message.ts';
@@ -20,7 +19,6 @@ import type { HandlerParts } from './handler.ts';
 export function createUser(parts: HandlerParts): Handlers<typeof UsersService>['createUser'] {
   const { pool, passwords, maxMembers, log } = parts;
   return async ({ email, name, workspaceId, role: roleMessage }, context) => {
-    operatorsOnly(context);
     const address = checkEmail(email);
     const role = fromRoleMessage(roleMessage);
     const password = makePassword();

@@ -2,7 +2,6 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { operatorsOnly } from '../member/acting.ts';
 import { lockOwned, membershipsOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import { endPending } from '../sign-in/end-pending.ts';
@@ -14,7 +13,6 @@ import type { HandlerParts } from './handler.ts';
 
 export function setUserDisabled({ pool, log }: HandlerParts): Handlers<typeof UsersService>['setUserDisabled'] {
   return async ({ id: given, email, disabled }, context) => {
-    operatorsOnly(context);
     const user = await inTransaction(pool, async (tx) => {
       const id = given || (await findUserByEmail(tx, emailKeyOf(email)))?.id || '';
       if (disabled) await lockOwned(tx, id);
