@@ -14,3 +14,4 @@ export { createMemoryLimiter } from './memory-limiter.ts';
 export { type OpenLimiterOptions, openLimiter } from './open-limiter.ts';
 export { openRedis } from './open-redis.ts';
 export { createRedisLimiter, type RedisLimiterOptions } from './redis-limiter.ts';
+export { findMissingRights, limiterRights, type RedisRights, sessionRights } from './redis-rights.ts';

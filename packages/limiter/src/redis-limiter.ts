@@ -140,7 +140,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     onMarkersLost: watch.onMarkersLost,
     healthy: () =>
       withTimeout(redis.ping(), checkTimeoutMs, 'Redis').then(
-        () => true,
+        () => !watch.lacksRights(),
         () => false,
       ),
     start: watch.start,

@@ -3,6 +3,7 @@ import { withTimeout } from '@rms/async';
 import type { Logger } from '@rms/logging';
 import type { Redis } from 'ioredis';
 import { markersTrustMs } from './limiter.ts';
+import { findMissingRights, limiterRights } from './redis-rights.ts';
 
 /** Interval of probes while Redis is reachable. They also detect that another server has taken over. */
 const watchMs = 1_000;
@@ -26,11 +27,14 @@ export interface RedisWatch {
   usable(): boolean;
   /** Reports a failed check. Redis is not used until a background probe succeeds. */
   failed(error: unknown): void;
+  /** Whether the user of the connection lacks rights in Redis; unknown until a connection has been checked. */
+  lacksRights(): boolean;
   /** End of the trust in the markers, as performance.now() in milliseconds. */
   markersTrustedUntilMs(): number;
   /** Number of limiters that checked recently, including this one. */
   members(): number;
   onMarkersLost(listener: () => void): () => void;
+  /** Connects. Throws SettingsError if the user of the connection lacks rights; an unreachable server is no error. */
   start(): Promise<void>;
   stop(): void;
 }
@@ -39,6 +43,9 @@ export interface RedisWatch {
  * Watches one Redis connection.
  *
  *   away ──a probe succeeds──► usable ──a check fails, the connection breaks──► away
+ *
+ * The first probe of a connection checks the rights of its user. Without them, Redis stays away, and each distinct
+ * reason is logged.
  *
  * Markers may be lost when the connection breaks (the next connection may reach another server), when the server's run
  * ID changes, and when the epoch key is missing (the server restarted empty or was flushed). Principals that were
@@ -57,11 +64,22 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   const reasons = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  /** Rights of the current connection: not checked yet, complete, or the error that names the missing ones. */
+  let rights: 'unchecked' | 'complete' | Error = 'unchecked';
 
   const markersLost = () => {
     for (const listener of markersLostListeners) listener();
   };
+  /** Logs why Redis cannot be used, once per reason. */
+  const explain = (err: unknown) => {
+    const { message = '' } = (err ?? {}) as Error;
+    if (stopped || reasons.has(message)) return;
+    reasons.add(message);
+    log.error({ err }, 'Redis cannot be used; limits are enforced locally and auth verifies keys');
+  };
   const unavailable = (err?: unknown) => {
+    // The rights of a connected user may change: responses to commands, and to scripts that use them.
+    if (/^NOPERM|ACL failure/.test((err as Error | undefined)?.message ?? '')) rights = 'unchecked';
     if (state === 'unavailable') return;
     state = 'unavailable';
     // stop() has closed the connection.
@@ -79,6 +97,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   });
   redis.on('ready', () => {
     connected = true;
+    rights = 'unchecked';
     void probe();
   });
   redis.on('close', () => {
@@ -112,9 +131,17 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
     };
   };
 
+  /** Throws while rights are missing. They are checked again, because an operator may grant them. */
+  const checkRights = async () => {
+    if (rights === 'complete') return;
+    rights = (await findMissingRights(redis, limiterRights)) ?? 'complete';
+    if (rights !== 'complete') throw rights;
+  };
+
   const probe = async () => {
     if (redis.status !== 'ready') return schedule(reconnectCheckMs);
     try {
+      await checkRights();
       const { runId, epoch, members, trustedUntilMs: trusted } = await ask();
       const changed = known !== undefined && (known.runId !== runId || known.epoch !== epoch);
       known = { runId, epoch };
@@ -126,6 +153,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
       state = 'usable';
       if (changed || trustBegins) markersLost();
     } catch (error) {
+      if (state === 'unavailable') explain(error);
       unavailable(error);
     }
     schedule(state === 'unavailable' ? reconnectCheckMs : watchMs);
@@ -138,6 +166,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   return {
     usable: () => state === 'usable' && redis.status === 'ready',
     failed: unavailable,
+    lacksRights: () => rights instanceof Error,
     markersTrustedUntilMs: () => trustedUntilMs,
     members: () => memberCount,
     onMarkersLost(listener) {
@@ -147,6 +176,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
     async start() {
       // An unreachable Redis at the start is treated like a later failure.
       await redis.connect().then(probe, () => {});
+      if (rights instanceof Error) throw rights;
       if (state === 'unavailable') schedule(reconnectCheckMs);
     },
     stop() {

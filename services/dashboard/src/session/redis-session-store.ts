@@ -1,5 +1,5 @@
 import { RmsError } from '@rms/errors';
-import type { openRedis } from '@rms/limiter';
+import { findMissingRights, type openRedis, sessionRights } from '@rms/limiter';
 import type { Logger } from '@rms/logging';
 import { expiresAtMs, type Session } from './session.ts';
 import { isForeignRecord, type SessionBox } from './session-box.ts';
@@ -28,8 +28,19 @@ export function createRedisSessionStore(
     if (err.message !== reported) log.warn({ err }, 'lost the connection to Redis; users cannot sign in');
     reported = err.message;
   });
+  let missing: Error | undefined;
+  const checkRights = async () => {
+    try {
+      missing = await findMissingRights(redis, sessionRights);
+    } catch {
+      // The connection was lost. The next one is checked.
+      return;
+    }
+    if (missing) log.error({ err: missing }, 'Redis cannot be used; users cannot sign in');
+  };
   redis.on('ready', () => {
     reported = '';
+    void checkRights();
   });
 
   const guarded = async <T>(work: Promise<T>): Promise<T> => {
@@ -95,12 +106,13 @@ export function createRedisSessionStore(
       ),
     healthy: () =>
       redis.ping().then(
-        () => true,
+        () => missing === undefined,
         () => false,
       ),
     async start() {
       // The dashboard starts even if Redis is unreachable; the client keeps trying to connect.
-      await redis.connect().catch(() => {});
+      await redis.connect().then(checkRights, () => {});
+      if (missing) throw missing;
     },
     async stop() {
       redis.disconnect();

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createRedisLimiter, openRedis } from '@rms/limiter';
+import { createRedisLimiter, limiterRights, openRedis, type RedisRights, sessionRights } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
-import { describeWith, type RedisServer, startRedis } from '@rms/testkit';
+import { readSettings, SettingsError } from '@rms/settings';
+import { describeWith, type RedisServer, startRedis, waitUntil } from '@rms/testkit';
 import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
 import { newSession, newToken, tokenHashOf } from '../../src/session/session.ts';
 import { createSessionBox } from '../../src/session/session-box.ts';
@@ -18,8 +18,19 @@ function documentedUsers(): Map<string, string[]> {
   return new Map([...lines].map(([, name = '', rules = '']) => [name, rules.split(' ')]));
 }
 
+/** Returns the table of rights in the guide: prefix of keys → commands. */
+function documentedRights(): Map<string, string[]> {
+  const rows = readFileSync(guide, 'utf8').matchAll(/^\| .+ \| `([\w-]+:)\*` \| `([A-Z ]+)` \|$/gm);
+  return new Map([...rows].map(([, prefix = '', commands = '']) => [prefix, commands.split(' ').sort()]));
+}
+
+const commandsOf = ({ prefix, probes }: RedisRights) => [...new Set(probes(prefix).map(([command]) => command))].sort();
+
 describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
   let server: RedisServer;
+  /** Connected before the rules of the guide disable the default user. */
+  let admin: ReturnType<typeof openRedis>;
+  const asAdmin = (work: (client: typeof admin) => Promise<unknown>) => work(admin);
   const passwords = new Map<string, string>();
   const urlOf = (user: string) => {
     const url = new URL(server.url);
@@ -31,23 +42,44 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
 
   beforeAll(async () => {
     server = await startRedis();
-    const admin = openRedis(readSettings({ REDIS_URL: server.url }));
+    admin = openRedis(readSettings({ REDIS_URL: server.url }));
     await admin.connect();
     for (const [user, rules] of documentedUsers()) {
       const password = newToken();
       passwords.set(user, password);
       await admin.call('ACL', 'SETUSER', user, ...rules.map((rule) => (rule.startsWith('>') ? `>${password}` : rule)));
     }
-    admin.disconnect();
   });
-  afterAll(() => server.stop());
+  afterAll(async () => {
+    admin?.disconnect();
+    await server?.stop();
+  });
 
   test('the dashboard and the limits have separate users', () => {
     expect([...passwords.keys()]).toEqual(['default', 'rms-limits', 'rms-dashboard']);
   });
 
-  test('rms-dashboard keeps sessions and has no access to limits', async () => {
-    const client = clientOf('rms-dashboard');
+  test('the table of rights lists the commands that services check', () => {
+    expect(documentedRights()).toEqual(
+      new Map([limiterRights, sessionRights].map((rights) => [rights.prefix, commandsOf(rights)])),
+    );
+  });
+
+  /** Creates a user with the commands of the table only. */
+  const withDocumentedCommands = async (prefix: string) => {
+    const user = `${prefix}only`;
+    const commands = documentedRights().get(prefix) ?? [];
+    passwords.set(user, newToken());
+    const rules = [`>${passwords.get(user)}`, `~${prefix}*`, ...commands.map((command) => `+${command.toLowerCase()}`)];
+    await admin.call('ACL', 'SETUSER', user, 'on', ...rules);
+    return user;
+  };
+
+  test.each([
+    ['rms-dashboard of the guide', async () => 'rms-dashboard'],
+    ['a user with the commands of the table', () => withDocumentedCommands(sessionRights.prefix)],
+  ])('%s keeps sessions and has no access to limits', async (_, userOf) => {
+    const client = clientOf(await userOf());
     const store = createRedisSessionStore(client, createSessionBox(randomBytes(32).toString('base64')), log);
     await store.start();
     expect(await store.healthy()).toBe(true);
@@ -64,7 +96,12 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
     await store.stop();
   });
 
-  test('rms-limits keeps limits and markers and has no access to sessions', async () => {
+  test.each([
+    ['rms-limits of the guide', async () => 'rms-limits'],
+    ['a user with the commands of the table', () => withDocumentedCommands(limiterRights.prefix)],
+  ])('%s keeps limits and markers and has no access to sessions', async (_, userOf) => {
+    const user = await userOf();
+    await admin.call('FLUSHALL');
     const limits = {
       rateLimitRequests: 20,
       rateLimitWindowSeconds: 60,
@@ -72,7 +109,7 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
       monthlyQuota: 10,
       authFailureLimit: 20,
     };
-    const limiter = createRedisLimiter({ url: urlOf('rms-limits'), log, ...limits });
+    const limiter = createRedisLimiter({ url: urlOf(user), log, ...limits });
     await limiter.start();
     const subject = { workspaceId: 'ws_1', environment: 'live', keyId: 'key_1' } as const;
     await limiter.raiseQuotas([{ ...subject, monthMs: Date.now(), used: 4 }]);
@@ -83,11 +120,84 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
     expect(await limiter.countFailure('192.0.2.1')).toBe(0);
     await limiter.stop();
 
-    const client = clientOf('rms-limits');
+    const client = clientOf(user);
     await client.connect();
     await expect(client.get('rms-dashboard:session:x')).rejects.toThrow('NOPERM');
     await expect(client.set('rms-dashboard:session:x', '')).rejects.toThrow('NOPERM');
     await expect(client.call('FLUSHALL')).rejects.toThrow('NOPERM');
     client.disconnect();
+  });
+
+  describe('a user without rights', () => {
+    const limits = {
+      rateLimitRequests: 20,
+      rateLimitWindowSeconds: 60,
+      workspaceRateLimitRequests: 0,
+      monthlyQuota: 10,
+      authFailureLimit: 20,
+    };
+    const grant = async (user: string, ...rules: string[]) => {
+      const password = newToken();
+      passwords.set(user, password);
+      await asAdmin((one) => one.call('ACL', 'SETUSER', user, 'reset', 'on', `>${password}`, ...rules));
+    };
+    const startLimiter = async (user: string, lines: string[] = []) => {
+      const write = (line: string) => void lines.push(line);
+      const limiter = createRedisLimiter({
+        url: urlOf(user),
+        log: createLogger({ name: 'test', destination: { write } }),
+        ...limits,
+      });
+      try {
+        await limiter.start();
+      } catch (error) {
+        await limiter.stop();
+        throw error;
+      }
+      return limiter;
+    };
+    const startSessions = async (user: string) => {
+      const store = createRedisSessionStore(clientOf(user), createSessionBox(randomBytes(32).toString('base64')), log);
+      await store.start().finally(() => store.stop());
+    };
+
+    test.each<[string, string[], RegExp]>([
+      ['INFO', ['~rms:*', '+@all', '-@dangerous'], /^REDIS_URL: .*"limited" may not run INFO; .*: \+info$/],
+      ['scripts', ['~rms:*', '+@all', '-@dangerous', '+info', '-@scripting'], /may not run EVAL, EVALSHA; /],
+      ['its keys', ['~other:*', '+@all', '-@dangerous', '+info'], /may not use the keys rms:\*; .*: ~rms:\*$/],
+      ['a command and keys', ['~other:*', '+@all', '-incr'], /may not run INCR or use the keys rms:\*/],
+    ])('%s: the limits refuse to start, and the error names what is missing', async (_, rules, message) => {
+      await grant('limited', ...rules);
+      await expect(startLimiter('limited')).rejects.toThrow(message);
+      await expect(startLimiter('limited')).rejects.toBeInstanceOf(SettingsError);
+    });
+
+    test.each<[string, string[], RegExp]>([
+      ['hashes', ['~rms-dashboard:*', '+@all', '-@dangerous', '-@hash'], /may not run HSET, .*HDEL; /],
+      ['its keys', ['~rms:*', '+@all'], /may not use the keys rms-dashboard:\*/],
+    ])('%s: the dashboard refuses to start, and the error names what is missing', async (_, rules, message) => {
+      await grant('limited', ...rules);
+      await expect(startSessions('limited')).rejects.toThrow(message);
+    });
+
+    test('the dashboard needs no INFO', async () => {
+      await grant('limited', '~rms-dashboard:*', '+@all', '-@dangerous');
+      await startSessions('limited');
+    });
+
+    test('rights that are removed later are named in the log, and Redis is used again once they are granted', async () => {
+      const all = ['~rms:*', '+@all', '-@dangerous', '+info'];
+      await grant('limited', ...all);
+      const lines: string[] = [];
+      const limiter = await startLimiter('limited', lines);
+      const subject = { workspaceId: 'ws_9', environment: 'live', keyId: 'key_9', keyVersion: 1 } as const;
+      expect(await limiter.check(subject)).toMatchObject({ quota: { remaining: 9 } });
+      await asAdmin((one) => one.call('ACL', 'SETUSER', 'limited', '-info'));
+      await waitUntil(() => /may not run INFO/.test(lines.join('')), { what: 'the log to name INFO' });
+      expect(await limiter.healthy()).toBe(false);
+      await asAdmin((one) => one.call('ACL', 'SETUSER', 'limited', '+info'));
+      await waitUntil(() => limiter.healthy(), { what: 'a healthy limiter' });
+      await limiter.stop();
+    });
   });
 });

@@ -1,0 +1,93 @@
+import { withTimeout } from '@rms/async';
+import { SettingsError } from '@rms/settings';
+import type { Redis } from 'ioredis';
+
+/** What a service does in Redis. */
+export interface RedisRights {
+  /** Prefix of its keys. */
+  readonly prefix: string;
+  /** Harmless calls, one per command, on keys with the prefix that expire soon. */
+  readonly probes: (key: string) => readonly (readonly [command: string, ...args: (string | number)[]])[];
+}
+
+const timeoutMs = 2_000;
+const keptMs = 10_000;
+const unknownScript = '0'.repeat(40);
+
+/** Rights of the limiter: of gateway, auth and alerts. */
+export const limiterRights: RedisRights = {
+  prefix: 'rms:',
+  probes: (key) => [
+    ['PING'],
+    // Distinguishes the server from another one that takes over with a copy of its keys.
+    ['INFO', 'server'],
+    ['TIME'],
+    ['SET', key, 1, 'PX', keptMs],
+    ['GET', key],
+    ['INCR', key],
+    ['PTTL', key],
+    ['PEXPIRE', key, keptMs],
+    ['EXPIRE', key, keptMs / 1000],
+    ['ZADD', `${key}:set`, 1, 'one'],
+    ['PEXPIRE', `${key}:set`, keptMs],
+    ['ZCARD', `${key}:set`],
+    ['ZREMRANGEBYSCORE', `${key}:set`, 0, 1],
+    ['EVAL', 'return 1', 0],
+    ['EVALSHA', unknownScript, 0],
+  ],
+};
+
+/** Rights of the sessions of the dashboard. */
+export const sessionRights: RedisRights = {
+  prefix: 'rms-dashboard:',
+  probes: (key) => [
+    ['PING'],
+    ['SET', key, 1, 'PX', keptMs],
+    ['GET', key],
+    ['DEL', key],
+    ['HSET', `${key}:hash`, 'one', 1],
+    ['PEXPIREAT', `${key}:hash`, Date.now() + keptMs],
+    ['HLEN', `${key}:hash`],
+    ['HGET', `${key}:hash`, 'one'],
+    ['HGETALL', `${key}:hash`],
+    ['HDEL', `${key}:hash`, 'one'],
+  ],
+};
+
+/**
+ * Calls each command that a service needs, and returns an error that names the commands and keys that the user of the
+ * connection may not use; undefined if nothing is missing. Rejects if Redis is unreachable.
+ */
+export async function findMissingRights(redis: Redis, { prefix, probes }: RedisRights): Promise<Error | undefined> {
+  const commands = new Set<string>();
+  let keys = false;
+  await withTimeout(
+    Promise.all(
+      probes(`${prefix}rights-check`).map(async ([command, ...args]) => {
+        try {
+          await redis.call(command, ...args);
+        } catch (error) {
+          const { message } = error as Error;
+          if (message.startsWith('ERR unknown command')) commands.add(command);
+          else if (!message.startsWith('NOPERM')) {
+            // Other responses are expected: an unknown script, or a read-only server.
+            if (!/^[A-Z]+ /.test(message)) throw error;
+          } else if (/\bkeys?\b/i.test(message)) keys = true;
+          else commands.add(command);
+        }
+      }),
+    ),
+    timeoutMs,
+    'Redis',
+  );
+  if (commands.size === 0 && !keys) return undefined;
+  const missing = [
+    ...(commands.size > 0 ? [`run ${[...commands].join(', ')}`] : []),
+    ...(keys ? [`use the keys ${prefix}*`] : []),
+  ].join(' or ');
+  const rules = [...[...commands].map((command) => `+${command.toLowerCase()}`), ...(keys ? [`~${prefix}*`] : [])];
+  const user = redis.options.username ?? 'default';
+  return new SettingsError(
+    `REDIS_URL: the Redis user "${user}" may not ${missing}; add to its rules: ${rules.join(' ')}`,
+  );
+}
