@@ -22,6 +22,7 @@ const checks = {
   'protos: generated code': generatedCode,
   'imports between workspaces': () => run('depcruise', ['--output-type', 'err', ...sources]),
   'no side effects at import': sideEffects,
+  'no AbortSignal.any': combinedSignals,
   'unused files, exports, dependencies': () => run('knip', ['--no-progress', '--no-config-hints']),
   'OpenAPI document': openApiDocument,
   'lock files': lockFiles,
@@ -171,6 +172,17 @@ async function sideEffects() {
   );
   const problems = modules.flatMap((file) => importSideEffects(root, file));
   return problems.length === 0 ? undefined : problems.join('\n');
+}
+
+/**
+ * Checks that sources do not use AbortSignal.any: a signal that never aborts keeps a reference to every combination, so
+ * loops that never end would leak. packages/async has withDeadline and untilAborted, which remove their listeners.
+ */
+function combinedSignals() {
+  const problems = filesOf(...sources).filter(
+    (file) => /\/src\/.*\.tsx?$/.test(file) && readFileSync(join(root, file), 'utf8').includes('AbortSignal.any('),
+  );
+  return problems.length === 0 ? undefined : `use withDeadline of packages/async instead: ${problems.join(', ')}`;
 }
 
 /** Checks that docs/errors.md has a section with the HTTP status for every code of the error table, and no others. */

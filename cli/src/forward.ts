@@ -1,5 +1,6 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { withDeadline } from '@rms/async';
 import { deliveryHeaders, type SigningSecrets } from '@rms/signature';
 
 /** Event to forward. */
@@ -37,14 +38,16 @@ export async function forward(
   const startedAtMs = performance.now();
   const durationMs = () => Math.round(performance.now() - startedAtMs);
   const headers = deliveryHeaders(secrets, { eventId, requestId, traceparent: '', body }, Date.now());
-  const timeout = AbortSignal.timeout(timeoutMs);
+  const deadline = withDeadline(signal, timeoutMs, 'the request');
   try {
-    const statusCode = await post(url, headers, body, AbortSignal.any([signal, timeout]));
+    const statusCode = await post(url, headers, body, deadline.signal);
     return { statusCode, error: statusCode === 200 ? undefined : `status: ${statusCode}`, durationMs: durationMs() };
   } catch (error) {
     signal.throwIfAborted();
-    const what = timeout.aborted ? 'timeout: no complete response within 10 s' : describe(error);
+    const what = deadline.signal.aborted ? 'timeout: no complete response within 10 s' : describe(error);
     return { statusCode: undefined, error: what, durationMs: durationMs() };
+  } finally {
+    deadline.end();
   }
 }
 

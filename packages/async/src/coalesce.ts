@@ -1,5 +1,6 @@
 import { RmsError } from '@rms/errors';
 import { activeSpans, inSpans, isTracing, type Span } from '@rms/tracing';
+import { type CallScope, currentCall, inCall, joinCalls } from './call-scope.ts';
 
 export interface CoalesceOptions {
   /** Maximum number of batches in flight. */
@@ -24,7 +25,8 @@ const overloadRetrySeconds = 1;
  * when a batch returns. No call waits for a timer.
  *
  * A call whose signal is aborted while it is queued is rejected with the signal's reason and not sent: its caller has
- * given up and may already have retried.
+ * given up and may already have retried. A batch in flight ends when all RPCs that wait for it have ended
+ * ({@link joinCalls}).
  *
  * @param send returns one result per item, in the order of `items`; a rejection rejects every call of the batch
  */
@@ -37,6 +39,7 @@ export function coalesce<In, Out>(
     signal: AbortSignal | undefined;
     sinceMs: number;
     spans: readonly Span[];
+    call: CallScope | undefined;
     resolve: (out: Out) => void;
     reject: (error: unknown) => void;
   };
@@ -45,14 +48,17 @@ export function coalesce<In, Out>(
   let scheduled = false;
 
   const sendBatch = async (batch: readonly Waiting[]) => {
+    const joint = joinCalls(batch.map(({ call }) => call));
     try {
       const items = batch.map(({ item }) => item);
-      const outs = await (isTracing() ? inSpans(spansOf(batch), () => send(items)) : send(items));
+      const sendItems = () => inCall(joint.call, () => send(items));
+      const outs = await (isTracing() ? inSpans(spansOf(batch), sendItems) : sendItems());
       if (outs.length !== batch.length) throw new Error(`${outs.length} results for a batch of ${batch.length}`);
       for (const [index, { resolve }] of batch.entries()) resolve(outs[index] as Out);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
+      joint.leave();
       inFlight -= 1;
       pump();
     }
@@ -90,7 +96,15 @@ export function coalesce<In, Out>(
       if (queue.length >= maxWaiting) {
         return reject(overloaded(`${queue.length} calls are already queued`));
       }
-      queue.push({ item, signal, sinceMs: performance.now(), spans: activeSpans(), resolve, reject });
+      queue.push({
+        item,
+        signal,
+        sinceMs: performance.now(),
+        spans: activeSpans(),
+        call: currentCall(),
+        resolve,
+        reject,
+      });
       if (!scheduled && inFlight < maxInFlight) {
         scheduled = true;
         setImmediate(pump);

@@ -1,4 +1,5 @@
 export { untilAborted, withDeadline } from './abort.ts';
+export { CallScope, currentCall, inCall, joinCalls } from './call-scope.ts';
 export { type CoalesceOptions, coalesce } from './coalesce.ts';
 export { abortableDelay } from './delay.ts';
 export { waitAtMost, withTimeout } from './timeout.ts';

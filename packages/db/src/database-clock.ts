@@ -1,3 +1,4 @@
+import { inCall } from '@rms/async';
 import type { Queryable } from './queryable.ts';
 
 /**
@@ -37,7 +38,8 @@ export function createDatabaseClock(db: Queryable): DatabaseClock {
     read,
     async ready() {
       if (offsetMs !== undefined) return;
-      first ??= read().finally(() => {
+      // All callers share the reading, so it does not end with the call that starts it.
+      first ??= inCall(undefined, read).finally(() => {
         first = undefined;
       });
       await first;

@@ -1,6 +1,7 @@
 import type { TlsFiles } from '@rms/settings';
 import pg from 'pg';
 import { connectionOptions } from './connection-options.ts';
+import { endWithCall } from './end-with-call.ts';
 import { keepOnPrimary } from './primary.ts';
 import type { Pool } from './queryable.ts';
 import { traceQueries } from './trace-queries.ts';
@@ -77,5 +78,6 @@ export function createPool(options: PoolOptions): Pool {
   pool.on('connect', (client) => client.on('error', () => {}));
   keepOnPrimary(pool, { name: applicationName, log });
   traceQueries(pool, url);
+  endWithCall(pool);
   return pool;
 }

@@ -7,6 +7,7 @@ import {
   makeGenericClientConstructor,
   type ServiceError,
 } from '@grpc/grpc-js';
+import { currentCall } from '@rms/async';
 import { RmsError } from '@rms/errors';
 import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
 import { activeSpans, activeTraceparent, rpcAttributes, spanKind, traced } from '@rms/tracing';
@@ -21,6 +22,7 @@ export interface CallOptions {
   readonly context?: MessageInitShape<typeof CallContextSchema> | undefined;
   /** Timeout of the call; the client's default if unset. */
   readonly timeoutMs?: number | undefined;
+  /** Cancels the call. The end of the call that this process is serving cancels it as well. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -171,13 +173,14 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
   return client as RpcClient<S>;
 }
 
+/** Cancels the call when the signal aborts, or when the call that this process is serving ends. Returns an unlink. */
 function cancelOnAbort(call: { cancel(): void }, signal: AbortSignal | undefined): () => void {
-  if (!signal) return () => {};
-  if (signal.aborted) {
-    call.cancel();
-    return () => {};
-  }
   const cancel = () => call.cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  return () => signal.removeEventListener('abort', cancel);
+  const leave = currentCall()?.onEnd(cancel);
+  if (signal?.aborted) cancel();
+  else signal?.addEventListener('abort', cancel, { once: true });
+  return () => {
+    leave?.();
+    signal?.removeEventListener('abort', cancel);
+  };
 }

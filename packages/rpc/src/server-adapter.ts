@@ -10,6 +10,7 @@ import type {
   UntypedHandleCall,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { CallScope, inCall } from '@rms/async';
 import { RmsError } from '@rms/errors';
 import { type CallContext, contextFromMetadata, type Principal } from './call-context.ts';
 import type { CallerCheck } from './callers.ts';
@@ -114,7 +115,7 @@ function toGrpcHandler(
       const context = new CallRpcContext(call, name, stopping);
       try {
         checkCaller?.(name, call, context);
-        const work = () => handler(requestOf(call), context) as Promise<unknown>;
+        const work = () => context.run(() => handler(requestOf(call), context) as Promise<unknown>);
         respond(null, await serveInTrace(context, () => translated(work)));
         onEnd(context, undefined, startedAtMs);
       } catch (error) {
@@ -130,8 +131,8 @@ function toGrpcHandler(
     const context = new CallRpcContext(call, name, stopping);
     try {
       checkCaller?.(name, call, context);
-      const work = () => writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
-      await translated(work);
+      const write = () => writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
+      await translated(() => context.run(write));
       onEnd(context, undefined, startedAtMs);
     } catch (error) {
       onError(error, context);
@@ -148,7 +149,7 @@ function requestsOf(call: AnyCall): AsyncIterable<unknown> {
   return { [Symbol.asyncIterator]: () => call.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown> };
 }
 
-/** Context that creates its signal on first use, because most handlers never use it. */
+/** Context that creates its signal on first use, because most handlers only use the scope. */
 class CallRpcContext implements RpcContext {
   readonly requestId: string;
   readonly traceparent: string;
@@ -157,6 +158,7 @@ class CallRpcContext implements RpcContext {
   readonly actor: string;
   readonly method: string;
   readonly stopping: AbortSignal;
+  readonly #scope = new CallScope();
   readonly #call: AnyCall;
   #abort: AbortController | undefined;
 
@@ -170,16 +172,26 @@ class CallRpcContext implements RpcContext {
     this.clientAddress = clientAddress;
     this.actor = actor;
     if (principal) this.principal = principal;
+    const end = () =>
+      this.#scope.end(new RmsError('timeout', { cause: new Error('the call was canceled or its deadline passed') }));
+    // grpc-js also emits this event when the deadline passes.
+    if (call.cancelled) end();
+    else call.once('cancelled', end);
+  }
+
+  /** Runs the handler. Its statements and calls end if the call ends before it returns. */
+  async run<T>(handle: () => Promise<T>): Promise<T> {
+    try {
+      return await inCall(this.#scope, handle);
+    } finally {
+      this.#scope.close();
+    }
   }
 
   get signal(): AbortSignal {
     if (!this.#abort) {
       const abort = new AbortController();
-      const end = () =>
-        abort.abort(new RmsError('timeout', { cause: new Error('the call was canceled or its deadline passed') }));
-      // grpc-js also emits this event when the deadline passes.
-      if (this.#call.cancelled) end();
-      else this.#call.once('cancelled', end);
+      this.#scope.onEnd((reason) => abort.abort(reason));
       this.#abort = abort;
     }
     return this.#abort.signal;

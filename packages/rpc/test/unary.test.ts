@@ -1,3 +1,4 @@
+import { CallScope, currentCall } from '@rms/async';
 import { RmsError } from '@rms/errors';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcContext } from '@rms/rpc';
@@ -73,6 +74,42 @@ describe('Unary calls', () => {
     });
     await expect(client.createWorkspace({}, { timeoutMs: 100 })).rejects.toMatchObject({ code: 'timeout' });
     await aborted.promise;
+  });
+
+  test('the deadline of a call ends its scope, and cancels the calls that its handler makes', async () => {
+    const ended = signaled();
+    const nested = signaled();
+    const { client } = await start({
+      createWorkspace: async () => {
+        const call = currentCall();
+        await Promise.all([
+          new Promise<void>((resolve) => call?.onEnd(() => resolve())).then(ended.resolve),
+          expect(client.getWorkspace({}, { timeoutMs: 60_000 })).rejects.toMatchObject({ name: 'RmsError' }),
+        ]);
+        return {};
+      },
+      getWorkspace: async (_, { signal }) => {
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        nested.resolve();
+        return {};
+      },
+    });
+    await expect(client.createWorkspace({}, { timeoutMs: 300 })).rejects.toMatchObject({ code: 'timeout' });
+    await Promise.all([ended.promise, nested.promise]);
+  });
+
+  test('work that outlives its handler is in a closed scope, which does not end', async () => {
+    const scopes: ReturnType<typeof currentCall>[] = [];
+    const { client } = await start({
+      createWorkspace: async () => {
+        scopes.push(currentCall());
+        return {};
+      },
+    });
+    await client.createWorkspace({});
+    expect(scopes).toEqual([expect.any(CallScope)]);
+    scopes[0]?.end(new Error('late'));
+    scopes[0]?.check();
   });
 
   test("the client's default timeout applies to calls without a timeout", async () => {

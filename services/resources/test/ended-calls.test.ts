@@ -55,3 +55,56 @@ describe('a write that is queued when its call ends', () => {
     expect(rows).toEqual([{ name: 'once' }]);
   });
 });
+
+describe('a statement in flight when its call ends', () => {
+  let rms: Awaited<ReturnType<typeof startResources>>;
+  beforeAll(async () => {
+    rms = await startResources();
+  });
+  afterAll(() => rms?.stop());
+
+  /** Blocks all statements on resources. Returns a function that unblocks them. */
+  const lock = async () => {
+    const holder = await rms.database.pool.connect();
+    await holder.query('begin');
+    await holder.query('lock table resources.resources');
+    return async () => {
+      await holder.query('rollback');
+      holder.release();
+    };
+  };
+  const waiting = async () => {
+    const { rowCount } = await rms.database.pool.query(
+      "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    );
+    return rowCount;
+  };
+  const waitFor = (count: number) =>
+    waitUntil(async () => (await waiting()) === count, { what: `${count} waiting statements` });
+
+  test('is canceled when the deadline passes, in a statement of its own and in a transaction', async () => {
+    const context = { ...newCaller(), actor: 'operator:test' };
+    const { id } = await createOne(rms.client, context);
+    const unlock = await lock();
+    const late = [
+      rms.client.listResources({ context, pageSize: 10 }, { timeoutMs: 300 }),
+      rms.client.batchCreateResources({ requests: [{ context, name: 'late' }] }, { timeoutMs: 300 }),
+      rms.client.batchUpdateResources({ requests: [{ context, id, name: 'late' }] }, { timeoutMs: 300 }),
+    ];
+    await Promise.all(late.map((call) => expect(call).rejects.toMatchObject({ code: 'timeout' })));
+    await waitFor(0);
+    await unlock();
+    expect(await rms.client.listResources({ context, pageSize: 10 })).toMatchObject({ resources: [{ id }] });
+  });
+
+  test('is canceled when the caller cancels', async () => {
+    const unlock = await lock();
+    const abort = new AbortController();
+    const call = rms.client.listResources({ context: newCaller(), pageSize: 10 }, { signal: abort.signal });
+    call.catch(() => {});
+    await waitFor(1);
+    abort.abort();
+    await waitFor(0);
+    await unlock();
+  });
+});
