@@ -7,6 +7,7 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
+import { inCall } from '@rms/async';
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { SealContext, SecretBox } from '@rms/secrets';
@@ -60,6 +61,7 @@ export interface Idempotency {
   /**
    * Runs `prepare` in a transaction, then `act` without one, for effects such as an HTTP call. A repetition during
    * `act` throws `conflict`. If `act` throws, the key is released; if the process dies, the key expires after a minute.
+   * `act` does not end with the call (packages/async, `CallScope`).
    */
   onceAround<Desc extends DescMessage, State>(
     request: IdempotentRequest,
@@ -139,14 +141,17 @@ export function createIdempotency(parts: {
           const claimed = await claimOf(tx, ref, fingerprint, claimedSeconds);
           return { claimed, state: await prepare(tx) };
         });
-        try {
-          const response = create(desc, await act(state));
-          await storeResponse(pool, schema, claimed, seal(toBinary(desc, response), ref), storedSeconds);
-          return response;
-        } catch (error) {
-          await releaseKey(pool, schema, claimed);
-          throw error;
-        }
+        // Does not end with the call: a repetition must find the outcome, and must not repeat the effect.
+        return inCall(undefined, async () => {
+          try {
+            const response = create(desc, await act(state));
+            await storeResponse(pool, schema, claimed, seal(toBinary(desc, response), ref), storedSeconds);
+            return response;
+          } catch (error) {
+            await releaseKey(pool, schema, claimed);
+            throw error;
+          }
+        });
       });
     },
   };

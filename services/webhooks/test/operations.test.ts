@@ -81,6 +81,27 @@ describe('operating webhooks and deliveries', () => {
     });
   });
 
+  test('a test whose caller gives up is recorded; a repetition returns its result and sends nothing', async () => {
+    const tenant = newTenant();
+    const { id } = await subscribe(tenant);
+    const request = { ...tenant, id, idempotencyKey: 'abandoned' };
+    let respond = () => {};
+    receiver.respondWith((_, response) => {
+      respond = () => void response.writeHead(200).end('done');
+    });
+    const abort = new AbortController();
+    const abandoned = rms.webhooks.testWebhook(request, { signal: abort.signal }).catch(() => {});
+    await waitUntil(() => receiver.requests.length === 1, { what: 'the test' });
+    abort.abort();
+    await abandoned;
+    // This call uses the same connection as the cancellation, so the service has read it once it responds.
+    await expect(rms.webhooks.testWebhook(request)).rejects.toMatchObject(conflict);
+    respond();
+    const repeated = await waitUntil(() => rms.webhooks.testWebhook(request), { what: 'the result' });
+    expect(repeated).toMatchObject({ attempt: { statusCode: 200 }, responseBody: 'done', replayed: true });
+    expect(receiver.requests).toHaveLength(1);
+  });
+
   test('a test whose process died frees its idempotency key after a minute', async () => {
     const tenant = newTenant();
     const { id } = await subscribe(tenant);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { abortableDelay } from '@rms/async';
+import { abortableDelay, inCall } from '@rms/async';
 import type { Pool } from '@rms/db';
 import { type Limiter, markersTrustMs } from '@rms/limiter';
 import type { Logger } from '@rms/logging';
@@ -52,20 +52,24 @@ export function createMarkers(parts: {
     }
   };
 
+  const hold = async (markers: readonly KeyMarker[]) => {
+    const committedAtMs = performance.now();
+    try {
+      await set(markers);
+    } catch (err) {
+      log.warn(
+        { err, keys: markers.length },
+        'could not set revocation markers; waiting until gateways stop trusting them',
+      );
+      await untilTrustExpired(markers, committedAtMs);
+    }
+    metrics.revocationSeconds.observe((performance.now() - committedAtMs) / 1000);
+  };
+
   return {
     async hold(markers) {
-      if (markers.length === 0) return;
-      const committedAtMs = performance.now();
-      try {
-        await set(markers);
-      } catch (err) {
-        log.warn(
-          { err, keys: markers.length },
-          'could not set revocation markers; waiting until gateways stop trusting them',
-        );
-        await untilTrustExpired(markers, committedAtMs);
-      }
-      metrics.revocationSeconds.observe((performance.now() - committedAtMs) / 1000);
+      // The change is committed, so this does not end with the call that made it.
+      if (markers.length > 0) await inCall(undefined, () => hold(markers));
     },
     worker: {
       name: 'markers',
