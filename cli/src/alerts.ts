@@ -1,6 +1,7 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { alertRules } from '@rms/alert-rules';
 import { AlertKind, type Incident, IncidentState, type Rule } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { type TestEmail, TestEmailState } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { enumNames } from '@rms/rpc/enum-names';
 import { environmentName, time } from './documents.ts';
 
@@ -25,6 +26,13 @@ export function ruleDocument(rule: Rule) {
     unconfirmed: rule.unconfirmed,
     updated_at: time(rule.updateTime),
   };
+}
+
+const testEmailStates = enumNames(TestEmailState);
+
+/** Returns a test email for the output of `rms alerts test`. */
+export function testEmailDocument({ address, state, reply }: TestEmail) {
+  return { address, state: testEmailStates.toName(state) ?? '', reply: reply || null };
 }
 
 /** Returns an incident for the output of `rms alerts list`. */

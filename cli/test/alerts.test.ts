@@ -45,7 +45,7 @@ describe('rms alerts', () => {
   });
 
   test('test reports that a rule of a workspace without owners has no recipients', async () => {
-    expect(await services.json('alerts', 'test', '--kind', 'quota')).toEqual({ addresses: [] });
+    expect(await services.json('alerts', 'test', '--kind', 'quota')).toEqual({ addresses: [], emails: [] });
     expect(await services.rms('alerts', 'test', '--kind', 'quota', '--environment', 'test')).toMatchObject({
       code: 0,
       stdout: 'The rule has no recipients.\n',

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
-import { alertKinds } from '../alerts.ts';
+import { alertKinds, testEmailDocument } from '../alerts.ts';
 import { workspaceOption } from '../arguments.ts';
 import { alertsOf, withServices } from '../connect.ts';
 import { type EnvironmentName, toEnvironment } from '../documents.ts';
-import { print } from '../print.ts';
+import { print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
@@ -15,20 +15,29 @@ interface Options {
 
 export function alertsTestCommand(): Command {
   return new Command('test')
-    .description('send a test email to the recipients of a rule')
+    .description('send a test email to the recipients of a rule, and show the reply of the SMTP server')
     .addOption(new Option('--kind <kind>', 'kind of the rule').choices(alertKinds.names).makeOptionMandatory())
     .addOption(new Option('--environment <name>', 'environment of the rule').choices(['live', 'test']).default('live'))
     .addOption(workspaceOption())
     .action((options: Options) =>
       withServices(['workspaces', 'alerts'], async (services) => {
-        const { addresses } = await alertsOf(services).testRule({
+        const { addresses, emails: sent } = await alertsOf(services).testRule({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironment(options.environment),
           kind: alertKinds.toValue(options.kind),
         });
-        print(options, { addresses }, () =>
-          addresses.length === 0 ? 'The rule has no recipients.' : `Test email queued for ${addresses.join(', ')}.`,
-        );
+        const emails = sent.map(testEmailDocument);
+        print(options, { addresses, emails }, () => {
+          if (addresses.length === 0) return 'The rule has no recipients.';
+          if (emails.length === 0)
+            return `Test email queued for ${addresses.join(', ')}. Emails are not sent: set SMTP_URL.`;
+          return table(
+            ['RECIPIENT', 'STATE', 'LAST REPLY'],
+            emails.map(({ address, state, reply }) => [address, state, reply ?? 'none yet']),
+          );
+        });
+        // Scripts can rely on the exit status.
+        if (emails.some(({ state }) => state !== 'sent')) process.exitCode = 1;
       }),
     );
 }

@@ -31,6 +31,16 @@ export function claim(value: string): string {
   return value;
 }
 
+/** Parses a domain name or an address literal (RFC 5321, 4.1.3): "mail.example.com", "[192.0.2.1]"; empty: none. */
+export function ehloName(value: string): string {
+  if (
+    value !== '' &&
+    !/^(?:(?=.{1,253}$)[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[(?!127\.)(?:[\d.]{7,15}|IPv6:[\da-f:.]{2,45})\])$/i.test(value)
+  )
+    throw new Error(`"${value}" is neither a domain name nor an address in brackets`);
+  return value;
+}
+
 export function email(value: string): string {
   if (!/^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$/.test(value))
     throw new Error(`"${value}" is not an email address`);

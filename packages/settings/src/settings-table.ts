@@ -3,6 +3,7 @@ import {
   cidrs,
   claim,
   dnsServers,
+  ehloName,
   email,
   flag,
   hostPort,
@@ -226,6 +227,16 @@ export const settingsTable = {
     true,
   ),
   SMTP_CA_FILE: setting("CA of the SMTP server's certificate; empty: the public CAs", '', text),
+  SMTP_TLS: setting(
+    'STARTTLS on smtp://: opportunistic, required or none; a password is sent only over TLS',
+    'opportunistic',
+    oneOf('opportunistic', 'required', 'none'),
+  ),
+  SMTP_EHLO_NAME: setting(
+    'name of this service for the SMTP server; empty: its host name, or the domain of EMAIL_FROM',
+    '',
+    ehloName,
+  ),
   EMAIL_FROM: setting('sender of emails, "Name <address>"; required with SMTP_URL', '', text),
   EMAIL_DIR: setting('folder for emails if SMTP_URL is empty (npm start: DATA_DIR/emails)', '', text),
   METRICS_ADDRESS: setting(

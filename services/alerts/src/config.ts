@@ -1,7 +1,9 @@
+import { hostname } from 'node:os';
 import { type Keys, readKeyRing } from '@rms/secrets';
 import type { MetricsAddress } from '@rms/service';
 import { orSettingsError, readCaFile, requireSettings, type Settings, SettingsError } from '@rms/settings';
 import type { Sender } from './email/compose.ts';
+import { defaultEhloName } from './email/ehlo-name.ts';
 import { readSmtpUrl, type SmtpConfig } from './email/smtp.ts';
 import { isEmailAddress } from './rule/rule.ts';
 
@@ -39,9 +41,11 @@ const sweepKeysEveryMs = 3_600_000;
 export function readAlertsConfig(settings: Settings): AlertsConfig {
   requireSettings(settings, 'ENCRYPTION_KEY');
   const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
-  const { SMTP_URL: smtpUrl } = settings;
-  const smtp = smtpUrl === '' ? undefined : readSmtpUrl(smtpUrl, readCaFile(settings, 'SMTP_CA_FILE'));
-  if (smtp) requireSettings(settings, 'EMAIL_FROM');
+  const { SMTP_URL: smtpUrl, SMTP_TLS: tls, SMTP_EHLO_NAME: name } = settings;
+  if (smtpUrl !== '') requireSettings(settings, 'EMAIL_FROM');
+  const sender = readSender(settings.EMAIL_FROM || 'rms <rms@localhost>');
+  const ehloName = name || defaultEhloName(hostname(), sender.address);
+  const ca = readCaFile(settings, 'SMTP_CA_FILE');
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
@@ -52,8 +56,8 @@ export function readAlertsConfig(settings: Settings): AlertsConfig {
     group: `${settings.KAFKA_PREFIX}-alerts`,
     replication: settings.EVENT_REPLICATION,
     dashboardUrl: settings.DASHBOARD_URL ?? `http://127.0.0.1:${settings.DASHBOARD_PORT}`,
-    sender: readSender(settings.EMAIL_FROM || 'rms <rms@localhost>'),
-    smtp,
+    sender,
+    smtp: smtpUrl === '' ? undefined : readSmtpUrl(smtpUrl, { ca, tls, ehloName }),
     emailFolder: settings.EMAIL_DIR || undefined,
     evaluateEveryMs,
     sweepKeysEveryMs,

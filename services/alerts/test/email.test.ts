@@ -15,7 +15,7 @@ import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { queueEmails } from '../src/email/email-queries.ts';
 import { createSmtpDelivery, readSmtpUrl } from '../src/email/smtp.ts';
 import { emailContext } from '../src/sealed/email-context.ts';
-import { alertsDatabase, newTenant, type StartOptions, startAlerts } from './support.ts';
+import { alertsDatabase, newTenant, type StartOptions, smtpOptions, startAlerts } from './support.ts';
 
 const kind = AlertKind.QUOTA;
 const silent = createLogger({ name: 'test', level: 'silent' });
@@ -131,7 +131,7 @@ describe('Email over SMTP', () => {
       const smtp = await receiver({ tls: 'from-the-start', login, wrongName });
       // Without the CA file, the certificate has an unknown issuer.
       const ca = wrongName ? readFileSync(smtp.caFile) : undefined;
-      const deliver = createSmtpDelivery(readSmtpUrl(smtp.url, ca), silent);
+      const deliver = createSmtpDelivery(readSmtpUrl(smtp.url, smtpOptions({ ca })), silent);
       expect(await deliver(outgoing)).toMatchObject({
         outcome: 'try_again',
         error: expect.stringMatching(/certificate|altnames/i),
@@ -142,7 +142,7 @@ describe('Email over SMTP', () => {
 
   test('a password is not sent over the network unencrypted', async () => {
     const url = 'smtp://rms:secret@mail.example.com:2525';
-    const config = readSmtpUrl(url, undefined);
+    const config = readSmtpUrl(url, smtpOptions());
     expect(config).toMatchObject({
       host: 'mail.example.com',
       port: 2525,
@@ -161,7 +161,7 @@ describe('Email over SMTP', () => {
   test('a wrong password is a configuration error, so the email stays queued', async () => {
     const smtp = await receiver({ tls: 'from-the-start', login: { user: 'rms', password: 'right' } });
     const url = smtp.url.replace('right', 'wrong');
-    const deliver = createSmtpDelivery(readSmtpUrl(url, readFileSync(smtp.caFile)), silent);
+    const deliver = createSmtpDelivery(readSmtpUrl(url, smtpOptions({ ca: readFileSync(smtp.caFile) })), silent);
     const result = await deliver(outgoing);
     expect(result).toMatchObject({ outcome: 'try_again' });
     expect(JSON.stringify(result)).not.toContain('wrong"');
@@ -232,7 +232,7 @@ describe('Email over SMTP', () => {
       'smtp://rms:hidden@mail.example.com/path',
       'smtp://:hidden@mail.example.com',
     ]) {
-      expect(() => readSmtpUrl(url, undefined)).toThrow(/^(?!.*hidden).*SMTP_URL/);
+      expect(() => readSmtpUrl(url, smtpOptions())).toThrow(/^(?!.*hidden).*SMTP_URL/);
     }
   });
 });

@@ -15,7 +15,7 @@ import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
 import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { noLatencies } from '@rms/usage';
-import { readSmtpUrl } from '../src/email/smtp.ts';
+import { readSmtpUrl, type SmtpOptions } from '../src/email/smtp.ts';
 import { type AlertsConfig, createAlerts } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 import { FakeAuth } from './fake-auth.ts';
@@ -31,6 +31,11 @@ export interface StartOptions extends Partial<AlertsConfig> {
   readonly smtpCa?: Buffer;
   /** Clock for rule evaluation. */
   readonly now?: () => number;
+}
+
+/** Returns the options of an SMTP server with their defaults. */
+export function smtpOptions(options: Partial<SmtpOptions> = {}): SmtpOptions {
+  return { ca: undefined, tls: 'opportunistic', ehloName: 'rms.example.com', ...options };
 }
 
 export const alertsDatabase = () => testDatabase([auditMigrations, migrations]);
@@ -74,7 +79,7 @@ export async function startAlerts(options: StartOptions = {}) {
     replication: 1,
     dashboardUrl: 'https://dashboard.example.com',
     sender: { name: 'rms', address: 'rms@example.com' },
-    smtp: smtpUrl === undefined ? undefined : readSmtpUrl(smtpUrl, smtpCa),
+    smtp: smtpUrl === undefined ? undefined : readSmtpUrl(smtpUrl, smtpOptions({ ca: smtpCa })),
     emailFolder: undefined,
     evaluateEveryMs: 100,
     sweepKeysEveryMs: 200,

@@ -95,6 +95,8 @@ export async function startDashboard(
       workspace: { id: workspaceId, plan: 'gold' },
       plan: { name: 'gold', monthlyQuota: 5n, maxWebhooks: 4n },
     }),
+    testRule: () => ({ addresses: [], emails: [] }),
+    getEmailStatus: () => ({ hasSmtp: true, waiting: 0, lastError: '' }),
     listKeys: () => ({ keys: [{ id: 'key_own', allowedIps: [], uses: [] }] }),
     getKey({ id }: { id: string }) {
       if (id !== 'key_own') throw new RmsError('not_found');

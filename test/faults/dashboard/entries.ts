@@ -135,4 +135,6 @@ export const entries: Readonly<Record<string, Entry>> = {
   // Its email goes to the owners of the workspace, who are the same for both environments.
   'POST /alerts/rules/{id}/test': workspace(() => ({ id: 'quota' })),
   'GET /alerts/incidents': tenant(nothing),
+  // Emails of both environments.
+  'GET /email-status': workspace(nothing),
 };

@@ -54,7 +54,7 @@ export const alertsEntries: Entries<typeof AlertsService> = {
   },
   getEmailStatus: {
     keyedBy: 'installation',
-    why: 'all workspaces share one SMTP server',
+    why: 'all workspaces share one SMTP server; the count includes only emails of the given workspace and of accounts',
     attempts: ({ alerts }) => [[() => alerts.getEmailStatus({}), {}]],
   },
 };

@@ -181,6 +181,8 @@ GRPC_CA_FILE: /run/rms/tls/ca.crt
 {{- end }}
 {{- if has "smtp" $stores }}
 EMAIL_FROM: {{ $values.smtp.from | quote }}
+SMTP_TLS: {{ $values.smtp.startTls | quote }}
+SMTP_EHLO_NAME: {{ $values.smtp.ehloName | quote }}
 {{- include "rms.storeTls" (dict "prefix" "SMTP" "tls" $values.smtp.tls) }}
 {{- end }}
 {{- if eq .name "webhooks" }}

@@ -193,6 +193,8 @@ OIDC_EMAIL_TRUST: dashboard.oidc.emailTrust
 SMTP_URL: smtp.url
 SMTP_CA_FILE: smtp.tls
 EMAIL_FROM: smtp.from
+SMTP_TLS: smtp.startTls
+SMTP_EHLO_NAME: smtp.ehloName
 LOG_LEVEL: logLevel
 LOG_LEVEL_FILE: logLevel
 TRUSTED_PROXIES: gateway.trustedProxies

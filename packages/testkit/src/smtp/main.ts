@@ -45,6 +45,7 @@ const server = new SMTPServer({
         raw: Buffer.concat(chunks).toString('utf8'),
         secure: session.secure,
         user: typeof session.user === 'string' ? session.user : '',
+        ehloName: session.hostNameAppearsAs,
       };
       // Written synchronously before the response, so that a kill loses no email.
       writeSync(recordFile, `${JSON.stringify(email)}\n`);

@@ -31,4 +31,6 @@ export interface ReceivedEmail {
   readonly secure: boolean;
   /** Empty without a login. */
   readonly user: string;
+  /** Name that the client stated in EHLO. */
+  readonly ehloName: string;
 }

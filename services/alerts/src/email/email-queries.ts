@@ -62,12 +62,17 @@ export async function leaseEmails(db: Queryable, limit: number, leaseMs: number)
 
 type EmailRef = Pick<QueuedEmail, 'workspaceId' | 'environment' | 'id'>;
 
+type EmailEnd =
+  | { readonly state: 'sent'; readonly reply: string }
+  | { readonly state: 'failed'; readonly error: string };
+
 /** Marks an email as sent or failed, and erases its content. */
-export async function endEmail(db: Queryable, email: EmailRef, state: 'sent' | 'failed', error: string): Promise<void> {
+export async function endEmail(db: Queryable, email: EmailRef, end: EmailEnd): Promise<void> {
+  const [reply, error] = end.state === 'sent' ? [end.reply, ''] : ['', end.error];
   await db.query(
-    `update alerts.mails set state = $4, content = null, due_at = null, ended_at = now(), last_error = $5
+    `update alerts.mails set state = $4, content = null, due_at = null, ended_at = now(), last_error = $5, reply = $6
       where workspace_id = $1 and environment = $2 and id = $3 and state = 'queued'`,
-    [email.workspaceId, email.environment, email.id, state, error],
+    [email.workspaceId, email.environment, email.id, end.state, error, reply],
   );
 }
 
@@ -78,6 +83,60 @@ export async function retryEmail(db: Queryable, email: EmailRef, inMs: number, e
       where workspace_id = $1 and environment = $2 and id = $3 and state = 'queued'`,
     [email.workspaceId, email.environment, email.id, inMs / 1_000, error],
   );
+}
+
+/**
+ * Makes emails due that wait for another attempt, because the reason of their failures may have ended. An email that is
+ * due later than a lease lasts is not leased.
+ */
+export async function hastenEmails(db: Queryable, leaseMs: number): Promise<void> {
+  await db.query(
+    `update alerts.mails set due_at = now()
+      where state = 'queued' and last_error <> '' and due_at > now() + make_interval(secs => $1)`,
+    [leaseMs / 1_000],
+  );
+}
+
+/** Outcome of the attempts at an email. */
+export interface EmailOutcome {
+  readonly recipient: string;
+  readonly state: 'queued' | 'sent' | 'failed';
+  /** Last reply of the SMTP server, or last error; empty: no attempt has ended. */
+  readonly reply: string;
+}
+
+/** Returns the outcomes of emails, by recipient. */
+export async function readOutcomes(
+  db: Queryable,
+  { workspaceId, environment }: Pick<QueuedEmail, 'workspaceId' | 'environment'>,
+  ids: readonly string[],
+): Promise<EmailOutcome[]> {
+  const { rows } = await db.query<EmailOutcome>(
+    `select recipient, state, case when state = 'sent' then reply else last_error end as reply from alerts.mails
+      where workspace_id = $1 and environment = $2 and id = any($3::text[]) order by recipient`,
+    [workspaceId, environment, ids],
+  );
+  return rows;
+}
+
+/** Emails whose last attempt failed and that will be attempted again. */
+export interface WaitingEmails {
+  /** At most `limit`. */
+  readonly count: number;
+  /** Error of one of the latest attempts; empty: no email waits. */
+  readonly lastError: string;
+}
+
+/** Returns the waiting emails of a workspace, together with those of accounts, which belong to no workspace. */
+export async function readWaiting(db: Queryable, workspaceId: string, limit: number): Promise<WaitingEmails> {
+  const { rows } = await db.query<WaitingEmails>(
+    `select count(*)::int as count, coalesce((array_agg(last_error order by due_at desc))[1], '') as "lastError"
+       from (select last_error, due_at from alerts.mails
+              where workspace_id in ($1, '') and state = 'queued' and last_error <> ''
+              order by due_at desc limit $2) as waiting`,
+    [workspaceId, limit],
+  );
+  return rows[0] as WaitingEmails;
 }
 
 /** Deletes emails 30 days after they were sent or failed. */

@@ -23,6 +23,6 @@ export function createEmlFolder(folder: string, log: Logger): Deliver {
     }
     // Level warn, because `npm start` shows only warnings.
     log.warn({ email_id: id, recipient: to, file }, 'SMTP_URL is not set: email written to a file');
-    return { outcome: 'sent' };
+    return { outcome: 'sent', reply: `written to ${file}` };
   };
 }

@@ -6,8 +6,8 @@ import type { Worker } from '@rms/service';
 import type { AlertsMetrics } from '../metrics.ts';
 import { emailContext } from '../sealed/email-context.ts';
 import { compose, type Sender } from './compose.ts';
-import { type EmailContent, emailLifeMs, retryDelayMs } from './email.ts';
-import { endEmail, type LeasedEmail, leaseEmails, retryEmail } from './email-queries.ts';
+import { type EmailContent, emailLifeMs, oneLine, retryDelayMs } from './email.ts';
+import { endEmail, hastenEmails, type LeasedEmail, leaseEmails, retryEmail } from './email-queries.ts';
 
 /** An email ready to be delivered. */
 export interface Outgoing {
@@ -19,9 +19,11 @@ export interface Outgoing {
 }
 
 /** Delivers an email. "refused" means a permanent failure. Never rejects. */
-export type Deliver = (
-  email: Outgoing,
-) => Promise<{ readonly outcome: 'sent' } | { readonly outcome: 'refused' | 'try_again'; readonly error: string }>;
+export type Deliver = (email: Outgoing) => Promise<Delivered>;
+
+type Delivered =
+  | { readonly outcome: 'sent'; readonly reply: string }
+  | { readonly outcome: 'refused' | 'try_again'; readonly error: string };
 
 export interface EmailSenderParts {
   readonly pool: Pool;
@@ -41,7 +43,7 @@ const pollMs = 2_000;
 const batchSize = 5;
 /** Longer than the delivery of an email can take. */
 const leaseMs = 90_000;
-const maxErrorLength = 300;
+const maxReplyLength = 300;
 
 /**
  * Creates the worker that sends queued emails, each at least once.
@@ -56,7 +58,7 @@ export function createEmailSender({ pool, box, deliver, sender, metrics, log }: 
   const send = async (email: LeasedEmail) => {
     const fields = { email_id: email.id, workspace_id: email.workspaceId, attempts: email.attempts };
     const giveUp = async (error: string) => {
-      await endEmail(pool, email, 'failed', error);
+      await endEmail(pool, email, { state: 'failed', error });
       metrics.emails.inc({ outcome: 'given_up' });
       log.error({ ...fields, reason: error }, 'email not sent');
     };
@@ -71,11 +73,13 @@ export function createEmailSender({ pool, box, deliver, sender, metrics, log }: 
     const result = await deliver({ id: email.id, from: sender.address, to: email.recipient, raw });
     metrics.emails.inc({ outcome: result.outcome });
     if (result.outcome === 'sent') {
-      await endEmail(pool, email, 'sent', '');
-      log.info(fields, 'email sent');
+      const reply = oneLine(result.reply, maxReplyLength);
+      await endEmail(pool, email, { state: 'sent', reply });
+      log.info({ ...fields, reply }, 'email sent');
+      if (email.attempts > 1) await hastenEmails(pool, leaseMs);
       return;
     }
-    const error = result.error.slice(0, maxErrorLength);
+    const error = oneLine(result.error, maxReplyLength);
     if (result.outcome === 'refused' || Date.now() - email.createdAt.getTime() > emailLifeMs) return giveUp(error);
     await retryEmail(pool, email, retryDelayMs(email.attempts), error);
     log.warn({ ...fields, reason: error }, 'could not send email; retrying');
@@ -85,6 +89,8 @@ export function createEmailSender({ pool, box, deliver, sender, metrics, log }: 
     name: 'emails',
     wake: sleeper.wake,
     async run(signal) {
+      // The settings of the SMTP server may have changed.
+      await hastenEmails(pool, leaseMs);
       while (!signal.aborted) {
         const emails = await leaseEmails(pool, batchSize, leaseMs);
         await Promise.all(emails.map(send));

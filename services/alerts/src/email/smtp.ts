@@ -1,18 +1,26 @@
 import { isIP } from 'node:net';
 import type { Logger } from '@rms/logging';
-import { SettingsError } from '@rms/settings';
+import { type Settings, SettingsError } from '@rms/settings';
 import nodemailer from 'nodemailer';
 import type { Deliver } from './sender.ts';
+import { isFinalRefusal } from './smtp-refusal.ts';
 
-export interface SmtpConfig {
+export interface SmtpConfig extends SmtpOptions {
   readonly host: string;
   readonly port: number;
-  /** true for smtps:// (implicit TLS). Otherwise STARTTLS is used if the server offers it. */
+  /** true for smtps:// (implicit TLS). */
   readonly secure: boolean;
   readonly user: string | undefined;
   readonly password: string | undefined;
+}
+
+export interface SmtpOptions {
   /** CA certificates as PEM. If undefined, the public CAs are trusted. */
   readonly ca: Buffer | undefined;
+  /** Use of STARTTLS on a connection of smtp://. */
+  readonly tls: Settings['SMTP_TLS'];
+  /** Name that the service states in EHLO. */
+  readonly ehloName: string;
 }
 
 /** Shorter than the shutdown timeout of a service. */
@@ -23,42 +31,63 @@ const silenceMs = 15_000;
 /**
  * Parses SMTP_URL: smtp://user:password@host:587 or smtps://…:465. Throws {@link SettingsError} without the password.
  */
-export function readSmtpUrl(url: string, ca: Buffer | undefined): SmtpConfig {
+export function readSmtpUrl(url: string, options: SmtpOptions): SmtpConfig {
   const { protocol, hostname, port, username, password, pathname, search } = new URL(url);
   if (hostname === '') throw new SettingsError('SMTP_URL has no host');
   if (pathname.length > 1 || search !== '') throw new SettingsError('SMTP_URL must not have a path or query');
   if ((username === '') !== (password === ''))
     throw new SettingsError('SMTP_URL must have both a user and a password, or neither');
   const secure = protocol === 'smtps:';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (options.tls === 'none' && (secure || (username !== '' && !isThisMachine(host))))
+    throw new SettingsError(
+      'SMTP_TLS must not be "none" with smtps:// or with a password, which is sent only over TLS',
+    );
   return {
-    host: hostname.replace(/^\[|\]$/g, ''),
+    ...options,
+    host,
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
     user: username === '' ? undefined : decodeURIComponent(username),
     password: password === '' ? undefined : decodeURIComponent(password),
-    ca,
   };
+}
+
+function isThisMachine(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /**
  * Creates the SMTP delivery. It opens one connection per email, because emails are rare. It sends a password only over
- * TLS, unless the server is on the same host. Certificates are always verified.
+ * TLS, unless the server is on the same host.
+ *
+ * Certificates are verified, except in opportunistic mode without a password and without a CA: there, an attacker on
+ * the network could prevent TLS anyway, and encryption without verification is better than none (RFC 7435).
  */
-export function createSmtpDelivery({ host, port, secure, user, password, ca }: SmtpConfig, log: Logger): Deliver {
-  const onThisMachine = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-  if (!secure && user === undefined && !onThisMachine) {
+export function createSmtpDelivery(config: SmtpConfig, log: Logger): Deliver {
+  const { host, port, secure, user, password, ca, tls, ehloName } = config;
+  const isRequired = tls === 'required' || (user !== undefined && !isThisMachine(host));
+  const isOpportunistic = !secure && tls === 'opportunistic' && !isRequired;
+  if (!secure && !isRequired && !isThisMachine(host)) {
     log.warn(
-      { host },
-      'SMTP_URL is smtp:// without a password: emails are sent unencrypted unless the server offers STARTTLS',
+      { host, smtp_tls: tls },
+      'emails can be sent unencrypted; set SMTP_TLS=required if the server supports TLS',
     );
   }
   const transport = nodemailer.createTransport({
     host,
     port,
     secure,
-    requireTLS: !secure && user !== undefined && !onThisMachine,
+    name: ehloName,
+    requireTLS: !secure && isRequired,
+    ignoreTLS: tls === 'none',
+    opportunisticTLS: isOpportunistic,
     ...(user === undefined ? {} : { auth: { user, pass: password ?? '' } }),
-    tls: { minVersion: 'TLSv1.2', rejectUnauthorized: true, ...(ca ? { ca } : {}) },
+    tls: {
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: !isOpportunistic || user !== undefined || ca !== undefined,
+      ...(ca ? { ca } : {}),
+    },
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
     socketTimeout: silenceMs,
@@ -68,14 +97,22 @@ export function createSmtpDelivery({ host, port, secure, user, password, ca }: S
   });
   return async ({ from, to, raw }) => {
     try {
-      await transport.sendMail({ envelope: { from, to }, raw, signal: AbortSignal.timeout(deadlineMs) });
-      return { outcome: 'sent' };
-    } catch (error) {
-      const { code = '', responseCode, message } = error as { code?: string; responseCode?: number; message: string };
-      // A rejected login or greeting is a problem of the server, not of the email, so it is retried.
-      const concernsMessage = code === 'EENVELOPE' || code === 'EMESSAGE';
-      const refused = concernsMessage && responseCode !== undefined && responseCode >= 500;
-      return { outcome: refused ? 'refused' : 'try_again', error: message };
+      const signal = AbortSignal.timeout(deadlineMs);
+      const { response } = await transport.sendMail({ envelope: { from, to }, raw, signal });
+      return { outcome: 'sent', reply: response };
+    } catch (thrown) {
+      const { command = '', response = '', message } = thrown as SmtpError;
+      if (response === '') return { outcome: 'try_again', error: message };
+      const isFinal = isFinalRefusal({ command, reply: response });
+      return { outcome: isFinal ? 'refused' : 'try_again', error: `${command} refused: ${response}` };
     }
   };
+}
+
+/** An error of nodemailer. */
+interface SmtpError extends Error {
+  /** Command that the server rejected. */
+  readonly command?: string;
+  /** Reply of the server. */
+  readonly response?: string;
 }

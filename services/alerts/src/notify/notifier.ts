@@ -43,10 +43,10 @@ export interface Notifier extends Worker {
   /** Starts a lookup of pending notifications immediately. */
   wake(): void;
   /**
-   * Sends a test to the recipients of a rule immediately and returns their addresses. Throws `rate_limit_exceeded`.
-   * Rejects if auth is unavailable.
+   * Queues a test for the recipients of a rule and returns their addresses and the IDs of the emails. Throws
+   * `rate_limit_exceeded`. Rejects if auth is unavailable.
    */
-  test(notification: NotificationParts, origin: AuditOrigin): Promise<string[]>;
+  test(notification: NotificationParts, origin: AuditOrigin): Promise<{ recipients: string[]; emailIds: string[] }>;
 }
 
 const pollMs = 2_000;
@@ -121,7 +121,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
         ]);
       });
       onEmails();
-      return recipients;
+      return { recipients, emailIds: emails.map(({ id }) => id) };
     },
     async run(signal) {
       while (!signal.aborted) {

@@ -1,21 +1,53 @@
+import { abortableDelay } from '@rms/async';
+import type { Pool } from '@rms/db';
 import { newId } from '@rms/ids';
-import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { type AlertsService, TestEmailState } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { enumNames, type Handlers } from '@rms/rpc';
 import { toTenant } from '@rms/tenant';
+import { type EmailOutcome, readOutcomes } from '../email/email-queries.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import { fromKindMessage } from '../rule/rule-message.ts';
 
-/** Sends a test email to the recipients of a rule, even if the rule is disabled. */
-export function testRule({
-  notifier,
-}: {
-  notifier: Pick<Notifier, 'test'>;
-}): Handlers<typeof AlertsService>['testRule'] {
+interface Parts {
+  readonly pool: Pool;
+  readonly notifier: Pick<Notifier, 'test'>;
+  /** Whether emails can be sent. Otherwise they stay queued. */
+  readonly isSending: boolean;
+}
+
+/** Shorter than the deadlines of callers. */
+const waitMs = 8_000;
+const pollMs = 100;
+const states = enumNames(TestEmailState);
+
+/**
+ * Sends a test email to the recipients of a rule, even if the rule is disabled. Waits for the first attempts, so that
+ * the response shows whether the SMTP server accepts the email.
+ */
+export function testRule({ pool, notifier, isSending }: Parts): Handlers<typeof AlertsService>['testRule'] {
   return async (request, context) => {
     const tenant = toTenant(request);
     const kind = fromKindMessage(request.kind);
     const at = new Date();
     const notification = { ...tenant, kind, notice: 'test', subjectId: '', summary: '', openedAt: at, at } as const;
-    return { addresses: await notifier.test({ ...notification, id: newId('ntf') }, context) };
+    const { recipients, emailIds } = await notifier.test({ ...notification, id: newId('ntf') }, context);
+    if (!isSending) return { addresses: recipients };
+    const until = performance.now() + waitMs;
+    let outcomes = await readOutcomes(pool, tenant, emailIds);
+    while (outcomes.some(isPending) && performance.now() < until && !context.signal.aborted) {
+      await abortableDelay(pollMs, context.signal);
+      outcomes = await readOutcomes(pool, tenant, emailIds);
+    }
+    const emails = outcomes.map(({ recipient, state, reply }) => ({
+      address: recipient,
+      state: states.toValue(state),
+      reply,
+    }));
+    return { addresses: recipients, emails };
   };
+}
+
+/** Returns whether no attempt has ended. */
+function isPending({ state, reply }: EmailOutcome): boolean {
+  return state === 'queued' && reply === '';
 }

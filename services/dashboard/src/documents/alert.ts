@@ -1,5 +1,10 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { AlertKind, type Incident, IncidentState, type Rule } from '@rms/proto/rms/alerts/v1/alert_pb';
+import {
+  type GetEmailStatusResponse,
+  type TestEmail,
+  TestEmailState,
+} from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { enumNames } from '@rms/rpc';
 import { timeOf } from './text.ts';
 
@@ -35,6 +40,22 @@ export interface IncidentDocument {
   readonly summary: string;
 }
 
+/** A test email after its first attempt. */
+export interface TestEmailDocument {
+  readonly address: string;
+  readonly state: 'queued' | 'sent' | 'failed';
+  /** Last reply of the SMTP server, or last error; null: no attempt has ended. */
+  readonly reply: string | null;
+}
+
+/** Emails that could not be sent yet. */
+export interface EmailStatusDocument {
+  /** Emails that wait because their last attempt failed. */
+  readonly waiting: number;
+  /** Reason of the latest failure; null: no email waits. */
+  readonly last_error: string | null;
+}
+
 export function kindNameOf(kind: AlertKind): AlertKindName {
   const name = alertKinds.toName(kind);
   if (!name) throw new Error(`alerts returned an unknown rule kind: ${kind}`);
@@ -67,4 +88,14 @@ export function incidentDocument(incident: Incident): IncidentDocument {
     notices: incident.notices,
     summary: incident.summary,
   };
+}
+
+const testEmailStates = enumNames(TestEmailState);
+
+export function testEmailDocument({ address, state, reply }: TestEmail): TestEmailDocument {
+  return { address, state: testEmailStates.toName(state) ?? 'queued', reply: reply || null };
+}
+
+export function emailStatusDocument({ waiting, lastError }: GetEmailStatusResponse): EmailStatusDocument {
+  return { waiting, last_error: lastError || null };
 }

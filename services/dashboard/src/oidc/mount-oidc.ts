@@ -41,7 +41,7 @@ const cookie = 'rms_oidc';
 const browserSeconds = 12 * 3_600;
 const startPath = '/api/oidc/start';
 const callbackPath = '/api/oidc/callback';
-const maxNextLength = 1_000;
+const maxNextLength = 500;
 const maxShownLength = 200;
 
 /** Failed sign-in with a known reason. */

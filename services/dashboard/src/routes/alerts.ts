@@ -2,7 +2,13 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { z } from 'zod';
-import { alertKinds, incidentDocument, ruleDocument } from '../documents/alert.ts';
+import {
+  alertKinds,
+  emailStatusDocument,
+  incidentDocument,
+  ruleDocument,
+  testEmailDocument,
+} from '../documents/alert.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 const address = z.string().max(254);
@@ -61,8 +67,19 @@ export const testRule = tenantEndpoint({
   method: 'post',
   path: '/alerts/rules/{id}/test',
   async handle({ backend, tenant, param, context }) {
-    const { addresses } = await backend.alerts.testRule({ ...tenant, kind: kindOf(param('id')) }, { context });
-    return { addresses };
+    const { addresses, emails } = await backend.alerts.testRule({ ...tenant, kind: kindOf(param('id')) }, { context });
+    return { addresses, emails: emails.map(testEmailDocument) };
+  },
+});
+
+/** Returns how many emails of the workspace wait because the SMTP server rejects them, and why. */
+export const getEmailStatus = tenantEndpoint({
+  access: 'alerts.write',
+  method: 'get',
+  path: '/email-status',
+  async handle({ backend, tenant: { workspaceId }, context, signal }) {
+    const status = await backend.alerts.getEmailStatus({ workspaceId }, { context, signal: signal() });
+    return emailStatusDocument(status);
   },
 });
 

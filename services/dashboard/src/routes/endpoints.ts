@@ -1,6 +1,6 @@
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
 import { confirmRecipient, findRecipient } from './alert-recipient.ts';
-import { listIncidents, listRules, testRule, updateRule } from './alerts.ts';
+import { getEmailStatus, listIncidents, listRules, testRule, updateRule } from './alerts.ts';
 import { createKey } from './create-key.ts';
 import { createResource } from './create-resource.ts';
 import { createWebhook } from './create-webhook.ts';
@@ -136,4 +136,5 @@ export const endpoints: readonly Endpoint[] = [
   updateRule,
   testRule,
   listIncidents,
+  getEmailStatus,
 ];

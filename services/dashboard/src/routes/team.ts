@@ -64,7 +64,7 @@ export const createInvitation = tenantEndpoint({
   path: '/invitations',
   body: z.strictObject({ email: z.string().max(254), role: z.enum(roles) }),
   async handle({ backend, tenant: { workspaceId }, body, context, request, config }) {
-    const { hasSmtp } = await backend.alerts.getEmailStatus({}, { context });
+    const { hasSmtp } = await backend.alerts.getEmailStatus({ workspaceId: '' }, { context });
     const { invitation, token } = await backend.invitations.createInvitation(
       { workspaceId, email: body.email, role: toRoleMessage(body.role), returnToken: !hasSmtp },
       { context },

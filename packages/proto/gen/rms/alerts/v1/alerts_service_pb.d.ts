@@ -2,7 +2,7 @@
 // @generated from file rms/alerts/v1/alerts_service.proto (package rms.alerts.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
 import type { AlertKind, Incident, IncidentState, Rule } from "./alert_pb.js";
@@ -185,6 +185,13 @@ export declare type TestRuleResponse = Message<"rms.alerts.v1.TestRuleResponse">
    * @generated from field: repeated string addresses = 1;
    */
   addresses: string[];
+
+  /**
+   * The email to each address, after the first attempt or a few seconds. Empty without an SMTP server or folder.
+   *
+   * @generated from field: repeated rms.alerts.v1.TestEmail emails = 2;
+   */
+  emails: TestEmail[];
 };
 
 /**
@@ -192,6 +199,34 @@ export declare type TestRuleResponse = Message<"rms.alerts.v1.TestRuleResponse">
  * Use `create(TestRuleResponseSchema)` to create a new message.
  */
 export declare const TestRuleResponseSchema: GenMessage<TestRuleResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.TestEmail
+ */
+export declare type TestEmail = Message<"rms.alerts.v1.TestEmail"> & {
+  /**
+   * @generated from field: string address = 1;
+   */
+  address: string;
+
+  /**
+   * @generated from field: rms.alerts.v1.TestEmailState state = 2;
+   */
+  state: TestEmailState;
+
+  /**
+   * Last reply of the SMTP server, or last error; empty: no attempt has ended.
+   *
+   * @generated from field: string reply = 3;
+   */
+  reply: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.TestEmail.
+ * Use `create(TestEmailSchema)` to create a new message.
+ */
+export declare const TestEmailSchema: GenMessage<TestEmail>;
 
 /**
  * @generated from message rms.alerts.v1.ListIncidentsRequest
@@ -453,6 +488,12 @@ export declare const ConfirmRecipientResponseSchema: GenMessage<ConfirmRecipient
  * @generated from message rms.alerts.v1.GetEmailStatusRequest
  */
 export declare type GetEmailStatusRequest = Message<"rms.alerts.v1.GetEmailStatusRequest"> & {
+  /**
+   * Workspace whose waiting emails are counted; empty: none are counted.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
 };
 
 /**
@@ -471,6 +512,20 @@ export declare type GetEmailStatusResponse = Message<"rms.alerts.v1.GetEmailStat
    * @generated from field: bool has_smtp = 1;
    */
   hasSmtp: boolean;
+
+  /**
+   * Emails of the workspace, and of accounts, whose last attempt failed and that will be attempted again. At most 1,000.
+   *
+   * @generated from field: int32 waiting = 2;
+   */
+  waiting: number;
+
+  /**
+   * Reason of the latest failure, without email addresses; empty: no email waits.
+   *
+   * @generated from field: string last_error = 3;
+   */
+  lastError: string;
 };
 
 /**
@@ -478,6 +533,38 @@ export declare type GetEmailStatusResponse = Message<"rms.alerts.v1.GetEmailStat
  * Use `create(GetEmailStatusResponseSchema)` to create a new message.
  */
 export declare const GetEmailStatusResponseSchema: GenMessage<GetEmailStatusResponse>;
+
+/**
+ * @generated from enum rms.alerts.v1.TestEmailState
+ */
+export enum TestEmailState {
+  /**
+   * @generated from enum value: TEST_EMAIL_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is attempted again until it expires.
+   *
+   * @generated from enum value: TEST_EMAIL_STATE_QUEUED = 1;
+   */
+  QUEUED = 1,
+
+  /**
+   * @generated from enum value: TEST_EMAIL_STATE_SENT = 2;
+   */
+  SENT = 2,
+
+  /**
+   * @generated from enum value: TEST_EMAIL_STATE_FAILED = 3;
+   */
+  FAILED = 3,
+}
+
+/**
+ * Describes the enum rms.alerts.v1.TestEmailState.
+ */
+export declare const TestEmailStateSchema: GenEnum<TestEmailState>;
 
 /**
  * Alert rules and incidents.
@@ -577,7 +664,7 @@ export declare const AlertsService: GenService<{
     output: typeof ConfirmRecipientResponseSchema;
   },
   /**
-   * Returns whether emails can be sent.
+   * Returns whether emails can be sent, and how many wait because the last attempt failed.
    *
    * @generated from rpc rms.alerts.v1.AlertsService.GetEmailStatus
    */

@@ -2,7 +2,7 @@
 // @generated from file rms/alerts/v1/alerts_service.proto (package rms.alerts.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
 import { file_rms_alerts_v1_alert } from "./alert_pb.js";
 import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
@@ -11,7 +11,7 @@ import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
  * Describes the file rms/alerts/v1/alerts_service.proto.
  */
 export const file_rms_alerts_v1_alerts_service = /*@__PURE__*/
-  fileDesc("CiJybXMvYWxlcnRzL3YxL2FsZXJ0c19zZXJ2aWNlLnByb3RvEg1ybXMuYWxlcnRzLnYxIlkKEExpc3RSdWxlc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudCI3ChFMaXN0UnVsZXNSZXNwb25zZRIiCgVydWxlcxgBIAMoCzITLnJtcy5hbGVydHMudjEuUnVsZSIeCglBZGRyZXNzZXMSEQoJYWRkcmVzc2VzGAEgAygJIpsDChFVcGRhdGVSdWxlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EiYKBGtpbmQYAyABKA4yGC5ybXMuYWxlcnRzLnYxLkFsZXJ0S2luZBIUCgdlbmFibGVkGAQgASgISACIAQESFgoJdGhyZXNob2xkGAUgASgBSAGIAQESKQoGd2luZG93GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKB21pbmltdW0YByABKANIAogBARIsCgpyZWNpcGllbnRzGAggASgLMhgucm1zLmFsZXJ0cy52MS5BZGRyZXNzZXMSFgoJdG9fb3duZXJzGAkgASgISAOIAQESLgoMdW5zdWJzY3JpYmVkGAogASgLMhgucm1zLmFsZXJ0cy52MS5BZGRyZXNzZXNCCgoIX2VuYWJsZWRCDAoKX3RocmVzaG9sZEIKCghfbWluaW11bUIMCgpfdG9fb3duZXJzIjcKElVwZGF0ZVJ1bGVSZXNwb25zZRIhCgRydWxlGAEgASgLMhMucm1zLmFsZXJ0cy52MS5SdWxlIoABCg9UZXN0UnVsZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBImCgRraW5kGAMgASgOMhgucm1zLmFsZXJ0cy52MS5BbGVydEtpbmQiJQoQVGVzdFJ1bGVSZXNwb25zZRIRCglhZGRyZXNzZXMYASADKAki2QEKFExpc3RJbmNpZGVudHNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSKwoFc3RhdGUYAyABKA4yHC5ybXMuYWxlcnRzLnYxLkluY2lkZW50U3RhdGUSJgoEa2luZBgEIAEoDjIYLnJtcy5hbGVydHMudjEuQWxlcnRLaW5kEhEKCXBhZ2Vfc2l6ZRgFIAEoBRISCgpwYWdlX3Rva2VuGAYgASgJIlwKFUxpc3RJbmNpZGVudHNSZXNwb25zZRIqCglpbmNpZGVudHMYASADKAsyFy5ybXMuYWxlcnRzLnYxLkluY2lkZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIrChpEZXNjcmliZVVuc3Vic2NyaWJlUmVxdWVzdBINCgV0b2tlbhgBIAEoCSKzAQobRGVzY3JpYmVVbnN1YnNjcmliZVJlc3BvbnNlEg8KB2FkZHJlc3MYASABKAkSFAoMd29ya3NwYWNlX2lkGAIgASgJEi8KC2Vudmlyb25tZW50GAMgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBImCgRraW5kGAQgASgOMhgucm1zLmFsZXJ0cy52MS5BbGVydEtpbmQSFAoMdW5zdWJzY3JpYmVkGAUgASgIIiMKElVuc3Vic2NyaWJlUmVxdWVzdBINCgV0b2tlbhgBIAEoCSIVChNVbnN1YnNjcmliZVJlc3BvbnNlIiMKElJlc3Vic2NyaWJlUmVxdWVzdBINCgV0b2tlbhgBIAEoCSIVChNSZXN1YnNjcmliZVJlc3BvbnNlIikKGERlc2NyaWJlUmVjaXBpZW50UmVxdWVzdBINCgV0b2tlbhgBIAEoCSJXChlEZXNjcmliZVJlY2lwaWVudFJlc3BvbnNlEg8KB2FkZHJlc3MYASABKAkSFgoOd29ya3NwYWNlX25hbWUYAiABKAkSEQoJY29uZmlybWVkGAMgASgIIigKF0NvbmZpcm1SZWNpcGllbnRSZXF1ZXN0Eg0KBXRva2VuGAEgASgJIhoKGENvbmZpcm1SZWNpcGllbnRSZXNwb25zZSIXChVHZXRFbWFpbFN0YXR1c1JlcXVlc3QiKgoWR2V0RW1haWxTdGF0dXNSZXNwb25zZRIQCghoYXNfc210cBgBIAEoCDKhBwoNQWxlcnRzU2VydmljZRJOCglMaXN0UnVsZXMSHy5ybXMuYWxlcnRzLnYxLkxpc3RSdWxlc1JlcXVlc3QaIC5ybXMuYWxlcnRzLnYxLkxpc3RSdWxlc1Jlc3BvbnNlElEKClVwZGF0ZVJ1bGUSIC5ybXMuYWxlcnRzLnYxLlVwZGF0ZVJ1bGVSZXF1ZXN0GiEucm1zLmFsZXJ0cy52MS5VcGRhdGVSdWxlUmVzcG9uc2USSwoIVGVzdFJ1bGUSHi5ybXMuYWxlcnRzLnYxLlRlc3RSdWxlUmVxdWVzdBofLnJtcy5hbGVydHMudjEuVGVzdFJ1bGVSZXNwb25zZRJaCg1MaXN0SW5jaWRlbnRzEiMucm1zLmFsZXJ0cy52MS5MaXN0SW5jaWRlbnRzUmVxdWVzdBokLnJtcy5hbGVydHMudjEuTGlzdEluY2lkZW50c1Jlc3BvbnNlEmwKE0Rlc2NyaWJlVW5zdWJzY3JpYmUSKS5ybXMuYWxlcnRzLnYxLkRlc2NyaWJlVW5zdWJzY3JpYmVSZXF1ZXN0Gioucm1zLmFsZXJ0cy52MS5EZXNjcmliZVVuc3Vic2NyaWJlUmVzcG9uc2USVAoLVW5zdWJzY3JpYmUSIS5ybXMuYWxlcnRzLnYxLlVuc3Vic2NyaWJlUmVxdWVzdBoiLnJtcy5hbGVydHMudjEuVW5zdWJzY3JpYmVSZXNwb25zZRJUCgtSZXN1YnNjcmliZRIhLnJtcy5hbGVydHMudjEuUmVzdWJzY3JpYmVSZXF1ZXN0GiIucm1zLmFsZXJ0cy52MS5SZXN1YnNjcmliZVJlc3BvbnNlEmYKEURlc2NyaWJlUmVjaXBpZW50Eicucm1zLmFsZXJ0cy52MS5EZXNjcmliZVJlY2lwaWVudFJlcXVlc3QaKC5ybXMuYWxlcnRzLnYxLkRlc2NyaWJlUmVjaXBpZW50UmVzcG9uc2USYwoQQ29uZmlybVJlY2lwaWVudBImLnJtcy5hbGVydHMudjEuQ29uZmlybVJlY2lwaWVudFJlcXVlc3QaJy5ybXMuYWxlcnRzLnYxLkNvbmZpcm1SZWNpcGllbnRSZXNwb25zZRJdCg5HZXRFbWFpbFN0YXR1cxIkLnJtcy5hbGVydHMudjEuR2V0RW1haWxTdGF0dXNSZXF1ZXN0GiUucm1zLmFsZXJ0cy52MS5HZXRFbWFpbFN0YXR1c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_rms_alerts_v1_alert, file_rms_common_v1_common]);
+  fileDesc("CiJybXMvYWxlcnRzL3YxL2FsZXJ0c19zZXJ2aWNlLnByb3RvEg1ybXMuYWxlcnRzLnYxIlkKEExpc3RSdWxlc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudCI3ChFMaXN0UnVsZXNSZXNwb25zZRIiCgVydWxlcxgBIAMoCzITLnJtcy5hbGVydHMudjEuUnVsZSIeCglBZGRyZXNzZXMSEQoJYWRkcmVzc2VzGAEgAygJIpsDChFVcGRhdGVSdWxlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EiYKBGtpbmQYAyABKA4yGC5ybXMuYWxlcnRzLnYxLkFsZXJ0S2luZBIUCgdlbmFibGVkGAQgASgISACIAQESFgoJdGhyZXNob2xkGAUgASgBSAGIAQESKQoGd2luZG93GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKB21pbmltdW0YByABKANIAogBARIsCgpyZWNpcGllbnRzGAggASgLMhgucm1zLmFsZXJ0cy52MS5BZGRyZXNzZXMSFgoJdG9fb3duZXJzGAkgASgISAOIAQESLgoMdW5zdWJzY3JpYmVkGAogASgLMhgucm1zLmFsZXJ0cy52MS5BZGRyZXNzZXNCCgoIX2VuYWJsZWRCDAoKX3RocmVzaG9sZEIKCghfbWluaW11bUIMCgpfdG9fb3duZXJzIjcKElVwZGF0ZVJ1bGVSZXNwb25zZRIhCgRydWxlGAEgASgLMhMucm1zLmFsZXJ0cy52MS5SdWxlIoABCg9UZXN0UnVsZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBImCgRraW5kGAMgASgOMhgucm1zLmFsZXJ0cy52MS5BbGVydEtpbmQiTwoQVGVzdFJ1bGVSZXNwb25zZRIRCglhZGRyZXNzZXMYASADKAkSKAoGZW1haWxzGAIgAygLMhgucm1zLmFsZXJ0cy52MS5UZXN0RW1haWwiWQoJVGVzdEVtYWlsEg8KB2FkZHJlc3MYASABKAkSLAoFc3RhdGUYAiABKA4yHS5ybXMuYWxlcnRzLnYxLlRlc3RFbWFpbFN0YXRlEg0KBXJlcGx5GAMgASgJItkBChRMaXN0SW5jaWRlbnRzUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EisKBXN0YXRlGAMgASgOMhwucm1zLmFsZXJ0cy52MS5JbmNpZGVudFN0YXRlEiYKBGtpbmQYBCABKA4yGC5ybXMuYWxlcnRzLnYxLkFsZXJ0S2luZBIRCglwYWdlX3NpemUYBSABKAUSEgoKcGFnZV90b2tlbhgGIAEoCSJcChVMaXN0SW5jaWRlbnRzUmVzcG9uc2USKgoJaW5jaWRlbnRzGAEgAygLMhcucm1zLmFsZXJ0cy52MS5JbmNpZGVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKwoaRGVzY3JpYmVVbnN1YnNjcmliZVJlcXVlc3QSDQoFdG9rZW4YASABKAkiswEKG0Rlc2NyaWJlVW5zdWJzY3JpYmVSZXNwb25zZRIPCgdhZGRyZXNzGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIvCgtlbnZpcm9ubWVudBgDIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSJgoEa2luZBgEIAEoDjIYLnJtcy5hbGVydHMudjEuQWxlcnRLaW5kEhQKDHVuc3Vic2NyaWJlZBgFIAEoCCIjChJVbnN1YnNjcmliZVJlcXVlc3QSDQoFdG9rZW4YASABKAkiFQoTVW5zdWJzY3JpYmVSZXNwb25zZSIjChJSZXN1YnNjcmliZVJlcXVlc3QSDQoFdG9rZW4YASABKAkiFQoTUmVzdWJzY3JpYmVSZXNwb25zZSIpChhEZXNjcmliZVJlY2lwaWVudFJlcXVlc3QSDQoFdG9rZW4YASABKAkiVwoZRGVzY3JpYmVSZWNpcGllbnRSZXNwb25zZRIPCgdhZGRyZXNzGAEgASgJEhYKDndvcmtzcGFjZV9uYW1lGAIgASgJEhEKCWNvbmZpcm1lZBgDIAEoCCIoChdDb25maXJtUmVjaXBpZW50UmVxdWVzdBINCgV0b2tlbhgBIAEoCSIaChhDb25maXJtUmVjaXBpZW50UmVzcG9uc2UiLQoVR2V0RW1haWxTdGF0dXNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCSJPChZHZXRFbWFpbFN0YXR1c1Jlc3BvbnNlEhAKCGhhc19zbXRwGAEgASgIEg8KB3dhaXRpbmcYAiABKAUSEgoKbGFzdF9lcnJvchgDIAEoCSqHAQoOVGVzdEVtYWlsU3RhdGUSIAocVEVTVF9FTUFJTF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1RFU1RfRU1BSUxfU1RBVEVfUVVFVUVEEAESGQoVVEVTVF9FTUFJTF9TVEFURV9TRU5UEAISGwoXVEVTVF9FTUFJTF9TVEFURV9GQUlMRUQQAzKhBwoNQWxlcnRzU2VydmljZRJOCglMaXN0UnVsZXMSHy5ybXMuYWxlcnRzLnYxLkxpc3RSdWxlc1JlcXVlc3QaIC5ybXMuYWxlcnRzLnYxLkxpc3RSdWxlc1Jlc3BvbnNlElEKClVwZGF0ZVJ1bGUSIC5ybXMuYWxlcnRzLnYxLlVwZGF0ZVJ1bGVSZXF1ZXN0GiEucm1zLmFsZXJ0cy52MS5VcGRhdGVSdWxlUmVzcG9uc2USSwoIVGVzdFJ1bGUSHi5ybXMuYWxlcnRzLnYxLlRlc3RSdWxlUmVxdWVzdBofLnJtcy5hbGVydHMudjEuVGVzdFJ1bGVSZXNwb25zZRJaCg1MaXN0SW5jaWRlbnRzEiMucm1zLmFsZXJ0cy52MS5MaXN0SW5jaWRlbnRzUmVxdWVzdBokLnJtcy5hbGVydHMudjEuTGlzdEluY2lkZW50c1Jlc3BvbnNlEmwKE0Rlc2NyaWJlVW5zdWJzY3JpYmUSKS5ybXMuYWxlcnRzLnYxLkRlc2NyaWJlVW5zdWJzY3JpYmVSZXF1ZXN0Gioucm1zLmFsZXJ0cy52MS5EZXNjcmliZVVuc3Vic2NyaWJlUmVzcG9uc2USVAoLVW5zdWJzY3JpYmUSIS5ybXMuYWxlcnRzLnYxLlVuc3Vic2NyaWJlUmVxdWVzdBoiLnJtcy5hbGVydHMudjEuVW5zdWJzY3JpYmVSZXNwb25zZRJUCgtSZXN1YnNjcmliZRIhLnJtcy5hbGVydHMudjEuUmVzdWJzY3JpYmVSZXF1ZXN0GiIucm1zLmFsZXJ0cy52MS5SZXN1YnNjcmliZVJlc3BvbnNlEmYKEURlc2NyaWJlUmVjaXBpZW50Eicucm1zLmFsZXJ0cy52MS5EZXNjcmliZVJlY2lwaWVudFJlcXVlc3QaKC5ybXMuYWxlcnRzLnYxLkRlc2NyaWJlUmVjaXBpZW50UmVzcG9uc2USYwoQQ29uZmlybVJlY2lwaWVudBImLnJtcy5hbGVydHMudjEuQ29uZmlybVJlY2lwaWVudFJlcXVlc3QaJy5ybXMuYWxlcnRzLnYxLkNvbmZpcm1SZWNpcGllbnRSZXNwb25zZRJdCg5HZXRFbWFpbFN0YXR1cxIkLnJtcy5hbGVydHMudjEuR2V0RW1haWxTdGF0dXNSZXF1ZXN0GiUucm1zLmFsZXJ0cy52MS5HZXRFbWFpbFN0YXR1c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_rms_alerts_v1_alert, file_rms_common_v1_common]);
 
 /**
  * Describes the message rms.alerts.v1.ListRulesRequest.
@@ -63,102 +63,121 @@ export const TestRuleResponseSchema = /*@__PURE__*/
   messageDesc(file_rms_alerts_v1_alerts_service, 6);
 
 /**
+ * Describes the message rms.alerts.v1.TestEmail.
+ * Use `create(TestEmailSchema)` to create a new message.
+ */
+export const TestEmailSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 7);
+
+/**
  * Describes the message rms.alerts.v1.ListIncidentsRequest.
  * Use `create(ListIncidentsRequestSchema)` to create a new message.
  */
 export const ListIncidentsRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 7);
+  messageDesc(file_rms_alerts_v1_alerts_service, 8);
 
 /**
  * Describes the message rms.alerts.v1.ListIncidentsResponse.
  * Use `create(ListIncidentsResponseSchema)` to create a new message.
  */
 export const ListIncidentsResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 8);
+  messageDesc(file_rms_alerts_v1_alerts_service, 9);
 
 /**
  * Describes the message rms.alerts.v1.DescribeUnsubscribeRequest.
  * Use `create(DescribeUnsubscribeRequestSchema)` to create a new message.
  */
 export const DescribeUnsubscribeRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 9);
+  messageDesc(file_rms_alerts_v1_alerts_service, 10);
 
 /**
  * Describes the message rms.alerts.v1.DescribeUnsubscribeResponse.
  * Use `create(DescribeUnsubscribeResponseSchema)` to create a new message.
  */
 export const DescribeUnsubscribeResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 10);
+  messageDesc(file_rms_alerts_v1_alerts_service, 11);
 
 /**
  * Describes the message rms.alerts.v1.UnsubscribeRequest.
  * Use `create(UnsubscribeRequestSchema)` to create a new message.
  */
 export const UnsubscribeRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 11);
+  messageDesc(file_rms_alerts_v1_alerts_service, 12);
 
 /**
  * Describes the message rms.alerts.v1.UnsubscribeResponse.
  * Use `create(UnsubscribeResponseSchema)` to create a new message.
  */
 export const UnsubscribeResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 12);
+  messageDesc(file_rms_alerts_v1_alerts_service, 13);
 
 /**
  * Describes the message rms.alerts.v1.ResubscribeRequest.
  * Use `create(ResubscribeRequestSchema)` to create a new message.
  */
 export const ResubscribeRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 13);
+  messageDesc(file_rms_alerts_v1_alerts_service, 14);
 
 /**
  * Describes the message rms.alerts.v1.ResubscribeResponse.
  * Use `create(ResubscribeResponseSchema)` to create a new message.
  */
 export const ResubscribeResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 14);
+  messageDesc(file_rms_alerts_v1_alerts_service, 15);
 
 /**
  * Describes the message rms.alerts.v1.DescribeRecipientRequest.
  * Use `create(DescribeRecipientRequestSchema)` to create a new message.
  */
 export const DescribeRecipientRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 15);
+  messageDesc(file_rms_alerts_v1_alerts_service, 16);
 
 /**
  * Describes the message rms.alerts.v1.DescribeRecipientResponse.
  * Use `create(DescribeRecipientResponseSchema)` to create a new message.
  */
 export const DescribeRecipientResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 16);
+  messageDesc(file_rms_alerts_v1_alerts_service, 17);
 
 /**
  * Describes the message rms.alerts.v1.ConfirmRecipientRequest.
  * Use `create(ConfirmRecipientRequestSchema)` to create a new message.
  */
 export const ConfirmRecipientRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 17);
+  messageDesc(file_rms_alerts_v1_alerts_service, 18);
 
 /**
  * Describes the message rms.alerts.v1.ConfirmRecipientResponse.
  * Use `create(ConfirmRecipientResponseSchema)` to create a new message.
  */
 export const ConfirmRecipientResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 18);
+  messageDesc(file_rms_alerts_v1_alerts_service, 19);
 
 /**
  * Describes the message rms.alerts.v1.GetEmailStatusRequest.
  * Use `create(GetEmailStatusRequestSchema)` to create a new message.
  */
 export const GetEmailStatusRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 19);
+  messageDesc(file_rms_alerts_v1_alerts_service, 20);
 
 /**
  * Describes the message rms.alerts.v1.GetEmailStatusResponse.
  * Use `create(GetEmailStatusResponseSchema)` to create a new message.
  */
 export const GetEmailStatusResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 20);
+  messageDesc(file_rms_alerts_v1_alerts_service, 21);
+
+/**
+ * Describes the enum rms.alerts.v1.TestEmailState.
+ */
+export const TestEmailStateSchema = /*@__PURE__*/
+  enumDesc(file_rms_alerts_v1_alerts_service, 0);
+
+/**
+ * @generated from enum rms.alerts.v1.TestEmailState
+ */
+export const TestEmailState = /*@__PURE__*/
+  tsEnum(TestEmailStateSchema);
 
 /**
  * Alert rules and incidents.

@@ -1,5 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { IncidentDocument, RuleDocument } from '../../../../src/documents/alert.ts';
+import type { EmailStatusDocument, IncidentDocument, RuleDocument } from '../../../../src/documents/alert.ts';
 import { useTenantQuery } from '../../api/tenant.ts';
 
 export const rulesPath = '/alerts/rules';
@@ -20,4 +20,11 @@ export function useRules(): UseQueryResult<RuleList> {
 /** Queries a page of incidents, newest first. */
 export function useIncidents(cursor: string | undefined): UseQueryResult<IncidentList> {
   return useTenantQuery('/alerts/incidents', { search: { cursor } });
+}
+
+const emailStatusEveryMs = 10_000;
+
+/** Queries the emails that could not be sent yet. */
+export function useEmailStatus(enabled: boolean): UseQueryResult<EmailStatusDocument> {
+  return useTenantQuery('/email-status', { enabled, everyMs: emailStatusEveryMs });
 }

@@ -1,7 +1,7 @@
 import { alertRules } from '@rms/alert-rules';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { IncidentDocument, RuleDocument } from '../../../../src/documents/alert.ts';
+import type { IncidentDocument, RuleDocument, TestEmailDocument } from '../../../../src/documents/alert.ts';
 import { useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -13,15 +13,14 @@ import { Table } from '../../ui/table.tsx';
 import { durationText, Time } from '../../ui/time.tsx';
 import { type RuleList, rulesPath, useIncidents, useRules } from './alert-queries.ts';
 import { RuleDialog } from './rule-dialog.tsx';
+import { WaitingEmails } from './waiting-emails.tsx';
 
 export function AlertsPage() {
   const { environment } = useTenant();
   const mayWrite = useMay('alerts.write');
   const { data, error } = useRules();
   const [editing, setEditing] = useState<RuleDocument>();
-  const test = useTenantChange<{ addresses: readonly string[] }>(({ addresses }) =>
-    toast(addresses.length > 0 ? `Test email sent to ${addresses.join(', ')}.` : 'The rule has no recipients.'),
-  );
+  const test = useTenantChange<TestResult>((result) => toast(testText(result)));
   const toggle = useOptimisticTenantChange<RuleList, RuleDocument>({
     path: rulesPath,
     change: ({ kind, enabled }) => ({ method: 'PATCH', path: `/alerts/rules/${kind}`, body: { enabled: !enabled } }),
@@ -37,6 +36,7 @@ export function AlertsPage() {
         lead={`Email alerts for ${environment === 'live' ? 'live' : 'the sandbox'}: one when a problem starts, one per day while it lasts, one when it ends.`}
       />
       <ErrorNote error={error ?? test.error} />
+      <WaitingEmails />
       <Card title="Rules" flush>
         {data ? (
           <Table
@@ -100,6 +100,19 @@ export function AlertsPage() {
       {editing ? <RuleDialog of={editing} onClose={() => setEditing(undefined)} /> : null}
     </>
   );
+}
+
+interface TestResult {
+  readonly addresses: readonly string[];
+  readonly emails: readonly TestEmailDocument[];
+}
+
+function testText({ addresses, emails }: TestResult): string {
+  if (addresses.length === 0) return 'The rule has no recipients.';
+  const failed = emails.find(({ state }) => state !== 'sent');
+  if (failed)
+    return `Test email to ${failed.address} not sent yet: ${failed.reply ?? 'no reply of the mail server yet'}`;
+  return `Test email ${emails.length > 0 ? 'sent to' : 'queued for'} ${addresses.join(', ')}.`;
 }
 
 function whenText({ kind, threshold, window_seconds: seconds, minimum }: RuleDocument): string {

@@ -23,7 +23,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const invite = useTenantChange<NewInvitationDocument>(({ email, link }) => {
     if (link !== null) return;
     onClose();
-    toast(`Invitation sent to ${email}.`);
+    toast(`Invitation queued for ${email}.`);
   });
   const choices = roles.filter((to) => mayChangeRole(role, undefined, to));
   if (invite.data?.link) return <LinkDialog of={invite.data} link={invite.data.link} onClose={onClose} />;

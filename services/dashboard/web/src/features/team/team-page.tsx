@@ -11,6 +11,7 @@ import { ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { WaitingEmails } from '../alerts/waiting-emails.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import { useInvitations, useMembers } from './member-queries.ts';
 
@@ -42,6 +43,7 @@ export function TeamPage() {
         }
       />
       <ErrorNote error={error ?? change.error} />
+      <WaitingEmails />
       <Card title="Members" flush>
         {data ? (
           <Table
