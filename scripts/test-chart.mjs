@@ -3,13 +3,16 @@
 // - Checks every scenario of ci/*.yaml with `helm lint --strict`, and validates the rendered objects against the strict
 //   schemas of all supported Kubernetes versions.
 // - Compares the values with their schema.
+// - Renders the chart with hostile strings in all string values, and compares what arrives in the objects.
 // - Runs the unit tests of the templates.
 //
 // The last line is "N passed, N failed". scripts/lib/tools.mjs finds or installs the programs.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
+import { checkStrings } from './lib/check-chart-strings.mjs';
 import { findCrdSchemas } from './lib/crd-schemas.mjs';
 import { PrepareError, root } from './lib/prepare.mjs';
 import { findProgram, findSchemas } from './lib/tools.mjs';
@@ -34,6 +37,9 @@ try {
   scenario(join(dev, 'stores'), join(dev, 'stores', 'values.yaml'), tools);
   check('a misspelled field is found in all versions', () => misspelled({ kubeconform, schemas }));
   check('values.schema.json describes exactly the values', compareWithSchema);
+  checkStrings(chart, (values, release) => template(helm, values, release), check);
+  check('the templates parse no text without a check', uncheckedParsing);
+  check('numbers arrive without an exponent', () => expectNumbers(helm));
   const restarts = (...set) => restartedBy(helm, join(folder, 'default-values.yaml'), set);
   check('a changed log level restarts no pod', () => expectSame(restarts('logLevel=debug'), []));
   check('a setting of a component restarts only its pods', () =>
@@ -103,6 +109,59 @@ function compareWithSchema() {
   const { global: _, ...properties } = schema.properties;
   compare({ properties }, values, []);
   return differences.length === 0 ? undefined : differences.join('\n');
+}
+
+/** Renders the chart with an object of values. */
+function template(helm, values, release) {
+  // YAML does not permit these characters unescaped; JSON does.
+  const text = JSON.stringify(values).replaceAll(/[\u007f-\u009f\u2028\u2029\ufeff]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'rms-chart-'));
+  try {
+    writeFileSync(join(folder, 'values.yaml'), text);
+    return execute(helm, ['template', ...release, chart, '--values', join(folder, 'values.yaml')]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Finds calls of Helm functions that return an error as a map or as a list, with which the render would continue. */
+function uncheckedParsing() {
+  const folder = join(chart, 'templates');
+  const files = readdirSync(folder, { recursive: true }).filter((file) => /\.(tpl|yaml|txt)$/.test(file));
+  const found = files.flatMap((file) => {
+    const text = readFileSync(join(folder, file), 'utf8').replaceAll(/\{\{-? ?\/\*[\s\S]*?\*\/ ?-?\}\}/g, '');
+    return [...text.matchAll(/\b(from(?:Json|Yaml|Toml)\w*)/g)].map(([, name]) => `${file}: ${name}`);
+  });
+  // rms.yamlToJson checks the result.
+  return expectSame(found, ['_text.tpl: fromYaml']);
+}
+
+/** Numbers in places where Helm would print a float. */
+function expectNumbers(helm) {
+  const values = {
+    existingSecret: 'rms',
+    kafka: { brokers: 'kafka:9092', partitions: 1_000 },
+    ingress: { enabled: false },
+    image: { tag: 29_111_998 },
+    settings: { MONTHLY_QUOTA: 50_000_000, BIG: Number.MAX_SAFE_INTEGER, HALF: 0.5, NONE: 0, NO: false },
+    gateway: { settings: { MONTHLY_QUOTA: 0 }, replicas: 10_000_000 },
+    migrations: { timeoutSeconds: 10_000_000 },
+  };
+  const { status, stdout, output } = template(helm, values, ['prod']);
+  if (status !== 0) return output;
+  const objects = parseAllDocuments(stdout).map((document) => document.toJS());
+  const find = (kind, name) => objects.find((one) => one?.kind === kind && one.metadata.name === name);
+  const { MONTHLY_QUOTA: common, BIG, HALF, NONE, NO, EVENT_PARTITIONS } = find('ConfigMap', 'prod-rms-webhooks').data;
+  const gateway = find('Deployment', 'prod-rms-gateway').spec;
+  const found = [
+    ...[common, find('ConfigMap', 'prod-rms-gateway').data.MONTHLY_QUOTA, BIG, HALF, NONE, NO, EVENT_PARTITIONS],
+    ...[gateway.template.spec.containers[0].image, gateway.replicas],
+    find('Job', 'prod-rms-migrate').spec.activeDeadlineSeconds,
+  ];
+  const texts = ['50000000', '0', '9007199254740991', '0.5', '0', 'false', '1000', 'rms:29111998'];
+  return expectSame(found.map(String), [...texts, '10000000', '10000000']);
 }
 
 function isObject(value) {

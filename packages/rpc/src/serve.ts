@@ -126,7 +126,7 @@ function bind(server: Server, host: string, port: number, credentials: ServerCre
     server.bindAsync(`${host}:${port}`, credentials, (error, bound) => {
       if (!error) return resolve(bound);
       // grpc-js includes the reason only in the message.
-      const code = /EADDRINUSE|EACCES|EADDRNOTAVAIL/.exec(error.message)?.[0];
+      const code = /EADDRINUSE|EACCES|EADDRNOTAVAIL|EAFNOSUPPORT/.exec(error.message)?.[0];
       reject(Object.assign(error, code ? { code, port } : {}));
     });
   });

@@ -29,18 +29,19 @@ export interface WorkspacesServer {
 export async function startWorkspaces(
   handlers: Partial<WorkspacesHandlers> = {},
   {
+    host = '127.0.0.1',
     port,
     timeoutMs = 20_000,
     onClientCall,
     ...further
-  }: { port?: number; timeoutMs?: number; onClientCall?: ClientOptions['onCall'] } & Pick<
+  }: { host?: string; port?: number; timeoutMs?: number; onClientCall?: ClientOptions['onCall'] } & Pick<
     ServeOptions,
     'security' | 'callers' | 'onCall' | 'translateError'
   > = {},
 ): Promise<WorkspacesServer> {
   const logged: LoggedError[] = [];
   const server = await serve({
-    host: '127.0.0.1',
+    host,
     // A port that no server of this process has used: clients share the connection state of an address, including
     // failures.
     port: port ?? (await freePort()),

@@ -5,6 +5,8 @@ export function startFailure(error: unknown): string {
     return `port ${port} is in use; stop the program that listens on it, or choose another port`;
   if (code === 'EACCES' && port !== undefined)
     return `this user may not listen on port ${port}; choose a port from 1024`;
+  if (code === 'EAFNOSUPPORT')
+    return 'the kernel has no IPv6, so nothing can listen on "::"; set HOST, GRPC_HOST and METRICS_ADDRESS to 0.0.0.0';
   return messageOf(error).split('\n')[0] ?? '';
 }
 

@@ -110,6 +110,10 @@ describe('startFailure', () => {
       Object.assign(new Error('listen EACCES'), { code: 'EACCES', port: 80 }),
       'this user may not listen on port 80; choose a port from 1024',
     ],
+    [
+      Object.assign(new Error('listen EAFNOSUPPORT: address family not supported :::8080'), { code: 'EAFNOSUPPORT' }),
+      'the kernel has no IPv6, so nothing can listen on "::"; set HOST, GRPC_HOST and METRICS_ADDRESS to 0.0.0.0',
+    ],
   ])('%s is described as "%s"', (error, line) => {
     expect(startFailure(error)).toBe(line);
   });

@@ -4,6 +4,7 @@ export { chromiumPath, describeWith, type Need } from './describe-with.ts';
 export { freePort } from './free-port.ts';
 export type { Behavior, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behavior.ts';
 export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';
+export { onIpv6 } from './on-ipv6.ts';
 export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
 export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';

@@ -3,14 +3,14 @@
 ---
 apiVersion: v1
 kind: Service
-metadata: { name: rms-{{ .name }}, namespace: {{ .root.Release.Namespace }}, labels: { app: rms-{{ .name }} } }
+metadata: { name: rms-{{ .name }}, namespace: {{ quote .root.Release.Namespace }}, labels: { app: rms-{{ .name }} } }
 spec:
   selector: { app: rms-{{ .name }} }
   ports: [{ name: {{ .name }}, port: {{ .port }}, targetPort: {{ .name }} }]
 ---
 apiVersion: apps/v1
 kind: Deployment
-metadata: { name: rms-{{ .name }}, namespace: {{ .root.Release.Namespace }}, labels: { app: rms-{{ .name }} } }
+metadata: { name: rms-{{ .name }}, namespace: {{ quote .root.Release.Namespace }}, labels: { app: rms-{{ .name }} } }
 spec:
   replicas: 1
   # Never run two pods at the same address.
@@ -29,11 +29,11 @@ spec:
         seccompProfile: { type: RuntimeDefault }
       containers:
         - name: {{ .name }}
-          image: {{ index .root.Values.images .name }}
-          imagePullPolicy: {{ .root.Values.imagePullPolicy }}
+          image: {{ quote (index .root.Values.images .name) }}
+          imagePullPolicy: {{ quote .root.Values.imagePullPolicy }}
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }
           ports: [{ name: {{ .name }}, containerPort: {{ .port }} }]
-          resources: {{- toYaml (index .root.Values.resources .name) | nindent 12 }}
+          resources: {{ toJson (index .root.Values.resources .name) }}
           volumeMounts: [{ name: data, mountPath: {{ .folder }} }]
           {{- .container | trim | nindent 10 }}
       volumes: [{ name: data, emptyDir: {} }]

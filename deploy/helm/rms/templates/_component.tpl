@@ -13,18 +13,12 @@
 {{- end -}}
 {{- end -}}
 
-{{- define "rms.configMapData" -}}
-{{- range $setting, $value := fromYaml (include "rms.settings" .) }}
-{{ $setting }}: {{ include "rms.text" $value | quote }}
-{{- end }}
-{{- end -}}
-
 {{- define "rms.configMap" }}
 ---
 apiVersion: v1
 kind: ConfigMap
 metadata: {{- include "rms.metadata" . | nindent 2 }}
-data: {{- include "rms.configMapData" . | indent 2 }}
+data: {{- include "rms.settings" . | mustFromJson | include "rms.pairs" | nindent 2 }}
 {{- end -}}
 
 {{- define "rms.serviceAccount" }}
@@ -33,8 +27,7 @@ data: {{- include "rms.configMapData" . | indent 2 }}
 ---
 apiVersion: v1
 kind: ServiceAccount
-metadata:
-  {{- include "rms.metadata" (dict "root" .root "name" .name "annotations" $account.annotations) | nindent 2 | replace (printf "name: %s-%s\n" (include "rms.fullname" .root) .name) (printf "name: %s\n" (include "rms.serviceAccountName" .)) }}
+metadata: {{- include "rms.metadata" (dict "root" .root "name" .name "fullname" (include "rms.serviceAccountName" .) "annotations" $account.annotations) | nindent 2 }}
 automountServiceAccountToken: false
 {{- end }}
 {{- end -}}
@@ -47,10 +40,16 @@ kind: Service
 metadata: {{- include "rms.metadata" (dict "root" .root "name" .name "annotations" $service.annotations) | nindent 2 }}
 spec:
   {{- if has .name (list "gateway" "dashboard") }}
-  type: {{ $service.type }}
+  type: {{ include "rms.quote" $service.type }}
   {{- else }}
   # Headless: clients resolve every pod and balance their calls over them.
   clusterIP: None
+  {{- end }}
+  {{- with .root.Values.network.ipFamilyPolicy }}
+  ipFamilyPolicy: {{ include "rms.quote" . }}
+  {{- end }}
+  {{- with .root.Values.network.ipFamilies }}
+  ipFamilies: {{ include "rms.json" . }}
   {{- end }}
   selector: {{- include "rms.selectorLabels" . | nindent 4 }}
   ports:
@@ -74,23 +73,23 @@ apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {{- include "rms.metadata" $ | nindent 2 }}
 spec:
-  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ include "rms.fullname" $.root }}-{{ $.name }} }
-  minReplicas: {{ .minReplicas }}
-  maxReplicas: {{ .maxReplicas }}
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ include "rms.quote" (printf "%s-%s" (include "rms.fullname" $.root) $.name) }} }
+  minReplicas: {{ int64 .minReplicas }}
+  maxReplicas: {{ int64 .maxReplicas }}
   metrics:
     {{- with .targetCPU }}
     - type: Resource
-      resource: { name: cpu, target: { type: Utilization, averageUtilization: {{ . }} } }
+      resource: { name: cpu, target: { type: Utilization, averageUtilization: {{ int64 . }} } }
     {{- end }}
     {{- with .targetMemory }}
     - type: Resource
-      resource: { name: memory, target: { type: Utilization, averageUtilization: {{ . }} } }
+      resource: { name: memory, target: { type: Utilization, averageUtilization: {{ int64 . }} } }
     {{- end }}
     {{- with .metrics }}
-    {{- toYaml . | nindent 4 }}
+    {{- include "rms.items" . | nindent 4 }}
     {{- end }}
   {{- with .behavior }}
-  behavior: {{- toYaml . | nindent 4 }}
+  behavior: {{ include "rms.json" . }}
   {{- end }}
 {{- end }}
 {{- end }}
@@ -101,14 +100,14 @@ apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
 metadata: {{- include "rms.metadata" $ | nindent 2 }}
 spec:
-  scaleTargetRef: { name: {{ include "rms.fullname" $.root }}-{{ $.name }} }
-  minReplicaCount: {{ .minReplicas }}
-  maxReplicaCount: {{ .maxReplicas }}
-  pollingInterval: {{ .pollingInterval }}
-  cooldownPeriod: {{ .cooldownPeriod }}
+  scaleTargetRef: { name: {{ include "rms.quote" (printf "%s-%s" (include "rms.fullname" $.root) $.name) }} }
+  minReplicaCount: {{ int64 .minReplicas }}
+  maxReplicaCount: {{ int64 .maxReplicas }}
+  pollingInterval: {{ int64 .pollingInterval }}
+  cooldownPeriod: {{ int64 .cooldownPeriod }}
   triggers:
     {{- if .triggers }}
-    {{- toYaml .triggers | nindent 4 }}
+    {{- include "rms.items" .triggers | nindent 4 }}
     {{- else }}
     {{- include "rms.kafkaTrigger" $ | nindent 4 }}
     {{- end }}
@@ -125,7 +124,7 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {{- include "rms.metadata" $ | nindent 2 }}
 spec:
-  maxUnavailable: {{ .maxUnavailable }}
+  maxUnavailable: {{ toJson .maxUnavailable }}
   # A pod that is not ready serves no requests, so it does not block the drain of its node.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:

@@ -9,48 +9,38 @@ kind: Deployment
 metadata: {{- include "rms.metadata" (dict "root" .root "name" .name "annotations" $component.annotations) | nindent 2 }}
 spec:
   {{- if not $scaled }}
-  replicas: {{ $component.replicas }}
+  replicas: {{ int64 $component.replicas }}
   {{- end }}
   revisionHistoryLimit: 3
   selector:
     matchLabels: {{- include "rms.selectorLabels" . | nindent 6 }}
-  strategy: {{- toYaml $component.strategy | nindent 4 }}
+  strategy: {{ include "rms.json" $component.strategy }}
   template:
     metadata:
-      labels: {{- include "rms.selectorLabels" . | nindent 8 }}
-        app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-        {{- with merge (dict) $component.podLabels .root.Values.commonLabels }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-      annotations:
-        checksum/settings: {{ include "rms.configMapData" . | sha256sum }}
-        checksum/secrets: {{ include "rms.ownSecretData" .root | sha256sum }}
-        kubectl.kubernetes.io/default-container: {{ .name }}
-        {{- with merge (dict) $component.podAnnotations .root.Values.commonAnnotations }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+      labels: {{- include "rms.podLabels" . | mustFromJson | include "rms.pairs" | nindent 8 }}
+      annotations: {{- include "rms.podAnnotations" . | mustFromJson | include "rms.pairs" | nindent 8 }}
     spec:
-      serviceAccountName: {{ include "rms.serviceAccountName" . }}
+      serviceAccountName: {{ include "rms.quote" (include "rms.serviceAccountName" .) }}
       automountServiceAccountToken: false
       enableServiceLinks: false
       {{- include "rms.pullSecrets" .root | nindent 6 }}
-      securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 8 }}
-      terminationGracePeriodSeconds: {{ $component.terminationGracePeriodSeconds }}
+      securityContext: {{ include "rms.json" .root.Values.podSecurityContext }}
+      terminationGracePeriodSeconds: {{ int64 $component.terminationGracePeriodSeconds }}
       {{- with $component.priorityClassName }}
-      priorityClassName: {{ . }}
+      priorityClassName: {{ include "rms.quote" . }}
       {{- end }}
       {{- with $component.nodeSelector }}
-      nodeSelector: {{- toYaml . | nindent 8 }}
+      nodeSelector: {{- include "rms.pairs" . | nindent 8 }}
       {{- end }}
       {{- with $component.tolerations }}
-      tolerations: {{- toYaml . | nindent 8 }}
+      tolerations: {{ include "rms.json" . }}
       {{- end }}
       {{- with $component.affinity }}
-      affinity: {{- toYaml . | nindent 8 }}
+      affinity: {{ include "rms.json" . }}
       {{- end }}
       topologySpreadConstraints:
         {{- if $component.topologySpreadConstraints }}
-        {{- toYaml $component.topologySpreadConstraints | nindent 8 }}
+        {{- include "rms.items" $component.topologySpreadConstraints | nindent 8 }}
         {{- else }}
         {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
         - topologyKey: {{ . }}
@@ -63,35 +53,50 @@ spec:
         {{- end }}
         {{- end }}
       {{- with $component.extraInitContainers }}
-      initContainers: {{- toYaml . | nindent 8 }}
+      initContainers: {{ include "rms.json" . }}
       {{- end }}
       containers:
         - name: {{ .name }}
-          image: {{ include "rms.image" .root }}
-          imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+          image: {{ include "rms.quote" (include "rms.image" .root) }}
+          imagePullPolicy: {{ include "rms.quote" .root.Values.image.pullPolicy }}
           {{- include "rms.command" . | nindent 10 }}
-          securityContext: {{- toYaml .root.Values.securityContext | nindent 12 }}
+          securityContext: {{ include "rms.json" .root.Values.securityContext }}
           {{- include "rms.containerEnvironment" . | nindent 10 }}
           {{- include "rms.ports" . | nindent 10 }}
           {{- include "rms.probes" . | nindent 10 }}
           {{- if ne .name "cli" }}
           lifecycle:
-            preStop: { sleep: { seconds: {{ $component.preStopSeconds }} } }
+            preStop: { sleep: { seconds: {{ int64 $component.preStopSeconds }} } }
           {{- end }}
-          resources: {{- toYaml $component.resources | nindent 12 }}
+          resources: {{ include "rms.json" $component.resources }}
           volumeMounts:
             {{- include "rms.mounts" . | nindent 12 }}
             {{- with $component.extraVolumeMounts }}
-            {{- toYaml . | nindent 12 }}
+            {{- include "rms.items" . | nindent 12 }}
             {{- end }}
         {{- with $component.extraContainers }}
-        {{- toYaml . | nindent 8 }}
+        {{- include "rms.items" . | nindent 8 }}
         {{- end }}
       volumes:
         {{- include "rms.volumes" . | nindent 8 }}
         {{- with $component.extraVolumes }}
-        {{- toYaml . | nindent 8 }}
+        {{- include "rms.items" . | nindent 8 }}
         {{- end }}
+{{- end -}}
+
+{{/* Labels and annotations of a component's pods, as JSON; dict root, name. */}}
+{{- define "rms.podLabels" -}}
+{{- $own := merge (dict "app.kubernetes.io/version" .root.Chart.AppVersion) (mustFromJson (include "rms.selectorLabelMap" .)) -}}
+{{- include "rms.merged" (list .root.Values.commonLabels (index .root.Values .name).podLabels $own) -}}
+{{- end -}}
+
+{{- define "rms.podAnnotations" -}}
+{{- $own := dict
+  "checksum/settings" (include "rms.settings" . | sha256sum)
+  "checksum/secrets" (include "rms.ownSecretData" .root | sha256sum)
+  "kubectl.kubernetes.io/default-container" .name
+-}}
+{{- include "rms.merged" (list .root.Values.commonAnnotations $own (index .root.Values .name).podAnnotations) -}}
 {{- end -}}
 
 {{- define "rms.command" -}}
@@ -108,9 +113,9 @@ command: [{{ .name }}]
 {{- $headers := .root.Values.observability.otlp.headers -}}
 {{- $hasHeaders := and (ne .name "cli") (or $headers.value $headers.existingSecretKey) -}}
 envFrom:
-  - configMapRef: { name: {{ include "rms.fullname" .root }}-{{ .name }} }
+  - configMapRef: { name: {{ include "rms.quote" (printf "%s-%s" (include "rms.fullname" .root) .name) }} }
   {{- with $component.extraEnvFrom }}
-  {{- toYaml . | nindent 2 }}
+  {{- include "rms.items" . | nindent 2 }}
   {{- end }}
 {{- if or $hasHeaders $component.extraEnv }}
 env:
@@ -118,11 +123,11 @@ env:
   - name: OTEL_EXPORTER_OTLP_HEADERS
     valueFrom:
       secretKeyRef:
-        name: {{ include "rms.secretName" (dict "root" .root "source" $headers "own" (printf "%s-settings" (include "rms.fullname" .root))) }}
-        key: {{ ternary "otlp-headers" $headers.existingSecretKey (ne $headers.value "") }}
+        name: {{ include "rms.quote" (include "rms.secretName" (dict "root" .root "source" $headers "own" (printf "%s-settings" (include "rms.fullname" .root)))) }}
+        key: {{ include "rms.quote" (ternary "otlp-headers" $headers.existingSecretKey (ne $headers.value "")) }}
   {{- end }}
   {{- with $component.extraEnv }}
-  {{- toYaml . | nindent 2 }}
+  {{- include "rms.items" . | nindent 2 }}
   {{- end }}
 {{- end }}
 {{- end -}}
@@ -151,8 +156,8 @@ does not count, because no other pod could serve the calls either.
 {{- if ne .name "cli" -}}
 {{- $component := index .root.Values .name -}}
 {{- $get := dict "port" "metrics" -}}
-startupProbe: {{- toYaml (merge (dict) $component.startupProbe (dict "httpGet" (merge (dict "path" "/readyz") $get) "periodSeconds" 2 "timeoutSeconds" 3 "failureThreshold" 300)) | nindent 2 }}
-readinessProbe: {{- toYaml (merge (dict) $component.readinessProbe (dict "httpGet" (merge (dict "path" "/readyz/calls") $get) "periodSeconds" 5 "timeoutSeconds" 2 "failureThreshold" 2)) | nindent 2 }}
-livenessProbe: {{- toYaml (merge (dict) $component.livenessProbe (dict "httpGet" (merge (dict "path" "/livez") $get) "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 6)) | nindent 2 }}
+startupProbe: {{ include "rms.json" (merge (dict) $component.startupProbe (dict "httpGet" (merge (dict "path" "/readyz") $get) "periodSeconds" 2 "timeoutSeconds" 3 "failureThreshold" 300)) }}
+readinessProbe: {{ include "rms.json" (merge (dict) $component.readinessProbe (dict "httpGet" (merge (dict "path" "/readyz/calls") $get) "periodSeconds" 5 "timeoutSeconds" 2 "failureThreshold" 2)) }}
+livenessProbe: {{ include "rms.json" (merge (dict) $component.livenessProbe (dict "httpGet" (merge (dict "path" "/livez") $get) "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 6)) }}
 {{- end -}}
 {{- end -}}

@@ -10,46 +10,50 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Labels that select the pods of a component; dict root, name (the component). */}}
+{{/* Labels that select the pods of a component, as JSON; dict root, name (the component). */}}
+{{- define "rms.selectorLabelMap" -}}
+{{- $name := default .root.Chart.Name .root.Values.nameOverride -}}
+{{- $labels := dict "app.kubernetes.io/name" $name "app.kubernetes.io/instance" .root.Release.Name -}}
+{{- with .name }}{{ $_ := set $labels "app.kubernetes.io/component" . }}{{ end -}}
+{{- toJson $labels -}}
+{{- end -}}
+
 {{- define "rms.selectorLabels" -}}
-app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
-{{- with .name }}
-app.kubernetes.io/component: {{ . }}
-{{- end }}
+{{- include "rms.selectorLabelMap" . | mustFromJson | include "rms.pairs" -}}
 {{- end -}}
 
-{{- define "rms.labels" -}}
-{{ include "rms.selectorLabels" . }}
-app.kubernetes.io/part-of: rms
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-{{- with merge (dict) (default dict .labels) .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{/* Labels of an object, as JSON; dict root, name, labels (of this object). */}}
+{{- define "rms.labelMap" -}}
+{{- $chart := printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" -}}
+{{- $own := dict "app.kubernetes.io/part-of" "rms" "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/managed-by" .root.Release.Service "helm.sh/chart" $chart -}}
+{{- include "rms.merged" (list .root.Values.commonLabels .labels $own (mustFromJson (include "rms.selectorLabelMap" .))) -}}
 {{- end -}}
 
-{{/* Name, labels and annotations of an object; dict root, name, suffix (of the name), labels, annotations. */}}
+{{/*
+Name, labels and annotations of an object; dict root, name (the component), suffix (of the object's name, default: name),
+fullname (instead of prefix and suffix), labels, annotations.
+*/}}
 {{- define "rms.metadata" -}}
-name: {{ printf "%s-%s" (include "rms.fullname" .root) (default .name .suffix) }}
-namespace: {{ .root.Release.Namespace }}
-labels: {{- include "rms.labels" . | nindent 2 }}
-{{- with merge (dict) (default dict .annotations) .root.Values.commonAnnotations }}
-annotations: {{- toYaml . | nindent 2 }}
+{{- $name := default (printf "%s-%s" (include "rms.fullname" .root) (default .name .suffix)) .fullname -}}
+name: {{ include "rms.quote" $name }}
+namespace: {{ include "rms.quote" .root.Release.Namespace }}
+labels: {{- include "rms.labelMap" . | mustFromJson | include "rms.pairs" | nindent 2 }}
+{{- with mustFromJson (include "rms.merged" (list .root.Values.commonAnnotations .annotations)) }}
+annotations: {{- include "rms.pairs" . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
 {{- define "rms.image" -}}
+{{- $tag := include "rms.text" .Values.image.tag -}}
 {{- with .Values.image -}}
-{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ default $.Chart.AppVersion .tag }}{{ end -}}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ default $.Chart.AppVersion $tag }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "rms.pullSecrets" -}}
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets: {{- range . }}
-  - name: {{ . }}
+  - name: {{ include "rms.quote" . }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -59,7 +63,7 @@ imagePullSecrets: {{- range . }}
 {{- if $account.create }}{{ default (printf "%s-%s" (include "rms.fullname" .root) .name) $account.name }}{{ else }}{{ default "default" $account.name }}{{ end -}}
 {{- end -}}
 
-{{/* The enabled components, as a list. */}}
+{{/* The enabled components, as a JSON list. */}}
 {{- define "rms.components" -}}
 {{- $found := list -}}
 {{- range $name := list "gateway" "auth" "resources" "webhooks" "alerts" "dashboard" "cli" -}}
@@ -73,7 +77,7 @@ imagePullSecrets: {{- range . }}
 {{- if eq . "cli" }}rms{{ else }}{{ . }}{{ end -}}
 {{- end -}}
 
-{{/* DNS names of a component's certificate, as a list; dict root, name. */}}
+{{/* DNS names of a component's certificate, as a JSON list; dict root, name. */}}
 {{- define "rms.certificateNames" -}}
 {{- $service := printf "%s-%s" (include "rms.fullname" .root) .name -}}
 {{- $namespace := .root.Release.Namespace -}}

@@ -3,10 +3,10 @@
 {{- with .root.Values.kafka -}}
 - type: kafka
   metadata:
-    bootstrapServers: {{ .brokers | quote }}
-    consumerGroup: {{ .prefix }}-webhooks
-    topic: {{ .prefix }}.resource-events.v1
-    lagThreshold: {{ $.root.Values.webhooks.keda.lagThreshold | quote }}
+    bootstrapServers: {{ include "rms.quote" .brokers }}
+    consumerGroup: {{ include "rms.quote" (printf "%s-webhooks" .prefix) }}
+    topic: {{ include "rms.quote" (printf "%s.resource-events.v1" .prefix) }}
+    lagThreshold: {{ include "rms.quote" $.root.Values.webhooks.keda.lagThreshold }}
     # Pods beyond the number of partitions fan out no events, but they do send deliveries.
     allowIdleConsumers: "true"
     {{- if ne .sasl.mechanism "none" }}
@@ -16,7 +16,7 @@
     tls: enable
     {{- end }}
   {{- if or .tls.enabled (ne .sasl.mechanism "none") }}
-  authenticationRef: { name: {{ include "rms.fullname" $.root }}-{{ $.name }} }
+  authenticationRef: { name: {{ include "rms.quote" (printf "%s-%s" (include "rms.fullname" $.root) $.name) }} }
   {{- end }}
 {{- end -}}
 {{- end -}}
@@ -34,15 +34,15 @@ spec:
     {{- if ne $kafka.sasl.mechanism "none" }}
     {{- with $kafka.sasl.password }}
     - parameter: password
-      name: {{ include "rms.secretName" (dict "root" $.root "source" . "own" $own) }}
-      key: {{ ternary "kafka-password" .existingSecretKey (ne .value "") }}
+      name: {{ include "rms.quote" (include "rms.secretName" (dict "root" $.root "source" . "own" $own)) }}
+      key: {{ include "rms.quote" (ternary "kafka-password" .existingSecretKey (ne .value "")) }}
     {{- end }}
-    - { parameter: username, name: {{ include "rms.fullname" .root }}-keda, key: username }
+    - { parameter: username, name: {{ include "rms.quote" (printf "%s-keda" (include "rms.fullname" .root)) }}, key: username }
     {{- end }}
     {{- if and $kafka.tls.enabled $kafka.tls.existingSecret }}
     {{- range $parameter, $key := dict "ca" $kafka.tls.caKey "cert" $kafka.tls.certKey "key" $kafka.tls.keyKey }}
     {{- if $key }}
-    - { parameter: {{ $parameter }}, name: {{ $kafka.tls.existingSecret }}, key: {{ $key }} }
+    - { parameter: {{ $parameter }}, name: {{ include "rms.quote" $kafka.tls.existingSecret }}, key: {{ include "rms.quote" $key }} }
     {{- end }}
     {{- end }}
     {{- end }}
@@ -53,7 +53,7 @@ apiVersion: v1
 kind: Secret
 metadata: {{- include "rms.metadata" (dict "root" .root "name" .name "suffix" "keda") | nindent 2 }}
 stringData:
-  username: {{ $kafka.sasl.username | quote }}
+  username: {{ include "rms.quote" $kafka.sasl.username }}
 {{- end }}
 {{- end }}
 {{- end -}}

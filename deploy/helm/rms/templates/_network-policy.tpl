@@ -17,7 +17,7 @@ spec:
     {{- . | nindent 4 }}
     {{- end }}
     {{- with $component.extraIngress }}
-    {{- toYaml . | nindent 4 }}
+    {{- include "rms.items" . | nindent 4 }}
     {{- end }}
   {{- else }}
   ingress: []
@@ -25,14 +25,14 @@ spec:
   egress:
     {{- include "rms.egressRules" . | trim | nindent 4 }}
     {{- with $component.extraEgress }}
-    {{- toYaml . | nindent 4 }}
+    {{- include "rms.items" . | nindent 4 }}
     {{- end }}
 {{- end -}}
 
 {{- define "rms.ingressRules" -}}
 {{- $policy := .root.Values.networkPolicy }}
 {{- $callers := list }}
-{{- range $caller, $targets := fromYaml (include "rms.callTable" .root) }}
+{{- range $caller, $targets := mustFromJson (include "rms.callTable" .root) }}
 {{- if and (has $.name $targets) (or (eq $caller "test") (index $.root.Values $caller).enabled) }}
 {{- $callers = append $callers $caller }}
 {{- end }}
@@ -45,12 +45,12 @@ spec:
   ports: {{- include "rms.servingPorts" .name | nindent 4 }}
 {{- end }}
 {{- if has .name (list "gateway" "dashboard") }}
-- {{ with $policy.ingressPeers }}from: {{- toYaml . | nindent 4 }}
+- {{ with $policy.ingressPeers }}from: {{ include "rms.json" . }}
   {{ end }}ports: {{- include "rms.servingPorts" .name | nindent 4 }}
 {{- end }}
 {{- if has .name (list "gateway" "auth" "resources" "webhooks" "alerts" "dashboard") }}
 {{- with $policy.metricsPeers }}
-- from: {{- toYaml . | nindent 4 }}
+- from: {{ include "rms.json" . }}
   ports: [{ port: 9464, protocol: TCP }]
 {{- end }}
 {{- end }}
@@ -58,19 +58,19 @@ spec:
 
 {{- define "rms.egressRules" -}}
 {{- $values := .root.Values }}
-- to: {{- toYaml $values.networkPolicy.dnsPeers | nindent 4 }}
+- to: {{ include "rms.json" $values.networkPolicy.dnsPeers }}
   ports:
     {{- range $values.networkPolicy.dnsPorts }}
-    - { port: {{ . }}, protocol: UDP }
-    - { port: {{ . }}, protocol: TCP }
+    - { port: {{ int64 . }}, protocol: UDP }
+    - { port: {{ int64 . }}, protocol: TCP }
     {{- end }}
-{{- range default list (index (fromYaml (include "rms.callTable" .root)) .name) }}
+{{- range default list (index (mustFromJson (include "rms.callTable" .root)) .name) }}
 {{- if (index $values .).enabled }}
 - to: {{- include "rms.ownPeer" (dict "root" $.root "name" .) | nindent 4 }}
   ports: {{- include "rms.servingPorts" . | nindent 4 }}
 {{- end }}
 {{- end }}
-{{- range $store := index (fromYaml (include "rms.storeTable" .root)) .name }}
+{{- range $store := index (mustFromJson (include "rms.storeTable" .root)) .name }}
 {{- include "rms.portRule" (dict "peers" (index $values.networkPolicy (printf "%sPeers" $store)) "ports" (index $values $store).ports) }}
 {{- end }}
 {{- if and $values.observability.otlp.endpoint (not (has .name (list "cli" "migrate" "tls" "test"))) }}
@@ -80,30 +80,30 @@ spec:
 {{- include "rms.portRule" (dict "peers" $values.networkPolicy.oidcPeers "ports" (list (include "rms.urlPort" $values.dashboard.oidc.issuer | int))) }}
 {{- end }}
 {{- if eq .name "tls" }}
-- {{ with $values.networkPolicy.apiServerPeers }}to: {{- toYaml . | nindent 4 }}
+- {{ with $values.networkPolicy.apiServerPeers }}to: {{ include "rms.json" . }}
   {{ end }}ports: [{ port: 1, endPort: 65535, protocol: TCP }]
 {{- end }}
 {{- if eq .name "webhooks" }}
 # Public addresses. The service applies the same rule to every address that it connects to.
 - to:
-    - ipBlock: { cidr: 0.0.0.0/0, except: {{ toJson (fromYamlArray (include "rms.privateIpv4" .)) }} }
+    - ipBlock: { cidr: 0.0.0.0/0, except: {{ toJson (splitList " " (include "rms.privateIpv4" .)) }} }
     - ipBlock: { cidr: "2000::/3" }
     {{- range $values.webhooks.egress.allowCidrs }}
-    - ipBlock: { cidr: {{ . | quote }} }
+    - ipBlock: { cidr: {{ include "rms.quote" . }} }
     {{- end }}
   ports:
     {{- range $values.networkPolicy.webhookPorts }}
-    - { protocol: TCP, port: {{ .port }}{{ with .endPort }}, endPort: {{ . }}{{ end }} }
+    - { protocol: TCP, port: {{ int64 .port }}{{ with .endPort }}, endPort: {{ int64 . }}{{ end }} }
     {{- end }}
 {{- end }}
 {{- end -}}
 
 {{/* Egress rule to peers, or to any address if there are none, on ports; dict peers, ports. */}}
 {{- define "rms.portRule" }}
-- {{ with .peers }}to: {{- toYaml . | nindent 4 }}
+- {{ with .peers }}to: {{ include "rms.json" . }}
   {{ end }}ports:
     {{- range .ports }}
-    - { port: {{ . }}, protocol: TCP }
+    - { port: {{ int64 . }}, protocol: TCP }
     {{- end }}
 {{- end -}}
 
@@ -129,7 +129,7 @@ spec:
 {{- if regexMatch ":[0-9]+$" $host }}{{ regexFind "[0-9]+$" $host }}{{ else if hasPrefix "https:" . }}443{{ else }}80{{ end -}}
 {{- end -}}
 
-{{/* IPv4 ranges that are not public, from IANA's registries. */}}
+{{/* IPv4 ranges that are not public, from IANA's registries, separated by blanks. */}}
 {{- define "rms.privateIpv4" -}}
-[0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24, 192.88.99.0/24, 192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/3]
+0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3
 {{- end -}}

@@ -1,35 +1,47 @@
-{{/* Configuration of each component: secrets as files, everything else as environment variables. */}}
+{{/* Configuration of each component: secrets as files, everything else as environment variables. All helpers return JSON. */}}
 
 {{/*
-All secrets: name → its source, its key in the chart's own Secret, and the components that read it as the setting of
-that name, or as `setting`.
+All secrets: name → the value of the chart that names its source, the source, its key in the chart's own Secret, and the
+components that read it as the setting of that name, or as `setting`.
 */}}
 {{- define "rms.secretTable" -}}
-{{- $dashboardRedis := or .Values.redis.dashboardUrl.value .Values.redis.dashboardUrl.existingSecretKey -}}
-DATABASE_URL: { source: {{ toJson .Values.database.url }}, key: database-url, readers: [auth, resources, webhooks, alerts] }
-REDIS_URL: { source: {{ toJson .Values.redis.url }}, key: redis-url, readers: [gateway, auth, alerts{{ if not $dashboardRedis }}, dashboard{{ end }}] }
-{{- if $dashboardRedis }}
-DASHBOARD_REDIS_URL: { source: {{ toJson .Values.redis.dashboardUrl }}, key: dashboard-redis-url, setting: REDIS_URL, readers: [dashboard] }
-{{- end }}
-{{- if .Values.dashboard.enabled }}
-SESSION_KEY: { source: {{ toJson .Values.dashboard.sessionKey }}, key: session-key, readers: [dashboard] }
-{{- end }}
-ENCRYPTION_KEY: { source: {{ toJson .Values.encryption.key }}, key: encryption-key, readers: [auth, resources, webhooks, alerts] }
-{{- if or .Values.encryption.previousKeys.value .Values.encryption.previousKeys.existingSecretKey }}
-ENCRYPTION_KEY_PREVIOUS: { source: {{ toJson .Values.encryption.previousKeys }}, key: encryption-key-previous, readers: [auth, resources, webhooks, alerts] }
-{{- end }}
-{{- if ne .Values.kafka.sasl.mechanism "none" }}
-KAFKA_SASL_PASSWORD: { source: {{ toJson .Values.kafka.sasl.password }}, key: kafka-password, readers: [resources, webhooks, alerts] }
-{{- end }}
-{{- if or .Values.webhooks.egress.proxyUrl.value .Values.webhooks.egress.proxyUrl.existingSecretKey }}
-WEBHOOK_PROXY_URL: { source: {{ toJson .Values.webhooks.egress.proxyUrl }}, key: webhook-proxy-url, readers: [webhooks] }
-{{- end }}
-{{- if include "rms.hasMail" . }}
-SMTP_URL: { source: {{ toJson .Values.smtp.url }}, key: smtp-url, readers: [alerts] }
-{{- end }}
-{{- if .Values.dashboard.oidc.issuer }}
-OIDC_CLIENT_SECRET: { source: {{ toJson .Values.dashboard.oidc.clientSecret }}, key: oidc-client-secret, readers: [dashboard] }
-{{- end }}
+{{- $values := .Values -}}
+{{- $services := list "auth" "resources" "webhooks" "alerts" -}}
+{{- $redisReaders := list "gateway" "auth" "alerts" "dashboard" -}}
+{{- $table := dict
+  "DATABASE_URL" (dict "where" "database.url" "source" $values.database.url "key" "database-url" "readers" $services)
+  "ENCRYPTION_KEY" (dict "where" "encryption.key" "source" $values.encryption.key "key" "encryption-key" "readers" $services)
+-}}
+{{- with $values.redis.dashboardUrl -}}
+{{- if or .value .existingSecretKey -}}
+{{- $redisReaders = without $redisReaders "dashboard" -}}
+{{- $_ := set $table "DASHBOARD_REDIS_URL" (dict "where" "redis.dashboardUrl" "source" . "key" "dashboard-redis-url" "setting" "REDIS_URL" "readers" (list "dashboard")) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $table "REDIS_URL" (dict "where" "redis.url" "source" $values.redis.url "key" "redis-url" "readers" $redisReaders) -}}
+{{- if $values.dashboard.enabled -}}
+{{- $_ := set $table "SESSION_KEY" (dict "where" "dashboard.sessionKey" "source" $values.dashboard.sessionKey "key" "session-key" "readers" (list "dashboard")) -}}
+{{- end -}}
+{{- with $values.encryption.previousKeys -}}
+{{- if or .value .existingSecretKey -}}
+{{- $_ := set $table "ENCRYPTION_KEY_PREVIOUS" (dict "where" "encryption.previousKeys" "source" . "key" "encryption-key-previous" "readers" $services) -}}
+{{- end -}}
+{{- end -}}
+{{- if ne $values.kafka.sasl.mechanism "none" -}}
+{{- $_ := set $table "KAFKA_SASL_PASSWORD" (dict "where" "kafka.sasl.password" "source" $values.kafka.sasl.password "key" "kafka-password" "readers" (list "resources" "webhooks" "alerts")) -}}
+{{- end -}}
+{{- with $values.webhooks.egress.proxyUrl -}}
+{{- if or .value .existingSecretKey -}}
+{{- $_ := set $table "WEBHOOK_PROXY_URL" (dict "where" "webhooks.egress.proxyUrl" "source" . "key" "webhook-proxy-url" "readers" (list "webhooks")) -}}
+{{- end -}}
+{{- end -}}
+{{- if include "rms.hasMail" . -}}
+{{- $_ := set $table "SMTP_URL" (dict "where" "smtp.url" "source" $values.smtp.url "key" "smtp-url" "readers" (list "alerts")) -}}
+{{- end -}}
+{{- if $values.dashboard.oidc.issuer -}}
+{{- $_ := set $table "OIDC_CLIENT_SECRET" (dict "where" "dashboard.oidc.clientSecret" "source" $values.dashboard.oidc.clientSecret "key" "oidc-client-secret" "readers" (list "dashboard")) -}}
+{{- end -}}
+{{- toJson $table -}}
 {{- end -}}
 
 {{/* Name of the Secret that contains a secret; dict root, source, own (the chart's Secret with inline values). */}}
@@ -41,7 +53,7 @@ OIDC_CLIENT_SECRET: { source: {{ toJson .Values.dashboard.oidc.clientSecret }}, 
 {{- define "rms.secretSources" -}}
 {{- $own := printf "%s-settings" (include "rms.fullname" .root) -}}
 {{- $sources := list -}}
-{{- range $setting, $secret := fromYaml (include "rms.secretTable" .root) -}}
+{{- range $setting, $secret := mustFromJson (include "rms.secretTable" .root) -}}
 {{- if has $.name $secret.readers -}}
 {{- $name := include "rms.secretName" (dict "root" $.root "source" $secret.source "own" $own) -}}
 {{- $key := ternary $secret.key $secret.source.existingSecretKey (ne $secret.source.value "") -}}
@@ -53,153 +65,166 @@ OIDC_CLIENT_SECRET: { source: {{ toJson .Values.dashboard.oidc.clientSecret }}, 
 
 {{/* NAME_FILE for each secret of a component; dict root, name. */}}
 {{- define "rms.secretFiles" -}}
-{{- range $name, $secret := fromYaml (include "rms.secretTable" .root) }}
-{{- if has $.name $secret.readers }}
-{{ default $name $secret.setting }}_FILE: /run/rms/secrets/{{ $secret.key }}
-{{- end }}
-{{- end }}
+{{- $settings := dict -}}
+{{- range $name, $secret := mustFromJson (include "rms.secretTable" .root) -}}
+{{- if has $.name $secret.readers -}}
+{{- $_ := set $settings (printf "%s_FILE" (default $name $secret.setting)) (printf "/run/rms/secrets/%s" $secret.key) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $settings -}}
 {{- end -}}
 
 {{/* TLS files for a store: PREFIX_CA_FILE and, if set, PREFIX_CERT_FILE and PREFIX_KEY_FILE; dict prefix, tls. */}}
 {{- define "rms.storeTls" -}}
-{{- if .tls.existingSecret }}
-{{- $folder := printf "/run/rms/%s" (lower .prefix) }}
-{{- with .tls.caKey }}
-{{ $.prefix }}_CA_FILE: {{ $folder }}/{{ . }}
-{{- end }}
-{{- with .tls.certKey }}
-{{ $.prefix }}_CERT_FILE: {{ $folder }}/{{ . }}
-{{- end }}
-{{- with .tls.keyKey }}
-{{ $.prefix }}_KEY_FILE: {{ $folder }}/{{ . }}
-{{- end }}
-{{- end }}
+{{- $settings := dict -}}
+{{- if .tls.existingSecret -}}
+{{- range $part, $key := dict "CA" .tls.caKey "CERT" .tls.certKey "KEY" .tls.keyKey -}}
+{{- if $key -}}
+{{- $_ := set $settings (printf "%s_%s_FILE" $.prefix $part) (printf "/run/rms/%s/%s" (lower $.prefix) $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $settings -}}
 {{- end -}}
 
 {{- define "rms.databaseSettings" -}}
-DATABASE_POOL_SIZE: {{ .Values.database.poolSize }}
-DATABASE_ROLE_PREFIX: {{ .Values.database.rolePrefix }}
-{{- include "rms.storeTls" (dict "prefix" "DATABASE" "tls" .Values.database.tls) }}
+{{- with .Values.database -}}
+{{- $own := dict "DATABASE_POOL_SIZE" .poolSize "DATABASE_ROLE_PREFIX" .rolePrefix -}}
+{{- include "rms.merged" (list $own (mustFromJson (include "rms.storeTls" (dict "prefix" "DATABASE" "tls" .tls)))) -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "rms.kafkaSettings" -}}
-KAFKA_BROKERS: {{ .Values.kafka.brokers }}
-KAFKA_PREFIX: {{ .Values.kafka.prefix }}
-EVENT_PARTITIONS: {{ .Values.kafka.partitions }}
-EVENT_REPLICATION: {{ .Values.kafka.replication }}
-{{- if .Values.kafka.tls.enabled }}
-KAFKA_TLS: true
-{{- include "rms.storeTls" (dict "prefix" "KAFKA" "tls" .Values.kafka.tls) }}
-{{- end }}
-{{- if ne .Values.kafka.sasl.mechanism "none" }}
-KAFKA_SASL_MECHANISM: {{ .Values.kafka.sasl.mechanism }}
-KAFKA_SASL_USERNAME: {{ .Values.kafka.sasl.username }}
-{{- end }}
+{{- with .Values.kafka -}}
+{{- $settings := dict "KAFKA_BROKERS" .brokers "KAFKA_PREFIX" .prefix "EVENT_PARTITIONS" .partitions "EVENT_REPLICATION" .replication -}}
+{{- $tls := dict -}}
+{{- if .tls.enabled -}}
+{{- $_ := set $settings "KAFKA_TLS" "true" -}}
+{{- $tls = mustFromJson (include "rms.storeTls" (dict "prefix" "KAFKA" "tls" .tls)) -}}
+{{- end -}}
+{{- if ne .sasl.mechanism "none" -}}
+{{- $_ := set $settings "KAFKA_SASL_MECHANISM" .sasl.mechanism -}}
+{{- $_ := set $settings "KAFKA_SASL_USERNAME" .sasl.username -}}
+{{- end -}}
+{{- include "rms.merged" (list $settings $tls) -}}
+{{- end -}}
 {{- end -}}
 
 {{/* The stores that each component uses. */}}
 {{- define "rms.storeTable" -}}
-gateway: [redis]
-auth: [database, redis]
-resources: [database, kafka]
-webhooks: [database, kafka]
-alerts: [database, redis, kafka{{ if include "rms.hasMail" . }}, smtp{{ end }}]
-dashboard: [redis]
-cli: []
-test: []
-migrate: [database]
-tls: []
+{{- $alerts := list "database" "redis" "kafka" -}}
+{{- if include "rms.hasMail" . }}{{ $alerts = append $alerts "smtp" }}{{ end -}}
+{{- toJson (dict
+  "gateway" (list "redis")
+  "auth" (list "database" "redis")
+  "resources" (list "database" "kafka")
+  "webhooks" (list "database" "kafka")
+  "alerts" $alerts
+  "dashboard" (list "redis")
+  "migrate" (list "database")
+  "cli" list
+  "test" list
+  "tls" list
+) -}}
 {{- end -}}
 
 {{/* The components that each component calls. */}}
 {{- define "rms.callTable" -}}
-gateway: [auth, resources, webhooks, alerts]
-webhooks: [alerts]
-alerts: [auth]
-dashboard: [auth, resources, webhooks, alerts]
-cli: [auth, webhooks, alerts]
-test: [gateway, auth, webhooks]
+{{- toJson (dict
+  "gateway" (list "auth" "resources" "webhooks" "alerts")
+  "webhooks" (list "alerts")
+  "alerts" (list "auth")
+  "dashboard" (list "auth" "resources" "webhooks" "alerts")
+  "cli" (list "auth" "webhooks" "alerts")
+  "test" (list "gateway" "auth" "webhooks")
+) -}}
 {{- end -}}
 
-{{/* Environment variables of a component, without its secrets, as a map; dict root, name. */}}
+{{/* Settings of the addresses on which a component listens; dict root, name. */}}
+{{- define "rms.listenSettings" -}}
+{{- $host := .root.Values.network.bindAddress -}}
+{{- $metrics := printf "%s:9464" (contains ":" $host | ternary (printf "[%s]" $host) $host) -}}
+{{- if eq .name "cli" -}}
+{{- toJson dict -}}
+{{- else if eq .name "gateway" -}}
+{{- toJson (dict "METRICS_ADDRESS" $metrics "HOST" $host "PORT" "8080" "SANDBOX_PORT" "8081") -}}
+{{- else if eq .name "dashboard" -}}
+{{- toJson (dict "METRICS_ADDRESS" $metrics "HOST" $host "DASHBOARD_PORT" "8090") -}}
+{{- else -}}
+{{- toJson (dict "METRICS_ADDRESS" $metrics "GRPC_HOST" $host "GRPC_PORT" "9090") -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Environment variables of a component, without its secrets, as a map of texts; dict root, name. */}}
 {{- define "rms.settings" -}}
 {{- $values := .root.Values -}}
-{{- $stores := index (fromYaml (include "rms.storeTable" .root)) .name -}}
-{{- if ne .name "cli" }}
-METRICS_ADDRESS: 0.0.0.0:9464
-LOG_LEVEL_FILE: /run/rms/log/level
-{{- include "rms.secretFiles" . }}
-{{- end }}
-{{- if eq .name "gateway" }}
-HOST: 0.0.0.0
-PORT: 8080
-SANDBOX_PORT: 8081
-TRUSTED_PROXIES: {{ join "," $values.gateway.trustedProxies | quote }}
-PUBLIC_API_URL: {{ $values.gateway.publicUrls.live | quote }}
-PUBLIC_SANDBOX_URL: {{ $values.gateway.publicUrls.sandbox | quote }}
-ERROR_CATALOG_URL: {{ $values.gateway.errorCatalogUrl | quote }}
-{{- else if eq .name "dashboard" }}
-HOST: 0.0.0.0
-DASHBOARD_PORT: 8090
-TRUSTED_PROXIES: {{ join "," $values.gateway.trustedProxies | quote }}
-PUBLIC_API_URL: {{ include "rms.publicUrl" (dict "root" .root "given" $values.gateway.publicUrls.live "host" $values.ingress.hosts.live) | quote }}
-PUBLIC_SANDBOX_URL: {{ include "rms.publicUrl" (dict "root" .root "given" $values.gateway.publicUrls.sandbox "host" $values.ingress.hosts.sandbox) | quote }}
-{{- with $values.dashboard.oidc }}
-{{- if .issuer }}
-OIDC_ISSUER: {{ .issuer | quote }}
-OIDC_CLIENT_ID: {{ .clientId | quote }}
-OIDC_NAME: {{ .name | quote }}
-OIDC_EMAIL_CLAIM: {{ .emailClaim | quote }}
-OIDC_EMAIL_TRUST: {{ .emailTrust | quote }}
-{{- end }}
-{{- end }}
-{{- else if ne .name "cli" }}
-GRPC_HOST: 0.0.0.0
-GRPC_PORT: 9090
-{{- end }}
-{{- range default list (index (fromYaml (include "rms.callTable" $.root)) $.name) }}
-{{ upper . }}_ADDRESS: {{ if (index $values .).enabled }}dns:///{{ include "rms.fullname" $.root }}-{{ . }}:9090{{ else }}none{{ end }}
-{{- end }}
-{{- if has .name (list "alerts" "dashboard") }}
-DASHBOARD_URL: {{ include "rms.publicUrl" (dict "root" .root "given" $values.dashboard.publicUrl "host" $values.ingress.hosts.dashboard) | quote }}
-{{- end }}
-{{- if eq $values.tls.mode "none" }}
-INSECURE_GRPC: true
-{{- else }}
-GRPC_CERT_FILE: /run/rms/tls/tls.crt
-GRPC_KEY_FILE: /run/rms/tls/tls.key
-GRPC_CA_FILE: /run/rms/tls/ca.crt
-{{- end }}
-{{- if has "database" $stores }}
-{{ include "rms.databaseSettings" .root }}
-{{- end }}
-{{- if has "redis" $stores }}
-{{- include "rms.storeTls" (dict "prefix" "REDIS" "tls" $values.redis.tls) }}
-{{- end }}
-{{- if has "kafka" $stores }}
-{{ include "rms.kafkaSettings" .root }}
-{{- end }}
-{{- if has "smtp" $stores }}
-EMAIL_FROM: {{ $values.smtp.from | quote }}
-SMTP_TLS: {{ $values.smtp.startTls | quote }}
-SMTP_EHLO_NAME: {{ $values.smtp.ehloName | quote }}
-{{- include "rms.storeTls" (dict "prefix" "SMTP" "tls" $values.smtp.tls) }}
-{{- end }}
-{{- if eq .name "webhooks" }}
-WEBHOOK_ALLOW_CIDRS: {{ join "," $values.webhooks.egress.allowCidrs | quote }}
-WEBHOOK_ALLOW_HTTP: {{ $values.webhooks.egress.allowHttp }}
-{{- end }}
-{{- if and $values.observability.otlp.endpoint (ne .name "cli") }}
-OTEL_SERVICE_NAME: rms-{{ .name }}
-OTEL_EXPORTER_OTLP_ENDPOINT: {{ $values.observability.otlp.endpoint }}
-OTEL_EXPORTER_OTLP_PROTOCOL: {{ $values.observability.otlp.protocol }}
-OTEL_TRACES_SAMPLER: {{ $values.observability.sampler }}
-OTEL_TRACES_SAMPLER_ARG: {{ $values.observability.samplerArg | quote }}
-OTEL_RESOURCE_ATTRIBUTES: {{ $values.observability.resourceAttributes | quote }}
-{{- end }}
-{{- range $setting, $value := merge (dict) (index $values .name).settings $values.settings }}
-{{ $setting }}: {{ include "rms.text" $value | quote }}
-{{- end }}
+{{- $stores := index (mustFromJson (include "rms.storeTable" .root)) .name -}}
+{{- $settings := mustFromJson (include "rms.listenSettings" .) -}}
+{{- $more := list -}}
+{{- if ne .name "cli" -}}
+{{- $_ := set $settings "LOG_LEVEL_FILE" "/run/rms/log/level" -}}
+{{- $more = append $more (mustFromJson (include "rms.secretFiles" .)) -}}
+{{- end -}}
+{{- if has .name (list "gateway" "dashboard") -}}
+{{- $_ := set $settings "TRUSTED_PROXIES" (join "," $values.gateway.trustedProxies) -}}
+{{- end -}}
+{{- if eq .name "gateway" -}}
+{{- $_ := set $settings "PUBLIC_API_URL" $values.gateway.publicUrls.live -}}
+{{- $_ := set $settings "PUBLIC_SANDBOX_URL" $values.gateway.publicUrls.sandbox -}}
+{{- $_ := set $settings "ERROR_CATALOG_URL" $values.gateway.errorCatalogUrl -}}
+{{- else if eq .name "dashboard" -}}
+{{- $_ := set $settings "PUBLIC_API_URL" (include "rms.publicUrl" (dict "root" .root "given" $values.gateway.publicUrls.live "host" $values.ingress.hosts.live)) -}}
+{{- $_ := set $settings "PUBLIC_SANDBOX_URL" (include "rms.publicUrl" (dict "root" .root "given" $values.gateway.publicUrls.sandbox "host" $values.ingress.hosts.sandbox)) -}}
+{{- with $values.dashboard.oidc -}}
+{{- if .issuer -}}
+{{- $more = append $more (dict "OIDC_ISSUER" .issuer "OIDC_CLIENT_ID" .clientId "OIDC_NAME" .name) -}}
+{{- $more = append $more (dict "OIDC_EMAIL_CLAIM" .emailClaim "OIDC_EMAIL_TRUST" .emailTrust) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range default list (index (mustFromJson (include "rms.callTable" .root)) .name) -}}
+{{- $target := printf "dns:///%s-%s:9090" (include "rms.fullname" $.root) . -}}
+{{- $_ := set $settings (printf "%s_ADDRESS" (upper .)) ((index $values .).enabled | ternary $target "none") -}}
+{{- end -}}
+{{- if has .name (list "alerts" "dashboard") -}}
+{{- $_ := set $settings "DASHBOARD_URL" (include "rms.publicUrl" (dict "root" .root "given" $values.dashboard.publicUrl "host" $values.ingress.hosts.dashboard)) -}}
+{{- end -}}
+{{- if eq $values.tls.mode "none" -}}
+{{- $_ := set $settings "INSECURE_GRPC" "true" -}}
+{{- else -}}
+{{- $more = append $more (dict "GRPC_CERT_FILE" "/run/rms/tls/tls.crt" "GRPC_KEY_FILE" "/run/rms/tls/tls.key" "GRPC_CA_FILE" "/run/rms/tls/ca.crt") -}}
+{{- end -}}
+{{- if has "database" $stores -}}
+{{- $more = append $more (mustFromJson (include "rms.databaseSettings" .root)) -}}
+{{- end -}}
+{{- if has "redis" $stores -}}
+{{- $more = append $more (mustFromJson (include "rms.storeTls" (dict "prefix" "REDIS" "tls" $values.redis.tls))) -}}
+{{- end -}}
+{{- if has "kafka" $stores -}}
+{{- $more = append $more (mustFromJson (include "rms.kafkaSettings" .root)) -}}
+{{- end -}}
+{{- if has "smtp" $stores -}}
+{{- $_ := set $settings "EMAIL_FROM" $values.smtp.from -}}
+{{- $_ := set $settings "SMTP_TLS" $values.smtp.startTls -}}
+{{- $_ := set $settings "SMTP_EHLO_NAME" $values.smtp.ehloName -}}
+{{- $more = append $more (mustFromJson (include "rms.storeTls" (dict "prefix" "SMTP" "tls" $values.smtp.tls))) -}}
+{{- end -}}
+{{- if eq .name "webhooks" -}}
+{{- $_ := set $settings "WEBHOOK_ALLOW_CIDRS" (join "," $values.webhooks.egress.allowCidrs) -}}
+{{- $_ := set $settings "WEBHOOK_ALLOW_HTTP" $values.webhooks.egress.allowHttp -}}
+{{- end -}}
+{{- if and $values.observability.otlp.endpoint (ne .name "cli") -}}
+{{- with $values.observability -}}
+{{- $more = append $more (dict "OTEL_SERVICE_NAME" (printf "rms-%s" $.name) "OTEL_EXPORTER_OTLP_ENDPOINT" .otlp.endpoint "OTEL_EXPORTER_OTLP_PROTOCOL" .otlp.protocol) -}}
+{{- $more = append $more (dict "OTEL_TRACES_SAMPLER" .sampler "OTEL_TRACES_SAMPLER_ARG" .samplerArg "OTEL_RESOURCE_ATTRIBUTES" .resourceAttributes) -}}
+{{- end -}}
+{{- end -}}
+{{- $all := concat (list $settings) $more (list $values.settings (index $values .name).settings) -}}
+{{- $texts := dict -}}
+{{- range $setting, $value := mustFromJson (include "rms.merged" $all) -}}
+{{- $_ := set $texts $setting (include "rms.text" $value) -}}
+{{- end -}}
+{{- toJson $texts -}}
 {{- end -}}
 
 {{/* "true" if a mail server is configured, otherwise empty. */}}
@@ -218,19 +243,12 @@ OTEL_RESOURCE_ATTRIBUTES: {{ $values.observability.resourceAttributes | quote }}
 {{- end -}}
 {{- end -}}
 
-{{/* A value as text. Helm parses every number as a float; they are printed as integers. */}}
-{{- define "rms.text" -}}
-{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
-{{- end -}}
-
 {{/* Content of the chart's own Secret: secrets given as inline values. */}}
 {{- define "rms.ownSecretData" -}}
-{{- range $setting, $secret := fromYaml (include "rms.secretTable" .) }}
-{{- with $secret.source.value }}
-{{ $secret.key }}: {{ . | quote }}
-{{- end }}
-{{- end }}
-{{- with .Values.observability.otlp.headers.value }}
-otlp-headers: {{ . | quote }}
-{{- end }}
+{{- $data := dict -}}
+{{- range $setting, $secret := mustFromJson (include "rms.secretTable" .) -}}
+{{- if $secret.source.value }}{{ $_ := set $data $secret.key $secret.source.value }}{{ end -}}
+{{- end -}}
+{{- with .Values.observability.otlp.headers.value }}{{ $_ := set $data "otlp-headers" . }}{{ end -}}
+{{- toJson $data -}}
 {{- end -}}

@@ -1,13 +1,12 @@
 {{/* Fails with one line per contradiction; each line names the value to set. */}}
 {{- define "rms.validate" -}}
 {{- $problems := list -}}
-{{- range $setting, $secret := fromYaml (include "rms.secretTable" .) -}}
-{{- $where := get (dict "DATABASE_URL" "database.url" "REDIS_URL" "redis.url" "DASHBOARD_REDIS_URL" "redis.dashboardUrl" "SESSION_KEY" "dashboard.sessionKey" "ENCRYPTION_KEY" "encryption.key" "ENCRYPTION_KEY_PREVIOUS" "encryption.previousKeys" "KAFKA_SASL_PASSWORD" "kafka.sasl.password" "WEBHOOK_PROXY_URL" "webhooks.egress.proxyUrl" "SMTP_URL" "smtp.url" "OIDC_CLIENT_SECRET" "dashboard.oidc.clientSecret") $setting -}}
-{{- $problems = concat $problems (fromJsonArray (include "rms.validateSecret" (dict "root" $ "source" $secret.source "where" $where))) -}}
+{{- range $setting, $secret := mustFromJson (include "rms.secretTable" .) -}}
+{{- $problems = concat $problems (mustFromJson (include "rms.validateSecret" (dict "root" $ "source" $secret.source "where" $secret.where))) -}}
 {{- end -}}
 {{- $migration := .Values.database.migrationUrl -}}
 {{- if or $migration.value $migration.existingSecret $migration.existingSecretKey -}}
-{{- $problems = concat $problems (fromJsonArray (include "rms.validateSecret" (dict "root" $ "source" $migration "where" "database.migrationUrl"))) -}}
+{{- $problems = concat $problems (mustFromJson (include "rms.validateSecret" (dict "root" $ "source" $migration "where" "database.migrationUrl"))) -}}
 {{- end -}}
 {{- if not .Values.kafka.brokers -}}
 {{- $problems = append $problems "kafka.brokers: set the addresses of the brokers, \"host:port,host:port\"" -}}
@@ -31,7 +30,7 @@
 {{- end -}}
 {{- end -}}
 {{- if eq .Values.tls.mode "existingSecrets" -}}
-{{- range fromJsonArray (include "rms.components" .) -}}
+{{- range mustFromJson (include "rms.components" .) -}}
 {{- if not (index $.Values.tls.existingSecrets .) -}}
 {{- $problems = append $problems (printf "tls.existingSecrets.%s: set the Secret with its certificate, or set tls.mode to selfSigned or certManager" .) -}}
 {{- end -}}
@@ -70,8 +69,19 @@
 {{- if has .Values.ingress.hosts.dashboard $hosts -}}
 {{- $problems = append $problems "ingress.hosts.dashboard: must differ from live and sandbox" -}}
 {{- end -}}
-{{- range $name := fromJsonArray (include "rms.components" .) -}}
-{{- $problems = concat $problems (fromJsonArray (include "rms.validateComponent" (dict "root" $ "name" $name))) -}}
+{{- with .Values.network -}}
+{{- if and (eq .ipFamilyPolicy "SingleStack") (gt (len .ipFamilies) 1) -}}
+{{- $problems = append $problems "network.ipFamilies: network.ipFamilyPolicy SingleStack permits one family" -}}
+{{- end -}}
+{{- if and (eq .ipFamilyPolicy "") (gt (len .ipFamilies) 1) -}}
+{{- $problems = append $problems "network.ipFamilyPolicy: set PreferDualStack or RequireDualStack for two families" -}}
+{{- end -}}
+{{- if and (ne .bindAddress "::") (has "IPv6" .ipFamilies) -}}
+{{- $problems = append $problems "network.bindAddress: must be \"::\" if network.ipFamilies contains IPv6" -}}
+{{- end -}}
+{{- end -}}
+{{- range $name := mustFromJson (include "rms.components" .) -}}
+{{- $problems = concat $problems (mustFromJson (include "rms.validateComponent" (dict "root" $ "name" $name))) -}}
 {{- end -}}
 {{- range $name := list "gateway" "auth" "resources" "webhooks" -}}
 {{- if not (index $.Values $name).enabled -}}
@@ -131,7 +141,7 @@
 {{- $problems = append $problems (printf "%s.terminationGracePeriodSeconds: a pod needs preStopSeconds plus 25 s to stop; set at least %d" .name (int (add $component.preStopSeconds 25))) -}}
 {{- end -}}
 {{- range $setting, $_ := merge (dict) $component.settings .root.Values.settings -}}
-{{- with get (fromYaml (include "rms.elsewhere" $)) $setting -}}
+{{- with get (mustFromJson (include "rms.yamlToJson" (include "rms.elsewhere" $))) $setting -}}
 {{- if eq . "internal" -}}
 {{- $problems = append $problems (printf "settings.%s: remove it; the chart sets it" $setting) -}}
 {{- else -}}
@@ -167,13 +177,13 @@ EVENT_PARTITIONS: kafka.partitions
 EVENT_REPLICATION: kafka.replication
 ENCRYPTION_KEY: encryption.key
 ENCRYPTION_KEY_PREVIOUS: encryption.previousKeys
-GRPC_HOST: internal
+GRPC_HOST: network.bindAddress
 GRPC_PORT: internal
 GRPC_CERT_FILE: tls.mode
 GRPC_KEY_FILE: tls.mode
 GRPC_CA_FILE: tls.mode
 INSECURE_GRPC: tls.mode
-HOST: internal
+HOST: network.bindAddress
 PORT: internal
 SANDBOX_PORT: internal
 METRICS_ADDRESS: internal

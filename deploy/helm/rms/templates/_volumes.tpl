@@ -1,7 +1,7 @@
 {{/* Volumes and mounts of a component's containers; dict root, name. */}}
 {{- define "rms.mounts" -}}
 {{- $values := .root.Values -}}
-{{- $stores := index (fromYaml (include "rms.storeTable" .root)) .name -}}
+{{- $stores := index (mustFromJson (include "rms.storeTable" .root)) .name -}}
 {{- if ne $values.tls.mode "none" }}
 - { name: tls, mountPath: /run/rms/tls, readOnly: true }
 {{- end }}
@@ -20,12 +20,12 @@
 
 {{- define "rms.volumes" -}}
 {{- $values := .root.Values -}}
-{{- $stores := index (fromYaml (include "rms.storeTable" .root)) .name -}}
-{{- $sources := include "rms.secretSources" . | fromJsonArray -}}
+{{- $stores := index (mustFromJson (include "rms.storeTable" .root)) .name -}}
+{{- $sources := include "rms.secretSources" . | mustFromJson -}}
 {{- if ne $values.tls.mode "none" }}
 - name: tls
   secret:
-    secretName: {{ include "rms.tlsSecret" . }}
+    secretName: {{ include "rms.quote" (include "rms.tlsSecret" .) }}
     defaultMode: 0440
     items: [{ key: tls.crt, path: tls.crt }, { key: tls.key, path: tls.key }, { key: ca.crt, path: ca.crt }]
 {{- end }}
@@ -33,16 +33,16 @@
 - name: secrets
   projected:
     defaultMode: 0440
-    sources: {{- toYaml $sources | nindent 6 }}
+    sources: {{ include "rms.json" $sources }}
 {{- end }}
 {{- if not (has .name (list "cli" "migrate" "test")) }}
 - name: log
-  configMap: { name: {{ include "rms.fullname" .root }}-log }
+  configMap: { name: {{ include "rms.quote" (printf "%s-log" (include "rms.fullname" .root)) }} }
 {{- end }}
 {{- range $store := $stores }}
 {{- with (index $values $store).tls.existingSecret }}
 - name: {{ $store }}-tls
-  secret: { secretName: {{ . }}, defaultMode: 0440 }
+  secret: { secretName: {{ include "rms.quote" . }}, defaultMode: 0440 }
 {{- end }}
 {{- end }}
 {{- end -}}

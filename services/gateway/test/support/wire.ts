@@ -27,7 +27,8 @@ export function send(base: string, method: string, path: string, options: SendOp
   return new Promise((resolve, reject) => {
     const outgoing = request({
       method,
-      hostname,
+      // A URL has brackets around an IPv6 address.
+      hostname: hostname.replaceAll(/[[\]]/g, ''),
       port,
       path,
       agent: false,
