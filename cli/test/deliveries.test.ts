@@ -154,7 +154,7 @@ describe('rms deliveries', () => {
     await deliver({ response: 500 });
     const [{ id: deliveryId }] = (await json('deliveries', 'list')).data;
     receiver.respondWith((request, response) => {
-      if (receiver.requests.filter(({ headers }) => headers['webhook-id'] === request.headers['webhook-id']).length > 3)
+      if (receiver.requests.filter(({ headers }) => headers['webhook-id'] === request.headers['webhook-id']).length > 4)
         response.end(bytes);
       else response.destroy();
     });
