@@ -122,11 +122,6 @@ export const proxyExemptions = listOf('localhost,.example.com,10.0.0.0/8', (item
   return host === '*' || isHost(host.replace(/^\*?\./, '')) || (number === undefined && isNetwork(host));
 });
 
-/** Parses a list without empty parts and blanks. */
-export function list(value: string): string[] {
-  return listOf('a,b', () => true)(value);
-}
-
 /** Returns a parser of a list whose items satisfy `isItem`. `example` is a valid list, for messages. */
 function listOf(example: string, isItem: (item: string) => boolean) {
   return (value: string): string[] => {

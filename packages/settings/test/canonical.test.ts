@@ -30,7 +30,9 @@ type Kind =
   | 'networks'
   | 'ports'
   | 'servers'
-  | 'exemptions';
+  | 'exemptions'
+  | 'claim'
+  | 'ehloName';
 
 /** A valid value of each kind of setting, and wrong spellings of it. Blanks around values are tried for all kinds. */
 const kinds: Record<Kind, { valid: string; wrong: readonly string[] }> = {
@@ -231,6 +233,8 @@ const kinds: Record<Kind, { valid: string; wrong: readonly string[] }> = {
       '192.0.2.1/32',
     ],
   },
+  claim: { valid: 'email', wrong: ['a b', 'ü'] },
+  ehloName: { valid: 'mail.example.com', wrong: ['a_b', 'a b', 'a.', '127.0.0.1:25', '[127.0.0.1]', '[::1]', '[a]'] },
   exemptions: {
     valid: 'localhost,.example.com,*.example.org,10.0.0.0/8,[::1]:8443,a.example:80',
     wrong: ['a,', ',a', 'a,,b', 'a, b', '10.0.0.0/', '10.0.0.0/33', 'a:', 'a:080', 'a:65536', 'http://a', '**.a'],
@@ -261,7 +265,9 @@ const byKind: Partial<Record<Kind, readonly SettingName[]>> = {
   ports: ['WEBHOOK_ALLOW_PORTS'],
   servers: ['WEBHOOK_DNS_SERVERS'],
   exemptions: ['WEBHOOK_NO_PROXY'],
-  choice: ['LOG_LEVEL', 'REQUEST_LOG', 'KAFKA_SASL_MECHANISM', 'OTEL_TRACES_SAMPLER'],
+  claim: ['OIDC_EMAIL_CLAIM'],
+  ehloName: ['SMTP_EHLO_NAME'],
+  choice: ['LOG_LEVEL', 'REQUEST_LOG', 'KAFKA_SASL_MECHANISM', 'OTEL_TRACES_SAMPLER', 'SMTP_TLS'],
 };
 
 /** Kind of a setting. Numbers and flags are recognized by their defaults. */
