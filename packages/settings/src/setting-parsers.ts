@@ -79,9 +79,9 @@ export function hostPorts(value: string): string[] {
   })(value);
 }
 
-/** Parses a gRPC target: "host:port", "dns:///host:port", or another scheme of gRPC. */
+/** Parses a gRPC target: "host:port", or with a scheme "dns:///host:port". */
 export function target(value: string): string {
-  const [, address = ''] = /^(?:[a-z][a-z0-9]*:(?:\/\/[^/\s]*\/)?)?([^/\s]+)$/.exec(value) ?? [];
+  const [, address = ''] = /^(?:(?:dns|ipv4|ipv6):(?:\/\/[^/\s]*\/)?)?([^/\s]+)$/.exec(value) ?? [];
   const { host, port: number = '' } = splitHostPort(address);
   if (!isHost(host) || !isPort(number))
     throw new Error(`"${value}" is not a gRPC target; use for example auth:9101 or dns:///auth:9101`);

@@ -367,6 +367,26 @@ describe.each(settingNames)('%s', (name) => {
   });
 });
 
+test.each<[SettingName, string]>([
+  ['HOST', '::'],
+  ['HOST', 'localhost'],
+  ['AUTH_ADDRESS', 'auth:9101'],
+  ['AUTH_ADDRESS', 'localhost:9101'],
+  ['AUTH_ADDRESS', 'rms-auth.rms.svc.cluster.local:9101'],
+  ['AUTH_ADDRESS', '[::1]:9101'],
+  ['AUTH_ADDRESS', 'dns:///rms-auth:9090'],
+  ['METRICS_ADDRESS', '[::]:9464'],
+  ['METRICS_ADDRESS', '0.0.0.0:0'],
+  ['KAFKA_BROKERS', 'kafka-0.kafka:9092,kafka-1.kafka:9092'],
+  ['TRUSTED_PROXIES', '0.0.0.0/1,2001:db8::/32,::1'],
+  ['WEBHOOK_NO_PROXY', '*'],
+  ['WEBHOOK_NO_PROXY', '10.0.0.1,[2001:db8::1]:443,*.internal.example'],
+  ['OIDC_ISSUER', 'https://tenant.example.com/'],
+  ['PUBLIC_API_URL', 'http://127.0.0.1:8080'],
+])('%s=%s is accepted', (name, value) => {
+  expect(read(name, value)).toHaveProperty('setting');
+});
+
 test('a variable of the system may contain blanks and empty parts, which other programs accept', () => {
   expect(readSettings({ NO_PROXY: ' localhost, .example.com,, 10.0.0.0/8 ,' }).WEBHOOK_NO_PROXY).toEqual([
     'localhost',
