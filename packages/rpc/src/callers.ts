@@ -23,11 +23,13 @@ interface KeyGrant {
  * - {@link forUsers}: the caller may call the methods for a user. The context must name a user, and the contexts in a
  *   batch must name the same user.
  * - {@link forKeys}: the caller may call the methods for an API key. The context must have a principal and no actor.
- * - 'all': every method, with any actor, and reflection.
+ * - 'all': every method, with any actor, and reflection. Grants next to it exclude methods from {@link operatorMethods}.
  *
  * Health checks are open to any certificate.
  */
-export type Callers = Readonly<Record<string, 'all' | readonly (DescMethod | UserGrant | KeyGrant)[]>>;
+export type Callers = Readonly<Record<string, 'all' | readonly ('all' | Grant)[]>>;
+
+type Grant = DescMethod | UserGrant | KeyGrant;
 
 /** Grants methods that a caller may call only for a user. */
 export function forUsers(...methods: readonly DescMethod[]): UserGrant[] {
@@ -46,7 +48,7 @@ export function forKeys(...methods: readonly DescMethod[]): KeyGrant[] {
 export function operatorMethods(callers: Callers, services: readonly DescService[]): ReadonlySet<string> {
   const granted = new Set<DescMethod>();
   for (const grants of Object.values(callers)) {
-    for (const grant of grants === 'all' ? [] : grants) {
+    for (const grant of namedGrants(grants)) {
       granted.add('forUser' in grant ? grant.forUser : 'forKey' in grant ? grant.forKey : grant);
     }
   }
@@ -115,13 +117,19 @@ interface Grants {
   readonly keys: ReadonlySet<string>;
 }
 
+function namedGrants(grants: Callers[string]): Grant[] {
+  return grants === 'all' ? [] : grants.filter((grant) => grant !== 'all');
+}
+
 function readGrants(grants: Callers[string]): Grants {
-  if (grants === 'all') return { any: true, own: new Set(), users: new Set(), keys: new Set() };
+  if (grants === 'all' || grants.includes('all'))
+    return { any: true, own: new Set(), users: new Set(), keys: new Set() };
+  const named = namedGrants(grants);
   return {
     any: false,
-    own: pathsOf(grants.flatMap((grant) => ('forUser' in grant || 'forKey' in grant ? [] : grant))),
-    users: pathsOf(grants.flatMap((grant) => ('forUser' in grant ? grant.forUser : []))),
-    keys: pathsOf(grants.flatMap((grant) => ('forKey' in grant ? grant.forKey : []))),
+    own: pathsOf(named.flatMap((grant) => ('forUser' in grant || 'forKey' in grant ? [] : grant))),
+    users: pathsOf(named.flatMap((grant) => ('forUser' in grant ? grant.forUser : []))),
+    keys: pathsOf(named.flatMap((grant) => ('forKey' in grant ? grant.forKey : []))),
   };
 }
 

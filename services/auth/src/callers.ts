@@ -69,12 +69,12 @@ export const callers: Callers = {
       updateKey,
       rollKey,
       revokeKey,
-      createWorkspace,
       getWorkspace,
       RequestsService.method.listRequests,
       RequestsService.method.batchReportRequests,
       AuditService.method.listAuditEntries,
     ),
   ],
-  rms: 'all',
+  // Owners may create workspaces; the method checks their role.
+  rms: ['all', ...forUsers(createWorkspace)],
 };
