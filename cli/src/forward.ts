@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { withDeadline } from '@rms/async';
-import { deliveryHeaders, type SigningSecrets } from '@rms/signature';
+import { deliveryHeaders, type SigningSecrets, statusError } from '@rms/signature';
 
 /** Event to forward. */
 export interface Outgoing {
@@ -41,7 +41,7 @@ export async function forward(
   const deadline = withDeadline(signal, timeoutMs, 'the request');
   try {
     const statusCode = await post(url, headers, body, deadline.signal);
-    return { statusCode, error: statusCode === 200 ? undefined : `status: ${statusCode}`, durationMs: durationMs() };
+    return { statusCode, error: statusError(statusCode) || undefined, durationMs: durationMs() };
   } catch (error) {
     signal.throwIfAborted();
     const what = deadline.signal.aborted ? 'timeout: no complete response within 10 s' : describe(error);

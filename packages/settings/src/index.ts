@@ -8,4 +8,4 @@ export {
   SettingsError,
   settingNames,
 } from './settings.ts';
-export { clientTls, readCaFile, readTlsFiles, type TlsFiles } from './tls-files.ts';
+export { clientTls, followCaFile, readCaFile, readTlsFiles, type TlsFiles } from './tls-files.ts';

@@ -39,6 +39,47 @@ export function readCaFile(settings: Settings, name: 'WEBHOOK_CA_FILE' | 'SMTP_C
   return ca;
 }
 
+/** Interval at which a followed file is read again. */
+const refreshMs = 5_000;
+
+/**
+ * Follows a file of CA certificates, so that a process uses replaced certificates without a restart. Returns a function
+ * that returns the content in PEM format, read again at most every five seconds. While the file is unusable, for example
+ * because it is being replaced, the previous content stays in use. Returns undefined if the setting is empty. Throws
+ * {@link SettingsError} if the file is unusable at the start.
+ */
+export function followCaFile(
+  settings: Settings,
+  name: 'WEBHOOK_CA_FILE',
+  { nowMs = () => performance.now() } = {},
+): ((log: FollowLog) => string) | undefined {
+  const first = readCaFile(settings, name);
+  if (!first) return undefined;
+  let content = first.toString('utf8');
+  let readAtMs = nowMs();
+  let isFailing = false;
+  return (log) => {
+    if (nowMs() - readAtMs < refreshMs) return content;
+    readAtMs = nowMs();
+    try {
+      const next = readCaFile(settings, name)?.toString('utf8') ?? content;
+      if (next !== content) log.info({ file: settings[name] }, 'CA certificates reloaded');
+      content = next;
+      isFailing = false;
+    } catch (error) {
+      const reason = (error as Error).message;
+      if (!isFailing) log.error({ reason }, 'cannot reload CA certificates; keeping the previous ones');
+      isFailing = true;
+    }
+    return content;
+  };
+}
+
+interface FollowLog {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
 /** Returns TLS options for a client. The server is always verified, regardless of the environment. */
 export function clientTls(files: TlsFiles) {
   return { ...files, rejectUnauthorized: true, minVersion: 'TLSv1.2' as const };
@@ -60,4 +101,8 @@ function checkCertificate(pem: Buffer, name: string): void {
   } catch {
     throw new SettingsError(`${name} does not contain a certificate in PEM format`);
   }
+  // TLS would accept a truncated list as a shorter one.
+  const count = (marker: string) => pem.toString('latin1').split(marker).length;
+  if (count('-----BEGIN CERTIFICATE-----') !== count('-----END CERTIFICATE-----'))
+    throw new SettingsError(`${name} is truncated: an END CERTIFICATE line is missing`);
 }

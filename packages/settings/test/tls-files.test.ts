@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { clientTls, readSettings, readTlsFiles, SettingsError } from '@rms/settings';
+import { clientTls, followCaFile, readSettings, readTlsFiles, SettingsError } from '@rms/settings';
 import { type Certificates, makeCertificates } from '@rms/testkit';
 
 describe('readTlsFiles', () => {
@@ -53,5 +53,51 @@ describe('readTlsFiles', () => {
 
   test('a client always verifies the server', () => {
     expect(clientTls({})).toEqual({ rejectUnauthorized: true, minVersion: 'TLSv1.2' });
+  });
+});
+
+describe('followCaFile', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'rms-ca-file-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test('returns a replaced file within five seconds, and keeps the previous one while the file is unusable', () => {
+    const first = makeCertificates(join(folder, 'first')).caFile;
+    const second = makeCertificates(join(folder, 'second')).caFile;
+    const file = join(folder, 'ca.pem');
+    copyFileSync(first, file);
+    let nowMs = 0;
+    const lines: string[] = [];
+    const log = {
+      info: (_: object, message: string) => void lines.push(message),
+      error: ({ reason }: { reason?: string }, message: string) => void lines.push(`${message}: ${reason}`),
+    };
+    const follow = followCaFile(readSettings({ WEBHOOK_CA_FILE: file }), 'WEBHOOK_CA_FILE', { nowMs: () => nowMs });
+    const read = () => follow?.(log);
+    expect(read()).toBe(readFileSync(first, 'utf8'));
+    const pem = readFileSync(second, 'utf8');
+    for (const unusable of ['', 'not PEM', `${pem}-----BEGIN CERTIFICATE-----\nMIIB`]) {
+      writeFileSync(file, unusable);
+      nowMs += 5_000;
+      expect(read()).toBe(readFileSync(first, 'utf8'));
+    }
+    writeFileSync(file, pem);
+    expect(read()).toBe(readFileSync(first, 'utf8'));
+    nowMs += 5_000;
+    expect(read()).toBe(pem);
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^cannot reload CA certificates; keeping the previous ones: WEBHOOK_CA_FILE does not contain/,
+      ),
+      'CA certificates reloaded',
+    ]);
+  });
+
+  test('is undefined without a setting, and rejects an unusable file at the start', () => {
+    expect(followCaFile(readSettings({}), 'WEBHOOK_CA_FILE')).toBeUndefined();
+    const settings = readSettings({ WEBHOOK_CA_FILE: join(folder, 'nowhere') });
+    expect(() => followCaFile(settings, 'WEBHOOK_CA_FILE')).toThrow(/^WEBHOOK_CA_FILE: .* cannot be read \(ENOENT\)$/);
   });
 });

@@ -7,3 +7,4 @@ export {
   signatureHeaders,
   toSigningSecret,
 } from './signature.ts';
+export { statusError } from './status-error.ts';

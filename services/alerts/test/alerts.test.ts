@@ -50,7 +50,8 @@ describe('Alerts', () => {
   test('consecutive failures of a webhook open one incident and send one email with a link to its deliveries', async () => {
     const { tenant, owner } = newOwner();
     const webhookId = newId('wh');
-    const failing = () => deliveryCounts({ ...tenant, webhookId, attempts: 2, failedAttempts: 2 });
+    const lastError = 'status: 204; only 200 counts as delivered';
+    const failing = () => deliveryCounts({ ...tenant, webhookId, attempts: 2, failedAttempts: 2, lastError });
     await report({ deliveries: [failing()] });
     await report({ deliveries: [failing()] });
     const [email] = await emailed(owner, 1);
@@ -61,7 +62,10 @@ describe('Alerts', () => {
     expect(text).toContain(
       `https://dashboard.example.com/w/${tenant.workspaceId}/live/deliveries?webhook=${webhookId}`,
     );
-    expect(text).toContain('the last 4 delivery attempts to the webhook failed');
+    // The lines of an email are short.
+    expect(text.replace(/\s+/g, ' ')).toContain(
+      `the last 4 delivery attempts to the webhook failed; last error: ${lastError}.`,
+    );
     expect(headers).toMatch(/^List-Unsubscribe: <https:\/\/dashboard\.example\.com\/unsubscribe\?token=[\w-]+>$/im);
     expect(headers).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click$/im);
     expect(headers).toMatch(/^Auto-Submitted: auto-generated$/im);

@@ -64,9 +64,9 @@ describe('Rule evaluation', () => {
 
   test('webhooks: each webhook is a separate subject', () => {
     const webhooks = [
-      { webhookId: 'wh_good', url: '', attempts: 100, failedAttempts: 49, failures: 2 },
-      { webhookId: 'wh_half', url: '', attempts: 20, failedAttempts: 10, failures: 0 },
-      { webhookId: 'wh_few', url: '', attempts: 19, failedAttempts: 19, failures: 19 },
+      { webhookId: 'wh_good', url: '', lastError: '', attempts: 100, failedAttempts: 49, failures: 2 },
+      { webhookId: 'wh_half', url: '', lastError: '', attempts: 20, failedAttempts: 10, failures: 0 },
+      { webhookId: 'wh_few', url: '', lastError: '', attempts: 19, failedAttempts: 19, failures: 19 },
     ];
     expect(evaluate({ webhooks })).toEqual([
       ['opened delivery_failure_rate wh_half', 'opened delivery_failures_in_a_row wh_few'],
@@ -74,7 +74,7 @@ describe('Rule evaluation', () => {
   });
 
   test('webhooks: the incident of a webhook without further attempts ends silently', () => {
-    const failing = { webhookId: 'wh_1', url: '', attempts: 5, failedAttempts: 5, failures: 5 };
+    const failing = { webhookId: 'wh_1', url: '', lastError: '', attempts: 5, failedAttempts: 5, failures: 5 };
     expect(evaluate({ webhooks: [failing] }, {}, { webhooks: [{ ...failing, failures: 2 }] })).toEqual([
       ['opened delivery_failures_in_a_row wh_1'],
       [],
@@ -84,7 +84,7 @@ describe('Rule evaluation', () => {
 
   test('webhooks: the two failure rules report the same problem only once', () => {
     const facts = (attempts: number, failedAttempts: number, failures: number) => ({
-      webhooks: [{ webhookId: 'wh_1', url: '', attempts, failedAttempts, failures }],
+      webhooks: [{ webhookId: 'wh_1', url: '', lastError: '', attempts, failedAttempts, failures }],
     });
     const [rate, inARow] = ['delivery_failure_rate', 'delivery_failures_in_a_row'];
     // The rule about consecutive failures opens first; the rule about the failure rate recovers last.

@@ -52,13 +52,15 @@ describe('Periods', () => {
 
   test('a run of failures spans the minutes of a report and ends with a successful attempt', () => {
     const base = { workspaceId: 'ws_a', environment: 'live' as const, webhookId: 'wh_1', delivered: 0, failed: 0 };
-    const counts = { ...base, url: '', latencies: noLatencies() };
+    const counts = { ...base, url: '', lastError: '', latencies: noLatencies() };
     const failing = { ...counts, atMs, attempts: 3, failedAttempts: 3, failuresAtEnd: 3 };
     expect(runsOf([failing, { ...failing, atMs: atMs + 60_000 }])).toMatchObject([
       { failures: 6, lastSuccessMs: undefined, lastAttemptMs: atMs + 60_000 },
     ]);
     const mixed = { ...failing, atMs: atMs + 60_000, failedAttempts: 2, failuresAtEnd: 1 };
     expect(runsOf([mixed, failing])).toMatchObject([{ failures: 1, lastSuccessMs: atMs + 60_000 }]);
+    const late = { ...failing, atMs: atMs + 60_000, lastError: 'status: 500' };
+    expect(runsOf([late, { ...failing, lastError: 'status: 204' }])).toMatchObject([{ lastError: 'status: 500' }]);
   });
 });
 

@@ -1,4 +1,3 @@
-import { rootCertificates } from 'node:tls';
 import { checkPrimary, showPools, translatePgError } from '@rms/db';
 import { createIdempotency } from '@rms/idempotency';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
@@ -21,6 +20,7 @@ import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
 import { showEngine } from './delivery/engine-gauges.ts';
 import { createRejectedReporter } from './delivery/rejected-reporter.ts';
+import { withPublic } from './egress/authorities.ts';
 import { createEgress } from './egress/egress.ts';
 import { createDeferredFanOut } from './fan-out/deferred-fan-out.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
@@ -75,7 +75,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       { host: proxy.host, port: proxy.port },
       'webhook calls use an egress proxy, which must block forbidden addresses',
     );
-  const agents = createEndpointAgents({ egress, ...(ca ? { ca: [...rootCertificates, ca] } : {}) }, box);
+  const agents = createEndpointAgents({ egress, ...(ca ? { ca: withPublic(() => ca(log)) } : {}) }, box);
   const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
   const time = createDatabaseTime(pool);
   const usage = createDeliveryUsage(context.usage, { log, now: time.nowMs });

@@ -46,7 +46,7 @@ describe('client certificates', () => {
       server.on('tlsClientError', () => {});
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const egress = createEgress({ allowHttp: false, allowCidrs: ['127.0.0.0/8'] });
-      agents = createEndpointAgents({ egress, ca }, box);
+      agents = createEndpointAgents({ egress, ca: () => ca }, box);
     });
     afterAll(async () => {
       await agents?.close();
@@ -75,7 +75,7 @@ describe('client certificates', () => {
     test('an attempt fails with a missing certificate or a certificate from an unknown authority', async () => {
       expect(await attempt('wh_c')).toMatchObject({
         statusCode: 0,
-        error: 'tls: ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
+        error: expect.stringMatching(/^tls: ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED /),
       });
       // Node ends the connection without an error about the certificate.
       expect(await attempt('wh_d', pemOf(others.issue('wh_d')))).toMatchObject({

@@ -8,8 +8,8 @@ export interface Records {
   readonly aaaa?: readonly string[] | readonly (readonly string[])[];
   /** Canonical name. The response contains it and the addresses of its target, as from a recursive server. */
   readonly cname?: string;
-  /** Queries for this name get no response until the server closes. */
-  readonly silent?: true;
+  /** Queries for this name, or only of this type, get no response until `answer` is called or the server closes. */
+  readonly silent?: true | 'a' | 'aaaa';
   /** Defaults to 0. */
   readonly ttlSeconds?: number;
 }
@@ -19,6 +19,8 @@ export interface DnsServer {
   readonly address: string;
   /** "A name" or "AAAA name" of each query, in order. */
   readonly questions: readonly string[];
+  /** Sends the withheld responses. */
+  answer(): Promise<void>;
   /** Makes every name use the last of its lists. */
   turnToLast(): void;
   close(): Promise<void>;
@@ -64,19 +66,24 @@ export async function startDnsServer(zone: Readonly<Record<string, Records>>): P
     head.writeUInt16BE(responses.length, 6);
     const response = Buffer.concat([head, query.subarray(12, end), ...responses]);
     const say = () => new Promise<void>((resolve) => socket.send(response, from.port, from.address, () => resolve()));
-    if (zone[name]?.silent) unsaid.push(say);
+    const { silent } = zone[name] ?? {};
+    if (silent === true || (silent && silent === wanted)) unsaid.push(say);
     else void say();
   });
+  const answer = async () => {
+    await Promise.all(unsaid.splice(0).map((say) => say()));
+  };
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return {
     address: `127.0.0.1:${socket.address().port}`,
     questions,
+    answer,
     turnToLast() {
       last = true;
     },
     async close() {
-      await Promise.all(unsaid.map((say) => say()));
+      await answer();
       const closed = once(socket, 'close');
       socket.close();
       await closed;

@@ -201,7 +201,7 @@ describe('the egress proxy', () => {
   test('times out if a name server does not respond', async () => {
     const { at } = await start({ limits: { ...tunnelLimits, connectMs: 50, drainMs: 200 } });
     const { status, head } = await connectThrough(at, 'silent.example:443');
-    expect([status, head]).toEqual([504, expect.stringContaining('error=connection_timeout')]);
+    expect([status, head]).toEqual([504, expect.stringContaining('error=dns_timeout')]);
   });
 
   test('requires the configured credentials', async () => {

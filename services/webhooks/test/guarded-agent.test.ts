@@ -34,7 +34,7 @@ describe('the dialed address', () => {
           allowCidrs: options.allow ?? [],
           denyCidrs: options.deny ?? [],
         }),
-        resolve: async () => options.responses ?? [],
+        resolve: () => [Promise.resolve(options.responses ?? [])],
       },
     });
     try {

@@ -75,12 +75,9 @@ describe('receivers with invalid, huge, slow or missing responses', () => {
     const log = await wholeLogOf(rms, tenant, (all.length + 1) * events.length);
     const first = log.filter(({ eventId }) => eventId === events[0]?.id);
     expect(outcomes(all, first)).toEqual(expected(all));
-    for (const { id, path, status, unread } of [
-      ...all,
-      { ...healthy, path: healthyPath, status: 200, unread: false },
-    ]) {
+    for (const { id, path, error, unread } of [...all, { ...healthy, path: healthyPath, error: '', unread: false }]) {
       const deliveries = log.filter(({ webhookId }) => webhookId === id);
-      const wanted = status === 200 ? DeliveryStatus.DELIVERED : DeliveryStatus.FAILED;
+      const wanted = error === '' ? DeliveryStatus.DELIVERED : DeliveryStatus.FAILED;
       expect(deliveries.map((one) => [one.status, one.attempts.length])).toEqual(events.map(() => [wanted, 1]));
       // No event is lost or repeated.
       const requests = receiver.requests(path);

@@ -115,7 +115,7 @@ describe('hostile targets', () => {
       const { dialed, error } = await call(`https://allowed.example:${own.port}/`);
       expect({ dialed, error }).toEqual({
         dialed: [`127.0.0.1 port ${own.port}`],
-        error: expect.stringMatching(/^connection: /),
+        error: expect.stringMatching(/^(?:tls|connection): ECONNRESET /),
       });
       await own.close();
       expect(own.reachedAt).toEqual([expect.stringMatching(/127\.0\.0\.1$/)]);
@@ -163,8 +163,8 @@ describe('hostile targets', () => {
       const one = createGuardedAgent({ egress });
       const { error } = await send(one, secrets, { ...outgoing, url: 'https://hooks.example/' });
       await one.destroy();
-      expect(error).toMatch(/^dns: no response \(E\w+\)$/);
-      expect((await call('https://nowhere.example/')).error).toBe('dns: the name does not resolve');
+      expect(error).toMatch(/^dns: no response \(E\w+\) after \d+ ms$/);
+      expect((await call('https://nowhere.example/')).error).toMatch(/^dns: the name does not resolve /);
     });
 
     test('addresses outside the allowed network are not reached', async () => {

@@ -28,6 +28,7 @@ describe('a request over a connection that the receiver closes at this moment', 
   const authority = makeCertificates(folder);
   const { certFile, keyFile } = authority.issue('receiver', { sans: ['127.0.0.1'] });
   const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+  const trusted = readFileSync(authority.caFile, 'utf8');
   let server: Server;
   let agent: OriginPools;
   /** The `webhook-id` of every request, one list per connection. */
@@ -55,7 +56,7 @@ describe('a request over a connection that the receiver closes at this moment', 
     await once(server.listen(0, '127.0.0.1'), 'listening');
     agent = createGuardedAgent({
       egress: createEgress({ allowHttp: true, allowCidrs: ['127.0.0.0/8'] }),
-      ca: readFileSync(authority.caFile, 'utf8'),
+      ca: () => trusted,
     });
     return async (eventId: string) => {
       const url = `${protocol}://127.0.0.1:${(server.address() as AddressInfo).port}/`;

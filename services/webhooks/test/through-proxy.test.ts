@@ -86,7 +86,7 @@ describe('calls through an egress proxy', () => {
     dnsServers: ['127.0.0.1:9'],
   });
   const attempt = async (url: string, config: EgressConfig, trusted: string | undefined = ca) => {
-    const agent = createGuardedAgent({ egress: createEgress(config), ...(trusted ? { ca: trusted } : {}) });
+    const agent = createGuardedAgent({ egress: createEgress(config), ...(trusted ? { ca: () => trusted } : {}) });
     const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
     const { error, address } = await send(agent, secrets, outgoing);
     await agent.destroy();
@@ -96,7 +96,7 @@ describe('calls through an egress proxy', () => {
   describe('of the engine', () => {
     let rms: Webhooks;
     beforeAll(async () => {
-      rms = await startWebhooks({ egress: { ...through(), ca } });
+      rms = await startWebhooks({ egress: { ...through(), ca: () => ca } });
     });
     afterAll(() => rms?.stop());
     const subscribe = async (tenant: Tenant, url: string, maxRetries = 0) => {
@@ -198,9 +198,9 @@ describe('calls through an egress proxy', () => {
     const [expiredPort, selfPort] = [await listen(expired), await listen(self)];
     const errorOf = async (host: string, to: number) => (await attempt(`https://${host}:${to}/`, through())).error;
     expect(await errorOf('hooks.example', port)).toBe('');
-    expect(await errorOf('other.example', port)).toBe('tls: ERR_TLS_CERT_ALTNAME_INVALID');
-    expect(await errorOf('hooks.example', expiredPort)).toBe('tls: CERT_HAS_EXPIRED');
-    expect(await errorOf('hooks.example', selfPort)).toBe('tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+    expect(await errorOf('other.example', port)).toMatch(/^tls: ERR_TLS_CERT_ALTNAME_INVALID after /);
+    expect(await errorOf('hooks.example', expiredPort)).toMatch(/^tls: CERT_HAS_EXPIRED after /);
+    expect(await errorOf('hooks.example', selfPort)).toMatch(/^tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE after /);
     expired.close();
     self.close();
   });
@@ -215,8 +215,8 @@ describe('calls through an egress proxy', () => {
 
   test('connection failures reported by the proxy have the same error class as without a proxy', async () => {
     const errorOf = async (url: string) => (await attempt(url, through())).error;
-    expect(await errorOf('https://nowhere.example/')).toBe('dns: the name does not resolve');
-    expect(await errorOf(`https://hooks.example:${await freePort()}/`)).toBe('connect: ECONNREFUSED');
+    expect(await errorOf('https://nowhere.example/')).toMatch(/^dns: the name does not resolve \(/);
+    expect(await errorOf(`https://hooks.example:${await freePort()}/`)).toMatch(/^connect: ECONNREFUSED after /);
     const wrong = `http://rms:wrong@127.0.0.1:${proxyPort}`;
     expect(await attempt('https://hooks.example/', through(wrong))).toEqual({
       error: 'proxy: credentials rejected (407)',
@@ -265,15 +265,20 @@ describe('calls through an egress proxy', () => {
       [
         'a failure of DNS',
         'HTTP/1.1 502 Bad Gateway\r\nProxy-Status: x; error=dns_timeout\r\n\r\n',
-        'dns: the egress proxy got no response',
+        /^dns: the egress proxy got no response after /,
       ],
-      ['a timeout', 'HTTP/1.1 504 Timeout\r\nProxy-Status: x; error=connection_timeout\r\n\r\n', 'connect: timed out'],
+      [
+        'a timeout',
+        'HTTP/1.1 504 Timeout\r\nProxy-Status: x; error=connection_timeout\r\n\r\n',
+        /^connect: timed out after /,
+      ],
       ['a redirect', 'HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1/\r\n\r\n', 'proxy: responded with 301'],
       ['an endless head', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(10_000)}\r\n\r\n`, 'proxy: HPE_HEADER_OVERFLOW'],
       ['invalid HTTP', 'SSH-2.0-nonsense\r\n\r\n', 'proxy: HPE_INVALID_CONSTANT'],
       ['nothing', '', 'proxy: ECONNRESET'],
     ])('%s has a clear error', async (_, response, error) => {
-      expect(await attempt(target, await respondingWith(response))).toEqual({ error, address: undefined });
+      const expected = typeof error === 'string' ? error : expect.stringMatching(error);
+      expect(await attempt(target, await respondingWith(response))).toEqual({ error: expected, address: undefined });
     });
 
     test('may be called over TLS, and its certificate is verified', async () => {

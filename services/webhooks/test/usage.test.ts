@@ -34,6 +34,7 @@ describe('Usage of attempts', () => {
           failed: sum(id, 'failed'),
           atEnd: Number(of(id).at(-1)?.failuresAtEnd),
           urls: new Set(of(id).map(({ url }) => url)),
+          errors: new Set(of(id).map(({ lastError }) => lastError)),
         }));
         return all[0]?.attempts === 3 && all[1]?.attempts === 3 ? all : undefined;
       },
@@ -46,8 +47,10 @@ describe('Usage of attempts', () => {
       failed: 0,
       atEnd: 0,
       urls: new Set([`${receiver.url}/good`]),
+      errors: new Set(['']),
     });
     expect(sums[1]).toMatchObject({ attempts: 3, failedAttempts: 3, delivered: 0, failed: 3 });
+    expect(sums[1]?.errors).toEqual(new Set(['status: 500']));
     expect(sums[1]?.atEnd).toBeGreaterThan(0);
     await receiver.close();
   });

@@ -67,11 +67,12 @@ async function readWebhookFacts(
   const { rows } = await db.query<{
     webhook_id: string;
     url: string;
+    last_error: string;
     attempts: string;
     failed_attempts: string;
     failures: string;
   }>(
-    `select run.webhook_id, run.url, run.failures, coalesce(sum(attempts), 0) as attempts,
+    `select run.webhook_id, run.url, run.last_error, run.failures, coalesce(sum(attempts), 0) as attempts,
             coalesce(sum(failed_attempts), 0) as failed_attempts
        from alerts.webhook_runs as run
        left join alerts.delivery_counts as counts
@@ -79,12 +80,13 @@ async function readWebhookFacts(
         and counts.period = 'minute' and counts.starts_at > $3::timestamptz - make_interval(secs => $4)
         and counts.starts_at <= $3
       where run.workspace_id = $1 and run.environment = $2 and run.last_attempt_at > $3::timestamptz - interval '1 day'
-      group by run.webhook_id, run.url, run.failures`,
+      group by run.webhook_id, run.url, run.last_error, run.failures`,
     [workspaceId, environment, now, windowSeconds],
   );
   return rows.map((row) => ({
     webhookId: row.webhook_id,
     url: row.url,
+    lastError: row.last_error,
     attempts: Number(row.attempts),
     failedAttempts: Number(row.failed_attempts),
     failures: Number(row.failures),

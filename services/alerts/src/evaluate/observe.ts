@@ -1,3 +1,4 @@
+import { oneLine } from '../email/email.ts';
 import type { Observation } from '../incident/incident.ts';
 import type { AlertKind, Rule } from '../rule/rule.ts';
 
@@ -26,6 +27,8 @@ export interface WebhookFacts {
   readonly webhookId: string;
   /** Empty: unknown. */
   readonly url: string;
+  /** Error of the last failed attempt; empty: unknown. */
+  readonly lastError: string;
   /** Attempts within the rule's window. */
   readonly attempts: number;
   readonly failedAttempts: number;
@@ -60,16 +63,16 @@ const finders: Readonly<Record<AlertKind, Finder>> = {
     return [found(rule, '', { bad, value: share, summary })];
   },
   delivery_failure_rate: (rule, { webhooks }) =>
-    webhooks.map(({ webhookId, url, attempts, failedAttempts }) => {
+    webhooks.map(({ webhookId, url, lastError, attempts, failedAttempts }) => {
       const share = attempts > 0 ? failedAttempts / attempts : 0;
       const bad = attempts >= rule.minimum && share >= rule.threshold;
       const window = minutes(rule);
-      const summary = `${percent(share)} of ${attempts} delivery attempts to the webhook failed within ${window}`;
+      const summary = `${percent(share)} of ${attempts} delivery attempts to the webhook failed within ${window}${lastErrorText(lastError)}`;
       return found(rule, webhookId, { object: url, bad, value: share, summary });
     }),
   delivery_failures_in_a_row: (rule, { webhooks }) =>
-    webhooks.map(({ webhookId, url, failures }) => {
-      const summary = `the last ${failures} delivery attempts to the webhook failed`;
+    webhooks.map(({ webhookId, url, lastError, failures }) => {
+      const summary = `the last ${failures} delivery attempts to the webhook failed${lastErrorText(lastError)}`;
       return found(rule, webhookId, { object: url, bad: failures >= rule.threshold, value: failures, summary });
     }),
   webhook_disabled: (rule, { disabledWebhooks }) =>
@@ -121,6 +124,11 @@ function found(
   observation: Omit<Observation, 'threshold'> & { threshold?: number; object?: string },
 ): Found {
   return { kind: rule.kind, subjectId, object: '', threshold: rule.threshold, ...observation };
+}
+
+/** Returns the cause of failed attempts, in one line. */
+function lastErrorText(error: string): string {
+  return error === '' ? '' : `; last error: ${oneLine(error, 200)}`;
 }
 
 function percent(share: number): string {

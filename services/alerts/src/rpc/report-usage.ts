@@ -20,6 +20,8 @@ import { type HandlerParts, refuse } from './handler.ts';
 const batchLimit = 10_000;
 const maxIdLength = 64;
 const maxUrlLength = 2_048;
+/** As in the delivery log. */
+const maxErrorLength = 500;
 /** Accepted difference between the clocks of reporters and this service. */
 const toleranceMs = 5 * 60_000;
 /** Maximum delay of a rule evaluation after new counts. */
@@ -90,6 +92,7 @@ function toCountedDeliveries(one: DeliveryCounts, nowMs: number): CountedDeliver
     atMs: timeOf(one.time, nowMs),
     webhookId: one.webhookId,
     url: one.url.slice(0, maxUrlLength),
+    lastError: one.lastError.slice(0, maxErrorLength),
     attempts: toCount(one.attempts),
     failedAttempts: toCount(one.failedAttempts),
     delivered: toCount(one.delivered),

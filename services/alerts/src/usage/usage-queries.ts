@@ -102,15 +102,16 @@ export async function addRuns(tx: Queryable, runs: readonly Run[]): Promise<void
     name: 'add-webhook-runs',
     text: `
       insert into alerts.webhook_runs as known
-             (workspace_id, environment, webhook_id, failures, last_attempt_at, last_success_at, url)
+             (workspace_id, environment, webhook_id, failures, last_attempt_at, last_success_at, url, last_error)
       select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::timestamptz[],
-                           $7::text[])
+                           $7::text[], $8::text[])
        order by 1, 2, 3
           on conflict (workspace_id, environment, webhook_id) do update
          set failures = excluded.failures + case when excluded.last_success_at is null then known.failures else 0 end,
              last_attempt_at = greatest(known.last_attempt_at, excluded.last_attempt_at),
              last_success_at = coalesce(excluded.last_success_at, known.last_success_at),
-             url = case when excluded.url = '' then known.url else excluded.url end`,
+             url = case when excluded.url = '' then known.url else excluded.url end,
+             last_error = case when excluded.last_error = '' then known.last_error else excluded.last_error end`,
     values: [
       runs.map((run) => run.workspaceId),
       runs.map((run) => run.environment),
@@ -119,6 +120,7 @@ export async function addRuns(tx: Queryable, runs: readonly Run[]): Promise<void
       runs.map((run) => new Date(run.lastAttemptMs)),
       runs.map((run) => (run.lastSuccessMs === undefined ? null : new Date(run.lastSuccessMs))),
       runs.map((run) => run.url),
+      runs.map((run) => run.lastError),
     ],
   });
 }

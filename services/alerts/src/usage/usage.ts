@@ -35,6 +35,8 @@ export type CountedDeliveries = Tenant & {
   readonly webhookId: string;
   /** URL of the last attempt; empty: unknown. */
   readonly url: string;
+  /** Error of the last failed attempt; empty: unknown. */
+  readonly lastError: string;
   /** Failed attempts since the last successful one in this report. */
   readonly failuresAtEnd: number;
 } & DeliverySums;
@@ -131,13 +133,15 @@ export interface Run extends Tenant {
   readonly lastSuccessMs: number | undefined;
   /** URL of the last attempt; empty: unknown. */
   readonly url: string;
+  /** Error of the last failed attempt; empty: unknown. */
+  readonly lastError: string;
 }
 
 /** Returns one run per webhook of a report. */
 export function runsOf(counted: readonly CountedDeliveries[]): Run[] {
   const runs = new Map<string, Run>();
   for (const one of [...counted].sort((early, late) => early.atMs - late.atMs)) {
-    const { workspaceId, environment, webhookId, url, failuresAtEnd, atMs } = one;
+    const { workspaceId, environment, webhookId, url, lastError, failuresAtEnd, atMs } = one;
     const key = `${workspaceId}\n${environment}\n${webhookId}`;
     const before = runs.get(key);
     const wentWell = one.failedAttempts < one.attempts;
@@ -149,6 +153,7 @@ export function runsOf(counted: readonly CountedDeliveries[]): Run[] {
       lastAttemptMs: atMs,
       lastSuccessMs: wentWell ? atMs : before?.lastSuccessMs,
       url,
+      lastError: lastError || (before?.lastError ?? ''),
     });
   }
   return [...runs.values()];

@@ -64,7 +64,7 @@ export function deliveryStepsOf({ id, eventType, webhookId, createTime, attempts
   const tried = attempts.map((attempt) => {
     const { number, statusCode, error, durationMs } = attempt;
     const isGood = statusCode === 200 && error === '';
-    const text = `attempt ${number} to ${webhookId}: ${statusCode || error} in ${durationMs} ms`;
+    const text = `attempt ${number} to ${webhookId}: ${error.replace('status: ', '') || statusCode} in ${durationMs} ms`;
     return { ...step(timeOf(attempt.startTime), text, isGood ? 'good' : 'bad'), delivery_id: id };
   });
   return [created, ...tried];

@@ -18,6 +18,8 @@ interface DeliveryTally extends Tally, Tenant {
   failed: number;
   /** Consecutive failed attempts since the last successful one. */
   failuresAtEnd: number;
+  /** Error of the last failed attempt; empty: none failed. */
+  lastError: string;
   readonly latencies: number[];
 }
 
@@ -59,6 +61,7 @@ export function createDeliveryUsage(
         } else {
           tally.failedAttempts += 1;
           tally.failuresAtEnd += 1;
+          tally.lastError = result.error;
           if (settlement.status === 'failed') tally.failed += 1;
         }
         addLatency(tally.latencies, result.durationMs);
@@ -78,6 +81,7 @@ function newTally(webhookId: string, minuteMs: number, { workspaceId, environmen
     environment,
     webhookId,
     url: '',
+    lastError: '',
     ...counts,
     latencies: noLatencies(),
   };
@@ -86,6 +90,7 @@ function newTally(webhookId: string, minuteMs: number, { workspaceId, environmen
 function add(earlier: DeliveryTally, later: DeliveryTally): void {
   const wentWell = later.failedAttempts < later.attempts;
   earlier.url = later.url;
+  earlier.lastError = later.lastError || earlier.lastError;
   earlier.failuresAtEnd = later.failuresAtEnd + (wentWell ? 0 : earlier.failuresAtEnd);
   for (const name of ['attempts', 'failedAttempts', 'delivered', 'failed'] as const) earlier[name] += later[name];
   for (const [i, count] of later.latencies.entries()) earlier.latencies[i] = (earlier.latencies[i] ?? 0) + count;
@@ -98,6 +103,7 @@ function toMessage(tally: DeliveryTally): Omit<DeliveryCounts, '$typeName'> {
     time: timestampFromMs(tally.minuteMs),
     webhookId: tally.webhookId,
     url: tally.url,
+    lastError: tally.lastError,
     attempts: BigInt(tally.attempts),
     failedAttempts: BigInt(tally.failedAttempts),
     delivered: BigInt(tally.delivered),

@@ -1,4 +1,4 @@
-import type { Target } from '../egress/guard.ts';
+import { hostOf, type Target } from '../egress/guard.ts';
 
 /**
  * Parses the target of a CONNECT request; returns undefined if it is invalid. The host is normalized as in a URL, so
@@ -8,5 +8,5 @@ export function parseAuthority(text: string | undefined): Target | undefined {
   const [, host = '', port = ''] = /^(\[[^\]]+\]|[^:[\]@/?#\\\s]+):(\d{1,5})$/.exec(text ?? '') ?? [];
   if (host === '' || Number(port) > 65_535 || !URL.canParse(`http://${host}/`)) return undefined;
   const { hostname } = new URL(`http://${host}/`);
-  return { hostname: hostname.replace(/^\[|\]$/g, ''), port: `${Number(port)}` };
+  return { hostname: hostOf(hostname), port: `${Number(port)}` };
 }

@@ -19,7 +19,7 @@ const lifeMs = 5_000;
 export function denialOf({ code = '', message }: { code?: string; message: string }): Denial {
   if (code === 'BLOCKED_ADDRESS') return { status: 403, error: 'destination_ip_prohibited', text: message };
   if (code === 'ENOTFOUND') return { status: 502, error: 'dns_error', text: 'the name does not resolve' };
-  if (code === 'DNS_FAILED') return { status: 502, error: 'dns_timeout', text: message };
+  if (code === 'DNS_FAILED') return { status: 504, error: 'dns_timeout', text: message };
   if (code === 'ECONNREFUSED') return { status: 502, error: 'connection_refused', text: code };
   if (code === 'ETIMEDOUT') return { status: 504, error: 'connection_timeout', text: code };
   if (/^E(?:HOST|NET)UNREACH$/.test(code)) return { status: 502, error: 'destination_ip_unroutable', text: code };

@@ -6,7 +6,6 @@ import type { Metrics } from '@rms/metrics';
 import { type MetricsServer, type Service, serveMetrics, starting, stopping as stoppingState } from '@rms/service';
 import { dial } from '../egress/dial.ts';
 import { BlockedAddressError, createEgressGuard } from '../egress/guard.ts';
-import { createGuardedLookup } from '../egress/lookup.ts';
 import { createResolve } from '../egress/resolve.ts';
 import { parseAuthority } from './authority.ts';
 import type { EgressProxyConfig } from './config.ts';
@@ -32,7 +31,7 @@ export function createEgressProxy(
   { log, metrics }: { log: Logger; metrics: Metrics },
 ): EgressProxy {
   const guard = createEgressGuard(config.guard);
-  const lookup = createGuardedLookup(guard, createResolve(config.dnsServers));
+  const resolve = createResolve(config.dnsServers);
   const authorized = createCredentialCheck(config.credentials);
   const clients = new Set<Socket>();
   let tunnels = 0;
@@ -53,7 +52,7 @@ export function createEgressProxy(
       return deny(client, { status: 400, error: 'http_request_error', text: 'CONNECT requires a host:port target' });
     }
     try {
-      const endpoint = await dial(target, { guard, lookup, timeoutMs: config.limits.connectMs, allowHalfOpen: true });
+      const endpoint = await dial(target, { guard, resolve, timeoutMs: config.limits.connectMs, allowHalfOpen: true });
       count('connected');
       if (client.destroyed) return void endpoint.destroy();
       confirm(client, endpoint.remoteAddress ?? '');

@@ -1,5 +1,5 @@
 import { parseCidrs } from '@rms/cidr';
-import { orSettingsError, readCaFile, type Settings } from '@rms/settings';
+import { followCaFile, orSettingsError, type Settings } from '@rms/settings';
 import type { EgressConfig } from './egress.ts';
 import type { GuardConfig } from './guard.ts';
 import { parsePort } from './ports.ts';
@@ -12,7 +12,7 @@ export function readEgressConfig(settings: Settings): EgressConfig {
   const proxy =
     url === '' || url === 'none' ? undefined : orSettingsError(() => parseProxy(url), 'WEBHOOK_PROXY_URL: ');
   if (proxy) orSettingsError(() => createProxyChoice(proxy, noProxy), 'WEBHOOK_NO_PROXY: ');
-  const ca = readCaFile(settings, 'WEBHOOK_CA_FILE')?.toString('utf8');
+  const ca = followCaFile(settings, 'WEBHOOK_CA_FILE');
   return { ...readGuardConfig(settings), noProxy, ...(proxy ? { proxy } : {}), ...(ca ? { ca } : {}) };
 }
 

@@ -21,7 +21,13 @@ interface Connection {
   readonly address: string | undefined;
   /** The first error of the connection. Later errors are its consequences. */
   brokenBy: Error | undefined;
+  /** The first bytes that arrived since the latest request was sent; undefined when they are no longer needed. */
+  received: Buffer[] | undefined;
+  receivedBytes: number;
 }
+
+/** The parser accepts a head of up to this size. */
+export const headLimitBytes = 16 * 1024;
 
 // Kept on the socket and the request themselves: V8 frees the entries of a WeakMap only in a major collection.
 const connectionOf = Symbol('connection');
@@ -41,6 +47,11 @@ export interface Watch {
   isReused: boolean;
   /** Returns whether any byte of the response arrived. */
   hasResponse(): boolean;
+  /**
+   * Returns the first bytes of the response, at least the size of a head. Must be called when the request has ended,
+   * because the connection keeps them until then.
+   */
+  takeReceived(): readonly Buffer[];
   /** Returns the error that broke the connection, or undefined. */
   brokenBy(): Error | undefined;
 }
@@ -50,42 +61,97 @@ export interface Watch {
  * @param address the endpoint's address; undefined if an egress proxy dialed it and did not report it
  */
 export function noteConnected(socket: Socket, times: ConnectTimes, address: string | undefined): void {
-  const connection: Connection = { unclaimed: times, address, brokenBy: undefined };
+  const connection: Connection = {
+    unclaimed: times,
+    address,
+    brokenBy: undefined,
+    received: undefined,
+    receivedBytes: 0,
+  };
   (socket as Connected)[connectionOf] = connection;
+  keepReceived(socket, connection);
   socket.once('error', (error) => {
     connection.brokenBy = error;
   });
 }
 
-/** Starts measuring a connection attempt. */
-export function measureConnect() {
-  const startedAtMs = performance.now();
-  let resolvedAtMs = startedAtMs;
-  let connectedAtMs: number | undefined;
-  return {
-    watch(socket: Socket): void {
-      socket.once('lookup', () => {
-        resolvedAtMs = performance.now();
-      });
-      socket.once('connect', () => {
-        connectedAtMs = performance.now();
-      });
-    },
-    /** Call it when an egress proxy has resolved the name and connected. The proxy reports both steps as one. */
-    tunneled(): void {
-      connectedAtMs = performance.now();
-    },
-    /** Returns the times. Call it when the connection is ready. */
-    times(): ConnectTimes {
-      const nowMs = performance.now();
-      const connected = connectedAtMs ?? nowMs;
-      return {
-        dns: rounded(resolvedAtMs - startedAtMs),
-        connect: rounded(connected - resolvedAtMs),
-        tls: rounded(nowMs - connected),
-      };
-    },
+/** Keeps references to the bytes that undici reads from the socket. Its parser discards a head that it does not accept. */
+function keepReceived(socket: Socket, connection: Connection): void {
+  const { read } = socket;
+  socket.read = (size?: number) => {
+    const chunk: Buffer | null = read.call(socket, size);
+    if (chunk !== null && connection.received && connection.receivedBytes < headLimitBytes) {
+      connection.received.push(chunk);
+      connection.receivedBytes += chunk.length;
+    }
+    return chunk;
   };
+}
+
+function receiveAgain(connection: Connection): () => readonly Buffer[] {
+  const received: Buffer[] = [];
+  connection.received = received;
+  connection.receivedBytes = 0;
+  return () => {
+    if (connection.received === received) connection.received = undefined;
+    return received;
+  };
+}
+
+/** The steps of opening a connection, in order. */
+type ConnectPhase = keyof ConnectTimes;
+
+/** Measures how a connection is opened. */
+export class ConnectClock {
+  readonly #startedAtMs = performance.now();
+  #resolvedAtMs: number | undefined;
+  #connectedAtMs: number | undefined;
+
+  /** The step in progress. */
+  get phase(): ConnectPhase {
+    if (this.#connectedAtMs !== undefined) return 'tls';
+    return this.#resolvedAtMs === undefined ? 'dns' : 'connect';
+  }
+
+  resolved(): void {
+    this.#resolvedAtMs = performance.now();
+  }
+
+  /** Call it when an egress proxy resolves the name. The proxy reports resolving and connecting as one step. */
+  resolvedByProxy(): void {
+    this.#resolvedAtMs = this.#startedAtMs;
+  }
+
+  connected(): void {
+    this.#connectedAtMs = performance.now();
+  }
+
+  /** Returns the times until now. */
+  times(): ConnectTimes {
+    const nowMs = performance.now();
+    const resolved = this.#resolvedAtMs ?? nowMs;
+    const connected = this.#connectedAtMs ?? nowMs;
+    return {
+      dns: rounded(resolved - this.#startedAtMs),
+      connect: rounded(connected - resolved),
+      tls: rounded(nowMs - connected),
+    };
+  }
+}
+
+/** Thrown if a connection could not be opened. It has the code and the message of the cause. */
+export class ConnectError extends Error {
+  override readonly name = 'ConnectError';
+  readonly code: string;
+  readonly phase: ConnectPhase;
+  readonly times: ConnectTimes;
+
+  constructor(cause: NodeJS.ErrnoException, clock: ConnectClock) {
+    super(cause.message, { cause });
+    this.code = cause.code ?? '';
+    this.phase = clock.phase;
+    this.times = clock.times();
+  }
 }
 
 /** Rounds to tenths of a millisecond. */
@@ -102,6 +168,7 @@ export function watchRequest(begin: () => void): Watch {
     address: undefined,
     isReused: false,
     hasResponse: () => false,
+    takeReceived: () => [],
     brokenBy: () => undefined,
   };
   beginning = watch;
@@ -133,6 +200,7 @@ function observeRequests(): void {
     watch.isReused = connection !== undefined && connection.unclaimed === undefined;
     const readBytes = socket.bytesRead;
     watch.hasResponse = () => socket.bytesRead > readBytes;
+    if (connection) watch.takeReceived = receiveAgain(connection);
     watch.times = connection?.unclaimed ?? notConnected;
     if (connection) connection.unclaimed = undefined;
   });

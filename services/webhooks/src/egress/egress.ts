@@ -1,3 +1,4 @@
+import type { Logger } from '@rms/logging';
 import { createEgressGuard, type EgressGuard, type GuardConfig } from './guard.ts';
 import { createProxyChoice, type EgressProxy, type ProxyChoice } from './proxy-choice.ts';
 import { createResolve, type Resolve } from './resolve.ts';
@@ -10,8 +11,8 @@ export interface EgressConfig extends GuardConfig {
   readonly proxy?: EgressProxy;
   /** Destinations that are called without the proxy; see {@link createProxyChoice}. */
   readonly noProxy?: readonly string[];
-  /** Certificate authorities (PEM) to trust for endpoints and the proxy, in addition to the public ones. */
-  readonly ca?: string;
+  /** Returns certificate authorities (PEM) to trust for endpoints and the proxy, in addition to the public ones. */
+  readonly ca?: (log: Logger) => string;
 }
 
 /** The outbound network access of this service. */

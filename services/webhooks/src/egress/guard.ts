@@ -75,7 +75,10 @@ export function createEgressGuard({ allowHttp, allowCidrs, denyCidrs, allowPorts
   };
 }
 
-/** Removes brackets and the trailing dot. */
+/**
+ * Returns the canonical form of a URL's host, for DNS, SNI, certificates and headers: lower case, without brackets and
+ * the final dot. The URL parser has converted it to lower case and punycode.
+ */
 export function hostOf(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }

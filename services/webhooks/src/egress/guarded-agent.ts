@@ -1,18 +1,19 @@
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
-import { measureConnect, noteConnected } from './connection-times.ts';
+import type { Authorities } from './authorities.ts';
+import { ConnectClock, ConnectError, noteConnected } from './connection-times.ts';
 import { dial } from './dial.ts';
 import type { Egress } from './egress.ts';
-import { blockedBy } from './guard.ts';
-import { createGuardedLookup } from './lookup.ts';
+import { blockedBy, hostOf } from './guard.ts';
 import { OriginPools } from './origin-pools.ts';
 import type { EgressProxy } from './proxy-choice.ts';
 import { openTunnel } from './tunnel.ts';
 
 export interface GuardedAgentOptions {
   readonly egress: Egress;
-  /** Certificate authorities that are trusted instead of Node's. */
-  readonly ca?: string | readonly string[];
+  /** Returns the certificate authorities that are trusted instead of Node's, as they are now. */
+  readonly ca?: () => Authorities;
   /** Client certificate for endpoints that request one; PEM. */
   readonly client?: { readonly cert: string; readonly key: string };
 }
@@ -32,37 +33,36 @@ const connectTimeoutMs = 5_000;
  */
 export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions): OriginPools {
   const { guard, resolve, proxyFor } = egress;
-  const lookup = createGuardedLookup(guard, resolve);
-  const secure = buildConnector({
-    timeout: connectTimeoutMs,
-    allowH2: false,
-    minVersion: 'TLSv1.2',
-    rejectUnauthorized: true,
-    ...(ca ? { ca } : {}),
-    ...client,
-  } as buildConnector.BuildOptions);
+  const connector = createConnector(client);
 
-  const connectDirectly = async (target: Target) => {
-    const measured = measureConnect();
-    const plain = await dial(target, { guard, lookup, timeoutMs: connectTimeoutMs, watch: measured.watch });
+  const connectDirectly = async (target: Target, clock: ConnectClock) => {
+    const plain = await dial(target, {
+      guard,
+      resolve,
+      timeoutMs: connectTimeoutMs,
+      onResolved: () => clock.resolved(),
+    });
+    clock.connected();
     const address = plain.remoteAddress;
-    return { socket: await secured(target, plain), times: measured.times(), address };
+    return { socket: await secured(target, plain), times: clock.times(), address };
   };
 
-  const connectThrough = async (proxy: EgressProxy, target: Target) => {
+  const connectThrough = async (proxy: EgressProxy, target: Target, clock: ConnectClock) => {
     const refusal = guard.refusal(target);
     if (refusal) throw blockedBy(refusal, target);
-    const measured = measureConnect();
-    const { socket: tunnel, address } = await openTunnel(proxy, target, { timeoutMs: connectTimeoutMs, ca });
-    measured.tunneled();
-    return { socket: await secured(target, tunnel), times: measured.times(), address };
+    clock.resolvedByProxy();
+    const { socket: tunnel, address } = await openTunnel(proxy, target, { timeoutMs: connectTimeoutMs, ca: ca?.() });
+    clock.connected();
+    return { socket: await secured(target, tunnel), times: clock.times(), address };
   };
 
   /** Starts TLS on the socket if the target requires it. */
   const secured = (target: Target, plain: Socket) =>
     target.protocol === 'https:'
       ? new Promise<Socket>((done, fail) => {
-          secure({ ...target, httpSocket: plain }, (error, socket) => {
+          const host = hostOf(target.hostname);
+          const servername = isIP(host) === 0 ? host : '';
+          connector(ca?.())({ ...target, servername, httpSocket: plain }, (error, socket) => {
             if (socket) return done(socket);
             plain.destroy();
             fail(error ?? new Error('no socket'));
@@ -80,14 +80,39 @@ export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions):
     keepAliveMaxTimeout: 60_000,
     connect(target, callback) {
       const proxy = proxyFor(target);
-      const connected = proxy ? connectThrough(proxy, target) : connectDirectly(target);
+      const clock = new ConnectClock();
+      const connected = proxy ? connectThrough(proxy, target, clock) : connectDirectly(target, clock);
       connected.then(
         ({ socket, times, address }) => {
           noteConnected(socket, times, address);
           callback(null, socket);
         },
-        (error: Error) => callback(error, null),
+        (error: NodeJS.ErrnoException) => callback(new ConnectError(error, clock), null),
       );
     },
   });
+}
+
+/**
+ * Creates a function that returns undici's TLS connector for certificate authorities. It keeps the connector of the
+ * latest ones, because reading certificates takes milliseconds, and another connector resumes no sessions.
+ */
+function createConnector(client: GuardedAgentOptions['client']) {
+  let latest: { ca: Authorities | undefined; connector: buildConnector.connector } | undefined;
+  return (ca: Authorities | undefined): buildConnector.connector => {
+    if (latest && latest.ca === ca) return latest.connector;
+    const options = {
+      timeout: connectTimeoutMs,
+      allowH2: false,
+      rejectUnauthorized: true,
+      secureContext: createSecureContext({
+        minVersion: 'TLSv1.2',
+        ...(ca ? { ca: typeof ca === 'string' ? ca : [...ca] } : {}),
+        ...client,
+      }),
+    };
+    const connector = buildConnector(options as buildConnector.BuildOptions);
+    latest = { ca, connector };
+    return connector;
+  };
 }

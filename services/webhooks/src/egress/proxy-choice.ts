@@ -32,7 +32,7 @@ export function parseProxy(text: string): EgressProxy {
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return {
     protocol,
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    host: hostOf(url.hostname),
     port: Number(url.port || (protocol === 'https:' ? 443 : 80)),
     authorization: username || password ? `Basic ${Buffer.from(credentials).toString('base64')}` : undefined,
   };

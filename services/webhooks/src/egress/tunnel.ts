@@ -1,7 +1,9 @@
-import http, { type IncomingMessage } from 'node:http';
-import https from 'node:https';
+import { lookup } from 'node:dns/promises';
+import { type IncomingMessage, request } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import { hostOf, portOf, type Target } from './guard.ts';
+import { connect as connectTls } from 'node:tls';
+import { dial } from './dial.ts';
+import { type EgressGuard, hostOf, portOf, type Target } from './guard.ts';
 import type { EgressProxy } from './proxy-choice.ts';
 import { dialedByProxy, errorOfResponse, ProxyError } from './proxy-response.ts';
 
@@ -13,36 +15,34 @@ export interface Tunnel {
 }
 
 const headLimitBytes = 8 * 1024;
+/** The operator has chosen the proxy. */
+const anywhere: EgressGuard = { permitted: () => true, refusal: () => undefined };
+/** Finds the proxy with the hosts file and the search domains, because it may be a name of the cluster. */
+const lookupProxy = (name: string) => [lookup(name, { all: true }).then((all) => all.map(({ address }) => address))];
 
 /**
  * Opens a tunnel with CONNECT (RFC 9110, 9.3.6). Rejects with an error whose message is shown in the delivery log.
  * @param options.ca certificate authorities that are trusted instead of Node's
  */
-export function openTunnel(
+export async function openTunnel(
   proxy: EgressProxy,
   target: Target,
   { timeoutMs, ca }: { timeoutMs: number; ca?: string | readonly string[] | undefined },
 ): Promise<Tunnel> {
-  const host = hostOf(target.hostname);
-  const port = portOf(target);
-  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const startedAtMs = performance.now();
+  const toProxy = await connectTo(proxy, { timeoutMs, ca });
   const { promise, resolve, reject } = Promise.withResolvers<Tunnel>();
-  const { request } = proxy.protocol === 'https:' ? https : http;
+  const host = hostOf(target.hostname);
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${portOf(target)}`;
   const connecting = request({
-    host: proxy.host,
-    port: proxy.port,
+    createConnection: () => toProxy,
     method: 'CONNECT',
     path: authority,
     headers: { host: authority, ...(proxy.authorization ? { 'proxy-authorization': proxy.authorization } : {}) },
-    agent: false,
     maxHeaderSize: headLimitBytes,
-    // The default would be the Host header, which names the endpoint.
-    servername: isIP(proxy.host) === 0 ? proxy.host : '',
-    minVersion: 'TLSv1.2',
-    rejectUnauthorized: true,
-    ...(ca ? { ca } : {}),
-  } as https.RequestOptions);
-  const timer = setTimeout(() => connecting.destroy(new ProxyError('timed out')), timeoutMs);
+  });
+  const leftMs = Math.max(0, timeoutMs - (performance.now() - startedAtMs));
+  const timer = setTimeout(() => connecting.destroy(new ProxyError('timed out')), leftMs);
   connecting.once('connect', ({ statusCode = 0, headers }: IncomingMessage, socket: Socket, head: Buffer) => {
     clearTimeout(timer);
     if (statusCode < 200 || statusCode > 299) {
@@ -54,8 +54,34 @@ export function openTunnel(
   });
   connecting.on('error', (error: NodeJS.ErrnoException) => {
     clearTimeout(timer);
-    reject(error instanceof ProxyError ? error : new ProxyError(error.code ?? error.message, { cause: error }));
+    reject(proxyError(error));
   });
   connecting.end();
   return promise;
+}
+
+/** Connects to the proxy itself. An https proxy begins TLS, whose errors arrive with the request. */
+async function connectTo(
+  { protocol, host, port }: EgressProxy,
+  { timeoutMs, ca }: { timeoutMs: number; ca?: string | readonly string[] | undefined },
+): Promise<Socket> {
+  const target = { hostname: host, port: `${port}` };
+  const socket = await dial(target, { guard: anywhere, resolve: lookupProxy, timeoutMs }).catch((error: Error) => {
+    throw proxyError(error);
+  });
+  if (protocol === 'http:') return socket;
+  return connectTls({
+    socket,
+    servername: isIP(host) === 0 ? host : '',
+    host,
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: true,
+    ...(ca ? { ca: typeof ca === 'string' ? ca : [...ca] } : {}),
+  });
+}
+
+function proxyError(error: NodeJS.ErrnoException): ProxyError {
+  if (error instanceof ProxyError) return error;
+  if (error.code === 'ETIMEDOUT') return new ProxyError('timed out', { cause: error });
+  return new ProxyError(error.code ?? error.message, { cause: error });
 }

@@ -14,9 +14,9 @@ interface Timings extends ConnectTimes {
 /** Result of an attempt. */
 export interface AttemptResult {
   readonly startedAt: Date;
-  /** 0 if there was no response. */
+  /** The status of the response, even if the response is incomplete; 0 if no status arrived. */
   readonly statusCode: number;
-  /** Empty if delivered. */
+  /** Empty if delivered. "status: …" if a complete response has another status than 200. */
   readonly error: string;
   readonly durationMs: number;
   readonly timings: Timings;
@@ -36,7 +36,7 @@ export interface LoggedAttempt {
   readonly number: number;
   /** ISO 8601. */
   readonly at: string;
-  /** 0 if there was no response. */
+  /** 0 if no status arrived. */
   readonly status_code: number;
   /** Empty if delivered; otherwise an error class, ": " and a text. */
   readonly error: string;

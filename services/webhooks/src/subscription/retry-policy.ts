@@ -1,4 +1,5 @@
 import type { FieldViolation } from '@rms/errors';
+import { parseHttpDate } from './http-date.ts';
 
 export interface RetryPolicy {
   /** Retries after the first attempt. */
@@ -55,9 +56,8 @@ function plainDelayMs({ maxRetries, initialDelayMs, maxDelayMs, delaysMs }: Retr
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header)) return Number(header) * 1000;
-  // Date.parse accepts many formats that HTTP does not allow.
-  const dateMs = header.endsWith(' GMT') ? Date.parse(header) : Number.NaN;
-  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
+  const dateMs = parseHttpDate(header, nowMs);
+  return dateMs === undefined ? undefined : Math.max(0, dateMs - nowMs);
 }
 
 export function checkRetryPolicy({ maxRetries, initialDelayMs, maxDelayMs, delaysMs }: RetryPolicy): FieldViolation[] {

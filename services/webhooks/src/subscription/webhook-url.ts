@@ -39,11 +39,9 @@ export async function checkWebhookUrl(
   const host = hostOf(url.hostname);
   if (isIP(host) !== 0 || host === 'localhost') return accepted;
   // Addresses that are not known in time are not checked here.
-  const addresses =
-    (await waitAtMost(
-      resolve(host).catch(() => []),
-      resolveLimitMs,
-    )) ?? [];
+  const addresses: string[] = [];
+  const answers = resolve(host).map((answer) => answer.then((found) => addresses.push(...found)));
+  await waitAtMost(Promise.allSettled(answers), resolveLimitMs);
   if (!addresses.every(guard.permitted)) return refuse(notReachable);
   // A local name must resolve into a network that the operator allows. An egress proxy may resolve names that we
   // cannot.

@@ -52,9 +52,7 @@ describe('records of hostile receivers', () => {
       }),
     );
     const attemptOf = (id: string | undefined) => attempts.find(([webhook]) => webhook === id)?.[1];
-    expect(attemptOf(cutId)?.responseHeaders).toContainEqual(
-      expect.objectContaining({ name: 'x-long', value: `${'h'.repeat(1_023)}ð` }),
-    );
+    expect(attemptOf(cutId)?.responseHeaders).toContainEqual(expect.objectContaining({ name: 'x-long', value: cut }));
     expect(attemptOf(rawId)).toMatchObject({ statusCode: 400, responseBody: new Uint8Array([0xff, 0x00, 0xc3]) });
     expect(attemptOf(halfId)?.responseBody).toEqual(new Uint8Array(Buffer.from('b'.repeat(16_383))));
     expect(attemptOf(fineId)?.statusCode).toBe(200);
@@ -99,7 +97,7 @@ describe('records of hostile receivers', () => {
     }
   });
 
-  test('a connection that closes when it is reused costs an attempt but loses no event', async () => {
+  test('a connection that closes when it is reused costs no attempt and loses no event', async () => {
     const tenant = newTenant();
     await receiver.behave('/race', { kind: 'close on reuse' });
     await subscribe(tenant, '/race', 5);
@@ -110,9 +108,7 @@ describe('records of hostile receivers', () => {
     }
     const log = await rms.list(tenant);
     expect(log.map(({ status }) => status)).toEqual(log.map(() => DeliveryStatus.DELIVERED));
-    const failures = log.flatMap(({ attempts }) => attempts.slice(0, -1));
-    expect(failures.length).toBeGreaterThan(0);
-    for (const { error } of failures) expect(error).toMatch(/^connection: /);
+    expect(log.map(({ attempts }) => attempts.length)).toEqual(log.map(() => 1));
     // The server has not read any of the requests whose connection it reset.
     const read = receiver.requests('/race').map(({ eventId }) => eventId);
     expect(read).toEqual(events.map(({ id }) => id));
@@ -181,7 +177,10 @@ describe('records of hostile receivers', () => {
     await rms.publish(...Array.from({ length: 20 }, () => newEvent(tenant)));
     const log = await wholeLogOf(rms, tenant, 20);
     const errors = new Set(log.flatMap(({ attempts }) => attempts.map(({ error }) => error)));
-    expect([...errors].sort()).toEqual(['connect: timed out', 'timeout: no complete response within 10 s']);
+    const classes = new Set(
+      [...errors].map((error) => error.replace(/(?: after [\d.]+ s| \(response: [\d.]+ s\))$/, '')),
+    );
+    expect([...classes].sort()).toEqual(['connect: timed out', 'timeout: no complete response within 10 s']);
     frozen.resume();
     await frozen.stop();
   });

@@ -17,12 +17,12 @@ const milliseconds = z
 const error = z
   .string()
   .nullable()
-  .describe('Class and text of the error; null if the endpoint responded with 200.')
-  .meta({ examples: ['timeout: no complete response within 10 s'] });
+  .describe('Class and text of the error; null if the endpoint responded completely with 200.')
+  .meta({ examples: ['timeout: no complete response within 10 s (response: 9.9 s)'] });
 const status = z
   .int()
   .nullable()
-  .describe('Status of the response; null without a response.')
+  .describe('Status of the response, also if the response is incomplete; null without one.')
   .meta({ examples: [200] });
 
 const fields = {

@@ -19,18 +19,18 @@ export const attemptFields = {
   }),
   response: z
     .strictObject({
-      status: z.int(),
+      status: z.int().describe('0 if the bytes in `body` are not an HTTP response.'),
       headers,
       body: z.string(),
       truncated: z.boolean().describe('Whether the body may be longer. The first 16 KiB are stored.'),
     })
     .nullable()
-    .describe('Null if there was no response.'),
+    .describe('What arrived of the response, also if it is incomplete. Null if nothing arrived.'),
   error: z
     .string()
     .nullable()
-    .describe('Error class and text. Null if the endpoint responded with 200.')
-    .meta({ examples: ['timeout: no response within 10 seconds'] }),
+    .describe('Error class and text. Null if the endpoint responded completely with 200.')
+    .meta({ examples: ['timeout: no complete response within 10 s (response: 9.9 s)'] }),
   remote_address: z.string().nullable().describe('Address of the connection. Null if there was none.'),
 };
 
@@ -43,7 +43,7 @@ export function attemptDocument(attempt: Attempt, { url, body }: { url: string; 
     duration_ms: attempt.durationMs,
     request: { url, headers: headersDocument(attempt.requestHeaders), body },
     response:
-      statusCode === 0
+      statusCode === 0 && responseBody.length === 0
         ? null
         : {
             status: statusCode,

@@ -54,7 +54,7 @@ function end(span: Span, { statusCode, error, address }: AttemptResult): void {
   if (statusCode !== 0) span.setAttribute(attribute.httpStatus, statusCode);
   if (error !== '') {
     // Records only the class of the error, because the rest may be text from the endpoint.
-    failSpan(span, statusCode === 0 ? (error.split(':', 1)[0] ?? '') : `${statusCode}`);
+    failSpan(span, error.startsWith('status: ') ? `${statusCode}` : (error.split(':', 1)[0] ?? ''));
   }
   span.end();
 }

@@ -1,20 +1,25 @@
-import { type DeliveryContent, deliveryHeaders, type SigningSecrets } from '@rms/signature';
-import { notConnected, rounded, type Watch, watchRequest } from '../../egress/connection-times.ts';
+import { type DeliveryContent, deliveryHeaders, type SigningSecrets, statusError } from '@rms/signature';
+import {
+  ConnectError,
+  headLimitBytes,
+  notConnected,
+  rounded,
+  type Watch,
+  watchRequest,
+} from '../../egress/connection-times.ts';
 import { BlockedAddressError } from '../../egress/guard.ts';
 import type { OriginPools } from '../../egress/origin-pools.ts';
-import type { AttemptResult, HeaderPair } from '../../log/attempt.ts';
+import type { AttemptResult } from '../../log/attempt.ts';
+import { parseHttpDate } from '../../subscription/http-date.ts';
 import { parseRetryAfter } from '../../subscription/retry-policy.ts';
 import { Exchange } from './exchange.ts';
 import { attemptTimeoutMs } from './job.ts';
+import { headerPairs, parsePartial, singleValue } from './response-head.ts';
 
 /** An HTTP call to make. */
 export interface Outgoing extends DeliveryContent {
   readonly url: string;
 }
-
-/** The log keeps at most this many response headers, each truncated to `headerLimit` characters. */
-const headersKept = 64;
-const headerLimit = 1_024;
 
 /** The reason of the end of an attempt that took too long. */
 class DeadlineError extends Error {
@@ -23,7 +28,8 @@ class DeadlineError extends Error {
 
 /**
  * Makes one attempt: a signed POST. The whole response, including the body, must arrive within 10 seconds. Never
- * rejects: every error becomes the result of the attempt. Only status 200 is a success; redirects are not followed.
+ * rejects: every error becomes the result of the attempt, next to everything that arrived of the response. Only status
+ * 200 is a success; redirects are not followed.
  *
  * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
  * of a response, and is repeated once over a new connection, as a part of the same attempt.
@@ -50,39 +56,38 @@ export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing
   } finally {
     clearTimeout(timer);
   }
-  const { statusCode, error, firstByteAtMs } = exchange;
-  const responseHeaders = headerPairs(exchange.rawHeaders);
-  const base = {
+  const { error, firstByteAtMs } = exchange;
+  const { statusCode, responseHeaders, responseBody } = responseOf(exchange, watch);
+  const sentAtMs = watch?.sentAtMs ?? startedAtMs;
+  const requested = statusCode === 429 || statusCode === 503 ? singleValue(responseHeaders, 'retry-after') : undefined;
+  // Uses the endpoint's clock (its Date header) if possible, because the clock of this machine may be wrong.
+  const nowMs = parseHttpDate(singleValue(responseHeaders, 'date') ?? '', Date.now()) ?? Date.now();
+  return {
     startedAt,
     durationMs: Math.round(performance.now() - startedAtMs),
     timings: {
-      ...(watch?.times ?? notConnected),
-      firstByte: firstByteAtMs === undefined ? undefined : rounded(firstByteAtMs - (watch?.sentAtMs ?? startedAtMs)),
+      ...(error instanceof ConnectError ? error.times : (watch?.times ?? notConnected)),
+      firstByte: firstByteAtMs === undefined ? undefined : rounded(firstByteAtMs - sentAtMs),
     },
     address: watch?.address,
     requestHeaders: Object.entries(headers),
-  };
-  if (error) {
-    return {
-      ...base,
-      statusCode: 0,
-      error: describe(error, watch?.brokenBy()),
-      responseHeaders: [],
-      responseBody: Buffer.alloc(0),
-      retryAfterMs: undefined,
-    };
-  }
-  const fieldOf = (name: string) => responseHeaders.find(([key]) => key === name)?.[1];
-  const requested = statusCode === 429 || statusCode === 503 ? fieldOf('retry-after') : undefined;
-  return {
-    ...base,
     statusCode,
-    error: statusCode === 200 ? '' : `status: ${statusCode}`,
+    error: error ? describe(error, watch?.brokenBy(), performance.now() - sentAtMs) : statusError(statusCode),
     responseHeaders,
-    responseBody: exchange.body,
-    // Uses the endpoint's clock (its Date header) if possible, because the clock of this machine may be wrong.
-    retryAfterMs: parseRetryAfter(requested, Date.parse(fieldOf('date') ?? '') || Date.now()),
+    responseBody,
+    retryAfterMs: parseRetryAfter(requested, nowMs),
   };
+}
+
+/** Returns everything that arrived of the response. */
+function responseOf(exchange: Exchange, watch: Watch | undefined) {
+  const received = watch?.takeReceived() ?? [];
+  if (exchange.statusCode !== 0 || received.length === 0) {
+    const { statusCode, rawHeaders, body } = exchange;
+    return { statusCode, responseHeaders: headerPairs(rawHeaders), responseBody: body };
+  }
+  const { statusCode, headers, rest } = parsePartial(Buffer.concat(received).subarray(0, headLimitBytes));
+  return { statusCode, responseHeaders: headers, responseBody: rest };
 }
 
 /** Whether a connection that was open before ended without a byte of the response. */
@@ -93,19 +98,11 @@ function isUnanswered({ error }: Exchange, watch: Watch): boolean {
 /** Splits a URL for undici. Throws for URLs that CreateWebhook and UpdateWebhook reject. */
 function requestTarget(text: string): { origin: string; path: string } {
   if (!URL.canParse(text)) throw new BlockedAddressError('not a URL');
-  const { origin, protocol, pathname, search, username, password } = new URL(text);
+  const { host, protocol, pathname, search, username, password } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') throw new BlockedAddressError(`${protocol} is not allowed`);
   if (username || password) throw new BlockedAddressError('the URL contains a user name or password');
-  return { origin, path: pathname + search };
-}
-
-function headerPairs(raw: readonly Buffer[]): HeaderPair[] {
-  const pairs: HeaderPair[] = [];
-  for (let i = 0; i < raw.length && pairs.length < headersKept; i += 2) {
-    const [name, value] = [raw[i] as Buffer, raw[i + 1] as Buffer];
-    pairs.push([name.toString('latin1').toLowerCase(), value.toString('utf8').slice(0, headerLimit)]);
-  }
-  return pairs;
+  // The host of the origin is also the Host header. Without the final dot, it is the name in certificates.
+  return { origin: `${protocol}//${host.replace(/\.(?=:\d+$|$)/, '')}`, path: pathname + search };
 }
 
 /** Error codes of Node's TLS module and of OpenSSL's certificate verification. */
@@ -113,22 +110,36 @@ const tlsCode =
   /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|DEPTH_|SELF_SIGNED|UNABLE_TO|ERROR_IN_C|INVALID_|PATH_LENGTH|HOSTNAME_)/;
 
 /**
- * Returns an error class and a short text, which the delivery log shows.
+ * Returns an error class and a short text, which the delivery log shows. The text names the step that failed and its
+ * duration.
  * @param cause the error that broke the connection. undici reports only that the connection ended. For example, an
  * endpoint that rejects our certificate sends its alert after the handshake and then closes.
+ * @param responseMs time since the request was sent
  */
-function describe(error: unknown, cause?: Error): string {
-  const ended = (error as { code?: string }).code === 'UND_ERR_SOCKET';
-  const { code = '', message } = ((ended && cause) || error) as { code?: string; message: string };
-  if (code === 'DEADLINE') return 'timeout: no complete response within 10 s';
+function describe(error: NodeJS.ErrnoException, cause: Error | undefined, responseMs: number): string {
+  if (error instanceof ConnectError) return describeConnect(error);
+  const { code = '', message }: NodeJS.ErrnoException = (error.code === 'UND_ERR_SOCKET' && cause) || error;
   if (code === 'BLOCKED_ADDRESS') return `blocked: ${message}`;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'connect: timed out';
-  if (code === 'PROXY') return `proxy: ${message}`;
-  if (code === 'DNS_FAILED') return `dns: ${message}`;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns: the name does not resolve';
-  if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code)) return `connect: ${code}`;
-  if (tlsCode.test(code)) return `tls: ${code}`;
+  const waited = `response: ${durationText(responseMs)}`;
+  if (code === 'DEADLINE') return `timeout: no complete response within 10 s (${waited})`;
+  if (tlsCode.test(code)) return `tls: ${code} (${waited})`;
   // For example status 101, which HTTP does not allow as a response to this request.
-  if (code === 'ERR_ASSERTION') return 'connection: unexpected response';
-  return `connection: ${code || message.slice(0, 200)}`;
+  if (code === 'ERR_ASSERTION') return `connection: unexpected response (${waited})`;
+  return `connection: ${code || message.slice(0, 200)} (${waited})`;
+}
+
+/** Describes why there is no connection. The error class is the step that failed. */
+function describeConnect({ code, message, phase, times }: ConnectError): string {
+  if (code === 'BLOCKED_ADDRESS') return `blocked: ${message}`;
+  const after = `after ${durationText(times[phase])}`;
+  if (code === 'PROXY') return `proxy: ${message}`;
+  if (code === 'DNS_FAILED') return `dns: ${message} ${after}`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `dns: the name does not resolve (${durationText(times[phase])})`;
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return `${phase}: timed out ${after}`;
+  return `${phase}: ${code || message.slice(0, 200)} ${after}`;
+}
+
+function durationText(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }

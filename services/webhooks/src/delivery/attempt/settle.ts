@@ -15,21 +15,27 @@ export interface Settlement {
 /**
  * Determines the next state of a delivery.
  *
- *   pending ──200──► delivered
+ *   pending ──200──► delivered            (a response counts only if it is complete)
  *      │  ▲
  *      │  └── another response or none, retries remaining (after a delay)
  *      ├───── another response or none, no retries remaining ──► failed
  *      └───── 410 ──► failed, and the webhook is disabled
  */
 export function settle(job: DeliveryJob, result: AttemptResult): Settlement {
-  if (result.statusCode === 200) return { status: 'delivered', dueInMs: undefined, gone: false };
-  if (result.statusCode === 410) return { status: 'failed', dueInMs: undefined, gone: true };
+  if (result.error === '') return { status: 'delivered', dueInMs: undefined, gone: false };
+  if (result.statusCode === 410 && isComplete(result)) return { status: 'failed', dueInMs: undefined, gone: true };
   const dueInMs = nextDelayMs(job.endpoint.retryPolicy, job.tries + 1, result.retryAfterMs);
   return { status: dueInMs === undefined ? 'failed' : 'pending', dueInMs, gone: false };
 }
 
-/** Judges the endpoint's health. No response, 429 and 5xx mean that it is failing. */
-export function healthOf({ statusCode }: AttemptResult): Outcome['health'] {
-  if (statusCode === 200) return 'arrived';
-  return statusCode === 0 || statusCode === 429 || statusCode >= 500 ? 'failing' : 'rejected';
+/** Judges the endpoint's health. No complete response, 429 and 5xx mean that it is failing. */
+export function healthOf(result: AttemptResult): Outcome['health'] {
+  const { error, statusCode } = result;
+  if (error === '') return 'arrived';
+  return !isComplete(result) || statusCode === 429 || statusCode >= 500 ? 'failing' : 'rejected';
+}
+
+/** Whether the whole response arrived. Otherwise, its status is only a part of the record. */
+function isComplete({ error }: AttemptResult): boolean {
+  return error === '' || error.startsWith('status: ');
 }

@@ -174,6 +174,13 @@ export declare type DeliveryCounts = Message<"rms.alerts.v1.DeliveryCounts"> & {
    * @generated from field: string url = 11;
    */
   url: string;
+
+  /**
+   * Error of the last failed attempt, for alert emails: an error class, ": " and a text. Empty: none.
+   *
+   * @generated from field: string last_error = 12;
+   */
+  lastError: string;
 };
 
 /**

@@ -24,7 +24,7 @@ export declare type Attempt = Message<"rms.webhooks.v1.Attempt"> & {
   startTime?: Timestamp | undefined;
 
   /**
-   * 0: no response.
+   * Also of an incomplete response. 0: no status arrived.
    *
    * @generated from field: int32 status_code = 2;
    */

@@ -38,10 +38,10 @@ export function AttemptCard({
             text={`POST ${url ?? ''}\n${messageText(attempt.request_headers, requestBody ?? '')}`}
           />
         ) : null}
-        {attempt.status_code === null ? null : (
+        {attempt.status_code === null && text === '' ? null : (
           <CodeBlock
             label="Response"
-            text={`HTTP ${attempt.status_code}\n${messageText(attempt.response_headers, text)}`}
+            text={`${attempt.status_code === null ? 'not HTTP' : `HTTP ${attempt.status_code}`}\n${messageText(attempt.response_headers, text)}`}
           />
         )}
       </div>

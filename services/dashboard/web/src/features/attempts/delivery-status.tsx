@@ -46,8 +46,9 @@ export function DeliveryState({ of }: { readonly of: Pick<DeliveryDocument, 'sta
   );
 }
 
-/** Returns the status code, or the error if there was no response. */
+/** Returns the status code, or the error if there was no complete response, or if the status looks like a success. */
 export function resultText({ status_code: code, error }: Pick<DeliveryDocument, 'status_code' | 'error'>): string {
-  if (code !== null) return String(code);
-  return error ?? 'no attempt yet';
+  const [, rest = ''] = /^status: \d+(; .*)?$/.exec(error ?? '') ?? [];
+  if (error && !error.startsWith('status: ')) return error;
+  return code === null ? 'no attempt yet' : `${code}${rest}`;
 }

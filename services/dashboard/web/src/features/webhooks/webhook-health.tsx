@@ -13,7 +13,7 @@ import { useWebhookHealth } from './webhook-queries.ts';
 /** Upper bound of the server's count. */
 const maxPending = 1_000;
 const errorNames: Readonly<Record<string, string>> = {
-  '2xx': 'status 2xx other than 200',
+  '2xx': 'status 2xx; only 200 counts as delivered',
   timeout: 'timeout',
   blocked: 'address not allowed',
   connect: 'could not connect',
