@@ -1,3 +1,4 @@
+import type { Environment } from '@rms/tenant';
 import { InvalidArgumentError, Option } from 'commander';
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
@@ -98,6 +99,15 @@ export function pointInTime(text: string): Date {
     throw new InvalidArgumentError('Expected an ISO 8601 time or a duration before now ("24h").');
   }
   return date;
+}
+
+/** Creates the option --environment. "test", as in the prefix of sandbox keys, means "sandbox". */
+export function environmentOption(about: string): Option {
+  return new Option('--environment <live|sandbox>', about).argParser((text): Environment => {
+    if (text === 'live') return 'live';
+    if (text === 'sandbox' || text === 'test') return 'sandbox';
+    throw new InvalidArgumentError('Allowed choices are live, sandbox.');
+  });
 }
 
 export function workspaceOption(): Option {

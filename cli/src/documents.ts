@@ -1,21 +1,19 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { idTime } from '@rms/ids';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
 import { type Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { enumNames } from '@rms/rpc/enum-names';
-import { fromEnvironmentMessage, toEnvironmentMessage } from '@rms/tenant';
+import { type Environment as EnvironmentName, fromEnvironmentMessage, toEnvironmentMessage } from '@rms/tenant';
 
 export const scopes = enumNames(Scope);
 
-/** Environment names that match the key prefixes. */
-export type EnvironmentName = 'live' | 'test';
-
 export function environmentName(environment: Environment): EnvironmentName {
-  return fromEnvironmentMessage(environment) === 'sandbox' ? 'test' : 'live';
+  return fromEnvironmentMessage(environment);
 }
 
 export function toEnvironment(name: EnvironmentName): Environment {
-  return toEnvironmentMessage(name === 'live' ? 'live' : 'sandbox');
+  return toEnvironmentMessage(name);
 }
 
 /** Formats a timestamp as ISO 8601; null if it is unset. */
@@ -42,7 +40,9 @@ export function keyDocument(key: Key, value?: string) {
     ...(value === undefined
       ? {
           revoked_at: time(key.revokeTime),
-          rolled_at: time(key.rollTime),
+          // The ID of the successor contains the time at which it was created.
+          rolled_at: key.replacedById ? new Date(idTime(key.replacedById)).toISOString() : null,
+          ends_at: time(key.rollTime),
           replaced_by: key.replacedById || null,
           created_by: key.createdBy || null,
           rate_limit_requests: numberOrNull(key.rateLimitRequests),

@@ -21,24 +21,24 @@ export function usedKeyDocument(key: Key) {
   };
 }
 
-type Ends = Pick<UsedKeyDocument, 'revoked_at' | 'rolled_at' | 'expires_at'>;
+type Ends = Pick<UsedKeyDocument, 'revoked_at' | 'ends_at' | 'expires_at'>;
 
 /** Returns whether the API accepts the key. */
-export function isValid({ revoked_at, rolled_at, expires_at }: Ends): boolean {
-  return !revoked_at && !isPast(rolled_at) && !isPast(expires_at);
+export function isValid({ revoked_at, ends_at, expires_at }: Ends): boolean {
+  return !revoked_at && !isPast(ends_at) && !isPast(expires_at);
 }
 
 /** Returns whether the key was rolled and is still accepted until its overlap ends. */
 export function isInOverlap(key: Ends): boolean {
-  return isValid(key) && Boolean(key.rolled_at);
+  return isValid(key) && Boolean(key.ends_at);
 }
 
 /** Returns the state of a key as text. `revoked` takes precedence over the other states, as in API errors. */
 export function stateOf(key: Ends): string {
   if (key.revoked_at) return 'revoked';
-  if (isPast(key.rolled_at)) return 'rolled';
+  if (isPast(key.ends_at)) return 'rolled';
   if (isPast(key.expires_at)) return 'expired';
-  return key.rolled_at ? `rolled, works until ${earliest(key.rolled_at, key.expires_at)}` : 'active';
+  return key.ends_at ? `rolled, works until ${earliest(key.ends_at, key.expires_at)}` : 'active';
 }
 
 /** Returns all keys of a workspace, newest first. */
@@ -94,7 +94,8 @@ export function describeKey(key: UsedKeyDocument, about: readonly (readonly [str
     ['created', key.created_at ?? ''],
     ['created by', key.created_by ?? 'unknown'],
     ['expires', key.expires_at ?? 'never'],
-    ['rolled, valid until', key.rolled_at ?? 'no'],
+    ['rolled', key.rolled_at ?? 'no'],
+    ['ends', key.ends_at ?? 'not rolled'],
     ['replaced by', key.replaced_by ?? 'none'],
     ['allowed from', allowlistText(key.allowed_ips)],
     ['rate limit', rateLimitText(key.rate_limit_requests)],

@@ -27,7 +27,7 @@ describe('rms alerts', () => {
       unconfirmed: [],
       updated_at: null,
     });
-    expect(data[13]).toMatchObject({ environment: 'test', kind: 'key_expiry', threshold: 7, window_seconds: null });
+    expect(data[13]).toMatchObject({ environment: 'sandbox', kind: 'key_expiry', threshold: 7, window_seconds: null });
     const { stdout } = await services.rms('alerts', 'rules');
     expect(stdout).toMatch(/^live +quota +Monthly quota +yes +0\.8 +owners$/m);
   });

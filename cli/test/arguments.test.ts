@@ -1,4 +1,11 @@
-import { durationMs, pointInTime, positiveNumber, secondsMs, wholeNumber } from '../src/arguments.ts';
+import {
+  durationMs,
+  environmentOption,
+  pointInTime,
+  positiveNumber,
+  secondsMs,
+  wholeNumber,
+} from '../src/arguments.ts';
 import { harmless, table } from '../src/print.ts';
 
 describe('arguments', () => {
@@ -38,6 +45,18 @@ describe('arguments', () => {
     for (const text of ['yesterday', '5', '', '2026', '2026-13-01', '+012026-01-02', '999999999d']) {
       expect(() => pointInTime(text)).toThrow('ISO 8601');
     }
+  });
+
+  test.each([
+    ['live', 'live'],
+    ['sandbox', 'sandbox'],
+    ['test', 'sandbox'],
+  ])('the environment %s is %s', (text, environment) => {
+    expect(environmentOption('').parseArg?.(text, undefined)).toBe(environment);
+  });
+
+  test('an unknown environment is rejected with the known ones', () => {
+    expect(() => environmentOption('').parseArg?.('production', undefined)).toThrow('live, sandbox');
   });
 
   test('a limit is greater than 0', () => {

@@ -38,7 +38,7 @@ describe('rms keys leaked', () => {
           valid: true,
           workspace_id: first,
           workspace_name: 'first',
-          environment: 'test',
+          environment: 'sandbox',
           scope: 'read',
           name: 'deploy',
           hint: hintOfApiKey(valid.key),

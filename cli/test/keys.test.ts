@@ -26,7 +26,7 @@ describe('rms keys', () => {
     expect(key).toEqual({
       id: expect.stringMatching(/^key_/),
       key: expect.stringMatching(/^sk_test_\w{38}$/),
-      environment: 'test',
+      environment: 'sandbox',
       scope: 'read',
       name: 'k',
       expires_at: expect.any(String),
@@ -62,8 +62,10 @@ describe('rms keys', () => {
     // Without --overlap, the old key works for a day, as in the dashboard.
     const next = await services.json('keys', 'roll', lasting.id);
     expect(Object.keys(next)).toEqual(Object.keys(lasting));
-    expect(next).toMatchObject({ environment: 'test', scope: 'read', name: 'k' });
-    const { rolled_at: worksUntil } = await services.json('keys', 'show', lasting.id);
+    expect(next).toMatchObject({ environment: 'sandbox', scope: 'read', name: 'k' });
+    const { rolled_at: rolledAt, ends_at: worksUntil } = await services.json('keys', 'show', lasting.id);
+    expect(Date.parse(rolledAt)).toBeGreaterThanOrEqual(rolledAtMs - 1_000);
+    expect(Date.parse(rolledAt)).toBeLessThanOrEqual(Date.now() + 1_000);
     expect(Date.parse(worksUntil)).toBeGreaterThanOrEqual(rolledAtMs + 86_400_000 - 1_000);
     await services.json('keys', 'roll', ended.id, '--overlap', '0s');
     expect([await verdictOf(next.key), await verdictOf(lasting.key), await verdictOf(ended.key)]).toEqual([
@@ -128,9 +130,9 @@ describe('rms keys', () => {
   });
 
   test.each([
-    [['keys', 'create', '--environment', 'moon', '--scope', 'read', '--name', 'k'], 'live, test'],
+    [['keys', 'create', '--environment', 'moon', '--scope', 'read', '--name', 'k'], 'live, sandbox'],
     [['keys', 'create', '--environment', 'live', '--scope', 'read'], '--name'],
-    [['keys', 'create', '--environment', 'live', '--scope', 'read', '--name', 'k', '--expires-in', '1w'], '30d'],
+    [['keys', 'create', '--environment', 'live', '--scope', 'read', '--name', 'k', '--expires-in', '1y'], '30d'],
     [['keys', 'roll'], 'id'],
     [['keys', 'revoke'], 'id'],
     [['keys', 'show'], 'id'],

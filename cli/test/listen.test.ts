@@ -68,7 +68,7 @@ describe('rms listen', () => {
     ).toMatchObject({
       id,
     });
-    const [, , line] = await printed(3);
+    const [, , , line] = await printed(4);
     expect(line).toMatch(new RegExp(`^\\S+Z  resource\\.created +${id}  res_\\w+  200  \\d+ ms  #1$`));
     expect(await interrupt()).toBe(0);
   });
@@ -130,6 +130,32 @@ describe('rms listen', () => {
     expect(idsOf(receiver.requests)).toEqual([events[2]?.id, later]);
     expect(await live.interrupt()).toBe(0);
     expect(live.stdout()).toEqual([]);
+  });
+
+  test('it names its environment and how to hear the other, and notes the first event there', async () => {
+    const workspaceId = await services.createWorkspace();
+    const receiver = await receive();
+    const live = await listen(receiver.url, workspaceId, ['--environment', 'live']);
+    const [forwarding, other] = live.stdout();
+    expect(forwarding).toBe(`Forwarding live events of ${workspaceId} after sequence 0 to ${receiver.url}`);
+    expect(other).toBe('For sandbox events, add --environment sandbox');
+    const sandboxNote =
+      'rms: resource.created in sandbox, which is not forwarded; add --environment sandbox to forward sandbox events';
+    // The first events may precede the first poll.
+    await waitUntil(
+      async () => {
+        await publish(workspaceId, 1);
+        return live.stderr().includes(sandboxNote);
+      },
+      { what: 'the note about sandbox events' },
+    );
+    expect(receiver.requests).toEqual([]);
+    const byDefault = await listen(receiver.url, workspaceId);
+    expect(byDefault.stdout()[0]).toMatch(/^Forwarding sandbox events/);
+    expect(byDefault.stdout()[1]).toBe('For live events, add --environment live');
+    await publish(workspaceId, 1);
+    await receiver.waitFor(() => true, 'the event');
+    expect(live.stderr()).toEqual([sandboxNote]);
   });
 
   test('an erased event is printed but not sent', async () => {
@@ -217,7 +243,7 @@ describe('rms listen', () => {
     [['--forward-to', 'http://name:word@localhost/'], 2, /without credentials/],
     [['--events', 'resource.made'], 2, /list of: resource\.created/],
     [['--after', '-1'], 2, /the sequence number/],
-    [['--environment', 'sandbox'], 2, /live, test/],
+    [['--environment', 'moon'], 2, /live, sandbox/],
     [['--secret', 'whsec_short'], 2, /24 to 64 bytes/],
     [['--after', '7'], 1, /after is beyond the newest event, whose sequence is 0\n$/],
     [['--workspace', 'ws_none'], 1, /^rms: There is no workspace "ws_none"\.\n$/],

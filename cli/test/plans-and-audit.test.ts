@@ -88,7 +88,7 @@ describe('rms plans and rms audit', () => {
         actor: expect.stringMatching(/^operator:[^@]+@[^@]+$/),
         address: null,
         request_id: expect.stringMatching(/^req_/),
-        environment: 'test',
+        environment: 'sandbox',
         action: 'key.created',
         target_id: first.id,
         details: { name: 'first', scope: 'read', allowed_ips: [], expires_at: null, rate_limit_requests: 3 },

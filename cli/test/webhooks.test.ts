@@ -38,7 +38,7 @@ describe('rms webhooks and trace', () => {
     const { data } = await json('webhooks', 'list');
     expect(data).toMatchObject([
       { id: live.webhook?.id, environment: 'live', events: ['resource.created'], status: 'active' },
-      { id, environment: 'test', url: receiver.url, events: ['*'], status: 'active' },
+      { id, environment: 'sandbox', url: receiver.url, events: ['*'], status: 'active' },
     ]);
     expect(JSON.stringify(data)).not.toContain('whsec_');
     expect((await rms('webhooks', 'list')).stdout).toContain(receiver.url);

@@ -1,14 +1,15 @@
+import type { Environment } from '@rms/tenant';
 import { Command, Option } from 'commander';
 import { alertKinds, testEmailDocument } from '../alerts.ts';
-import { workspaceOption } from '../arguments.ts';
+import { environmentOption, workspaceOption } from '../arguments.ts';
 import { alertsOf, withServices } from '../connect.ts';
-import { type EnvironmentName, toEnvironment } from '../documents.ts';
+import { toEnvironment } from '../documents.ts';
 import { print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
   kind: (typeof alertKinds.names)[number];
-  environment: EnvironmentName;
+  environment: Environment;
   workspace?: string;
   json?: boolean;
 }
@@ -17,7 +18,7 @@ export function alertsTestCommand(): Command {
   return new Command('test')
     .description('send a test email to the recipients of a rule, and show the reply of the SMTP server')
     .addOption(new Option('--kind <kind>', 'kind of the rule').choices(alertKinds.names).makeOptionMandatory())
-    .addOption(new Option('--environment <name>', 'environment of the rule').choices(['live', 'test']).default('live'))
+    .addOption(environmentOption('environment of the rule').default('live'))
     .addOption(workspaceOption())
     .action((options: Options) =>
       withServices(['workspaces', 'alerts'], async (services) => {

@@ -1,13 +1,14 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Environment } from '@rms/tenant';
 import { Command, Option } from 'commander';
-import { collect, durationMs, keyLimitNumber, workspaceOption } from '../arguments.ts';
+import { collect, durationMs, environmentOption, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { type EnvironmentName, keyDocument, scopes, toEnvironment } from '../documents.ts';
+import { keyDocument, scopes, toEnvironment } from '../documents.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
-  environment: EnvironmentName;
+  environment: Environment;
   scope: (typeof scopes.names)[number];
   name: string;
   expiresIn?: number;
@@ -20,9 +21,7 @@ interface Options {
 export function keysCreateCommand(): Command {
   return new Command('create')
     .description('create an API key; its value is shown only once')
-    .addOption(
-      new Option('--environment <name>', 'environment of the key').choices(['live', 'test']).makeOptionMandatory(),
-    )
+    .addOption(environmentOption('environment of the key').makeOptionMandatory())
     .addOption(new Option('--scope <scope>', 'scope of the key').choices(scopes.names).makeOptionMandatory())
     .requiredOption('--name <name>', 'name of the key')
     .option('--expires-in <duration>', 'lifetime, e.g. 30d (default: the key does not expire)', durationMs)

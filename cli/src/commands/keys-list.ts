@@ -49,10 +49,9 @@ function tableOf(options: WorkspaceOptions, keys: readonly Listed<UsedKeyDocumen
 /** Lists the clients that must switch to the new key before the old one expires. */
 function overlaps(keys: readonly UsedKeyDocument[]): string[] {
   return keys.filter(isInOverlap).map((key) => {
-    const title = `${key.id} works until ${key.rolled_at}; it is replaced by ${key.replaced_by}.`;
-    const successor = keys.find(({ id }) => id === key.replaced_by);
+    const title = `${key.id} works until ${key.ends_at}; it is replaced by ${key.replaced_by}.`;
     return key.uses.length === 0
       ? `${title} It has no recorded use.`
-      : `${title} Its clients:\n${usesTable(key, successor?.created_at)}`;
+      : `${title} Its clients:\n${usesTable(key, key.rolled_at)}`;
   });
 }

@@ -1,9 +1,12 @@
 import type { FeedEvent } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { isWellFormedSecret, makeSecret, toSigningSecret } from '@rms/signature';
+import type { Environment, Tenant } from '@rms/tenant';
 import { type Command, Option } from 'commander';
-import { eventTypes, httpUrl, position, workspaceOption } from '../arguments.ts';
+import { environmentOption, eventTypes, httpUrl, position, workspaceOption } from '../arguments.ts';
+import type { OpenFeed } from '../clients.ts';
 import { withServices } from '../connect.ts';
-import { type EnvironmentName, toEnvironment } from '../documents.ts';
+import { toEnvironment } from '../documents.ts';
+import { firstEventType } from '../first-event.ts';
 import { followFeed } from '../follow-feed.ts';
 import { forward, type Response } from '../forward.ts';
 import { untilInterrupted } from '../interrupted.ts';
@@ -12,7 +15,7 @@ import { workspaceOf } from '../workspace.ts';
 
 interface Options {
   forwardTo: URL;
-  environment: EnvironmentName;
+  environment: Environment;
   events: string[];
   after?: bigint;
   secret?: string;
@@ -27,9 +30,7 @@ Needs no webhook and changes nothing in the service; webhooks still get their ev
 export function define(listen: Command): void {
   listen
     .requiredOption('--forward-to <url>', 'target URL, e.g. http://localhost:3000/hook', httpUrl)
-    .addOption(
-      new Option('--environment <name>', 'environment of the events').choices(['live', 'test']).default('test'),
-    )
+    .addOption(environmentOption('environment of the events').default('sandbox'))
     .option(
       '--events <types>',
       'only these types, separated by commas, e.g. resource.created,resource.deleted',
@@ -56,10 +57,13 @@ export function define(listen: Command): void {
         command.error('error: the secret must be "whsec_" followed by 24 to 64 bytes in Base64');
       }
       const ended = untilInterrupted();
+      const failed = new AbortController();
       try {
-        await forwardFeed(options, secret, ended);
+        await forwardFeed(options, secret, AbortSignal.any([ended, failed.signal]));
       } catch (error) {
         if (!ended.aborted) throw error;
+      } finally {
+        failed.abort();
       }
     });
 }
@@ -67,12 +71,15 @@ export function define(listen: Command): void {
 function forwardFeed(options: Options, secret: string, signal: AbortSignal): Promise<void> {
   const { forwardTo, environment, events, after, json } = options;
   const secrets = { current: toSigningSecret(secret), previous: undefined };
+  const other = environment === 'live' ? 'sandbox' : 'live';
   return withServices(['workspaces'], async (services, openFeed) => {
     const workspaceId = await workspaceOf(services, options);
     const started = (from: bigint) => {
       const say = json ? note : (text: string) => printLine(options, {}, text);
-      say(`Forwarding ${environment} events of ${workspaceId} after event ${from} to ${forwardTo.href}`);
+      say(`Forwarding ${environment} events of ${workspaceId} after sequence ${from} to ${forwardTo.href}`);
+      say(`For ${other} events, add --environment ${other}`);
       say(`Signing secret: ${secret}`);
+      void noteFirst(openFeed, { workspaceId, environment: other }, signal);
     };
     const following = { workspaceId, environment: toEnvironment(environment), after, started };
     for await (const event of followFeed(openFeed, following, signal)) {
@@ -87,6 +94,15 @@ function forwardFeed(options: Options, secret: string, signal: AbortSignal): Pro
       printLine(options, document, lineOf(document));
     }
   });
+}
+
+/** Prints a note about the first event in the environment that is not forwarded. */
+async function noteFirst(openFeed: OpenFeed, { workspaceId, environment }: Tenant, signal: AbortSignal): Promise<void> {
+  const type = await firstEventType(openFeed, { workspaceId, environment: toEnvironment(environment) }, signal);
+  if (type === undefined) return;
+  note(
+    `${type} in ${environment}, which is not forwarded; add --environment ${environment} to forward ${environment} events`,
+  );
 }
 
 function documentOf(at: string, event: FeedEvent, { statusCode, error, durationMs }: Response) {

@@ -37,7 +37,7 @@ export function alertsSuite(target: () => Target): void {
       const { webhook } = await subscribe(client, receiver, ['resource.created']);
       await retryFast(account, webhook.id, 3);
       expectStatus(await client.post('/v1/resources', { name: 'Lost' }), 201);
-      const about = { environment: 'test', subject_id: webhook.id, notices: 1 };
+      const about = { environment: 'sandbox', subject_id: webhook.id, notices: 1 };
       expect(await incident('open')).toMatchObject(about);
       receiver.respondWith(200);
       expectStatus(await client.post('/v1/resources', { name: 'Found' }), 201);
@@ -50,7 +50,7 @@ export function alertsSuite(target: () => Target): void {
       const { webhook } = await subscribe(client, goneReceiver, ['resource.deleted']);
       const created = await client.post<{ data: { id: string } }>('/v1/resources', { name: 'Short-lived' });
       expectStatus(await client.delete(`/v1/resources/${created.body.data.id}`), 204);
-      const about = { environment: 'test', subject_id: webhook.id };
+      const about = { environment: 'sandbox', subject_id: webhook.id };
       expect(await incident('open', 'webhook_disabled')).toMatchObject(about);
       goneReceiver.respondWith(200);
       await account.rms('webhooks', 'enable', webhook.id);
@@ -67,7 +67,7 @@ export function alertsSuite(target: () => Target): void {
       const { key } = await other.newKey('test', 'read', '--rate-limit', '1');
       const limited = other.clientWith('test', key);
       await all(52, () => limited.get('/v1/resources'));
-      expect(await incident('open', 'rate_limited', other)).toMatchObject({ environment: 'test', notices: 1 });
+      expect(await incident('open', 'rate_limited', other)).toMatchObject({ environment: 'sandbox', notices: 1 });
       const { data } = await other.rms<{ data: Incident[] }>('alerts', 'list');
       expect(data.map(({ kind, environment }) => `${environment} ${kind}`).sort()).toEqual([
         'live api_error_rate',
@@ -103,7 +103,7 @@ export function alertsSuite(target: () => Target): void {
       );
       const kinds = data.filter(({ enabled }) => enabled).map(({ kind, environment }) => `${environment} ${kind}`);
       expect(new Set(kinds).size).toBe(14);
-      for (const environment of ['live', 'test']) {
+      for (const environment of ['live', 'sandbox']) {
         for (const kind of ['api_error_rate', 'webhook_disabled', 'quota', 'rate_limited', 'key_expiry']) {
           expect(kinds).toContain(`${environment} ${kind}`);
         }

@@ -205,7 +205,7 @@ export function apiKeysSuite(target: () => Target): void {
         ['rate_limit', { rate_limit: 1.5 }],
         ['rate_limit', { rate_limit: 1e300 }],
         ['key', { key: 'sk_live_mine' }],
-        ['environment', { environment: 'test' }],
+        ['environment', { environment: 'sandbox' }],
       ] as const) {
         const { status, body } = await client.post<ErrorBody>(path, { ...valid, ...change });
         expect([change, status, body.error.details?.[0]?.field.startsWith(field)]).toEqual([change, 400, true]);

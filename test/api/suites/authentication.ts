@@ -110,7 +110,7 @@ export function authenticationSuite(target: () => Target): void {
       expect(plain).toMatchObject({ environment: 'live', scope: 'read', name: 'read key', expires_at: null });
       expect(plain.allowed_ips).toEqual([]);
       const full = await account.newKey('test', 'write', '--expires-in', '30d', '--allow-ip', '192.0.2.0/24');
-      expect(full).toMatchObject({ environment: 'test', scope: 'write', allowed_ips: ['192.0.2.0/24'] });
+      expect(full).toMatchObject({ environment: 'sandbox', scope: 'write', allowed_ips: ['192.0.2.0/24'] });
       const days = (Date.parse(full.expires_at ?? '') - Date.now()) / 86_400_000;
       expect(days).toBeGreaterThan(29);
       expect(days).toBeLessThanOrEqual(30);

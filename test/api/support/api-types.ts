@@ -35,7 +35,7 @@ export interface ApiKey {
   type: 'api_key';
   name: string;
   scope: Scope;
-  environment: Environment;
+  environment: ShownEnvironment;
   hint: string;
   status: 'active' | 'expired' | 'revoked' | 'rolled';
   allowed_ips: string[];
@@ -52,7 +52,7 @@ export interface AuditEntry {
   action: string;
   actor: string;
   target_id: string;
-  environment: Environment | null;
+  environment: ShownEnvironment | null;
   request_id: string | null;
   created_at: string;
 }
@@ -119,7 +119,7 @@ export interface Delivery {
 export interface NewKey {
   id: string;
   key: string;
-  environment: 'live' | 'test';
+  environment: ShownEnvironment;
   scope: Scope;
   name: string;
   expires_at: string | null;
@@ -127,6 +127,9 @@ export interface NewKey {
 }
 
 export type Scope = 'read' | 'write' | 'admin';
+/** Environment as `rms` accepts it. */
 export type Environment = 'live' | 'test';
+/** Environment as the API and `rms` show it. */
+export type ShownEnvironment = 'live' | 'sandbox';
 
 export const timestampForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

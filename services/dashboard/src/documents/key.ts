@@ -6,7 +6,7 @@ import { timeOf } from './text.ts';
 export const scopes = enumNames(Scope);
 export type ScopeName = (typeof scopes.names)[number];
 
-/** A "rolled" key works until `rolled_at` and is "ended" afterwards. */
+/** A "rolled" key works until `ends_at` and is "ended" afterwards. */
 export type KeyState = 'active' | 'rolled' | 'ended' | 'expired' | 'revoked';
 
 /** Key without its value. */
@@ -20,8 +20,8 @@ export interface KeyDocument {
   readonly created_by: string | null;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
-  /** Time from which the API responds with api_key_expired. */
-  readonly rolled_at: string | null;
+  /** Time from which the API rejects a rolled key with api_key_expired. null: the key was not rolled. */
+  readonly ends_at: string | null;
   readonly replaced_by: string | null;
   readonly allowed_ips: readonly string[];
   /** Requests per window. null: the limit of the plan. 0: no limit. */
@@ -53,7 +53,7 @@ export function keyDocument(key: Key, nowMs = Date.now()): KeyDocument {
     created_by: key.createdBy || null,
     expires_at: timeOf(key.expireTime),
     revoked_at: timeOf(key.revokeTime),
-    rolled_at: timeOf(key.rollTime),
+    ends_at: timeOf(key.rollTime),
     replaced_by: key.replacedById || null,
     allowed_ips: key.allowedIps,
     rate_limit_requests: key.rateLimitRequests === undefined ? null : Number(key.rateLimitRequests),
@@ -67,10 +67,10 @@ export function keyDocument(key: Key, nowMs = Date.now()): KeyDocument {
   return { ...document, state: stateOf(document, nowMs) };
 }
 
-function stateOf(key: Pick<KeyDocument, 'revoked_at' | 'rolled_at' | 'expires_at'>, nowMs: number): KeyState {
+function stateOf(key: Pick<KeyDocument, 'revoked_at' | 'ends_at' | 'expires_at'>, nowMs: number): KeyState {
   const isPast = (time: string | null) => time !== null && Date.parse(time) <= nowMs;
   if (key.revoked_at !== null) return 'revoked';
-  if (isPast(key.rolled_at)) return 'ended';
+  if (isPast(key.ends_at)) return 'ended';
   if (isPast(key.expires_at)) return 'expired';
-  return key.rolled_at === null ? 'active' : 'rolled';
+  return key.ends_at === null ? 'active' : 'rolled';
 }

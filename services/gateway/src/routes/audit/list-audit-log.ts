@@ -19,7 +19,7 @@ const entry = z
       .describe('`key:` or `user:` with an ID, `operator:` with a name, or `system`.')
       .meta({ examples: ['key:key_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
     target_id: z.string().describe('ID of the changed object.'),
-    environment: z.enum(['live', 'test']).nullable().describe('Null: the change concerns both environments.'),
+    environment: z.enum(['live', 'sandbox']).nullable().describe('Null: the change concerns both environments.'),
     client_ip: z.string().nullable(),
     request_id: z.string().nullable(),
     details: z.record(z.string(), z.unknown()).describe('New values. Never contains secrets.'),
@@ -76,7 +76,7 @@ export const listAuditLog = defineEndpoint({
 const environmentNames: Readonly<Record<Environment, string | null>> = {
   [Environment.UNSPECIFIED]: null,
   [Environment.LIVE]: 'live',
-  [Environment.SANDBOX]: 'test',
+  [Environment.SANDBOX]: 'sandbox',
 };
 
 function entryJson(entry: AuditEntry): string {

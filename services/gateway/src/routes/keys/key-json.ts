@@ -38,7 +38,7 @@ function fieldsOf(key: Key) {
     type: 'api_key',
     name: key.name,
     scope: scopeMessages.toName(key.scope),
-    environment: key.environment === Environment.LIVE ? 'live' : 'test',
+    environment: key.environment === Environment.LIVE ? 'live' : 'sandbox',
     hint: key.hint,
     status: statusOf(key),
     allowed_ips: key.allowedIps,

@@ -53,7 +53,7 @@ const fields = {
   type: z.literal('api_key'),
   name,
   scope,
-  environment: z.enum(['live', 'test']),
+  environment: z.enum(['live', 'sandbox']),
   hint: z
     .string()
     .describe('First and last characters of the key, to recognize it.')

@@ -13,7 +13,7 @@ const workspace = z
     id: z.string().meta({ pattern: '^ws_[0-9a-z]+$', examples: ['ws_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
     type: z.literal('workspace'),
     name: z.string(),
-    environment: z.enum(['live', 'test']).describe('Environment of the key.'),
+    environment: z.enum(['live', 'sandbox']).describe('Environment of the key.'),
     plan: z.string().nullable().describe('Null: the limits of the installation apply.'),
     limits: z
       .strictObject({
@@ -61,7 +61,7 @@ export const getWorkspace = defineEndpoint({
       id: found.id,
       type: 'workspace',
       name: found.name,
-      environment: environment === 'live' ? 'live' : 'test',
+      environment: environment,
       plan: found.plan || null,
       limits: {
         requests_per_window: orNull(limits.rateLimitRequests),

@@ -63,7 +63,7 @@ export function KeyPage() {
       {key.state === 'rolled' ? (
         <Note tone="warn">
           <p>
-            This key was rolled and works until <Time at={key.rolled_at} />. Clients with a recent use below must switch
+            This key was rolled and works until <Time at={key.ends_at} />. Clients with a recent use below must switch
             to the new key.
           </p>
           {key.replaced_by ? (

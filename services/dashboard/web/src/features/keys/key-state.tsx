@@ -31,7 +31,7 @@ export function isValid({ state }: Pick<KeyDocument, 'state'>): boolean {
 }
 
 /** Returns when the key becomes invalid. null: never. */
-export function expiryOf({ expires_at: expires, rolled_at: rolled }: Pick<KeyDocument, 'expires_at' | 'rolled_at'>) {
+export function expiryOf({ expires_at: expires, ends_at: rolled }: Pick<KeyDocument, 'expires_at' | 'ends_at'>) {
   const ends = [expires, rolled].filter((at) => at !== null).sort();
   return ends[0] ?? null;
 }
