@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '@rms/settings';
+import type { Settings, ShownSetting } from '@rms/settings';
 
-/** Service addresses that a running `npm start` writes to services.json in DATA_DIR. */
+/** Service addresses and settings that a running `npm start` writes to services.json in DATA_DIR. */
 export interface LocalServices {
   readonly auth?: string;
   readonly webhooks?: string;
   readonly alerts?: string;
+  /** The settings of the running process, without secrets. */
+  readonly settings?: readonly ShownSetting[];
 }
 
 /**

@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeSettings } from '@rms/settings';
 import { testDatabase } from '@rms/testkit';
 import { runRms } from './support.ts';
 
@@ -39,6 +43,22 @@ describe('rms config', () => {
         expect.objectContaining({ name: 'DATABASE_URL', value: '[secret]', source: 'environment' }),
       ]),
     );
-    for (const text of [stdout, (await runRms(['config'], env)).stdout]) expect(text).not.toContain('hunter2');
+    const text = (await runRms(['config'], env)).stdout;
+    for (const one of [stdout, text]) expect(one).not.toContain('hunter2');
+    expect(text).toMatch(/^Settings of this shell\. A service that runs elsewhere has its own settings\.\n/);
+  });
+
+  test('shows the settings of a running npm start, or with --shell those of the shell', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'rms-config-'));
+    const settings = describeSettings({ PORT: '9999' });
+    writeFileSync(join(dataDir, 'services.json'), JSON.stringify({ auth: '127.0.0.1:1', settings }));
+    const env = { DATA_DIR: dataDir, PORT: '7777' };
+    const port = (value: string) => expect.objectContaining({ name: 'PORT', value });
+    const running = JSON.parse((await runRms(['config', '--json'], env)).stdout);
+    expect(running).toEqual({ data: expect.arrayContaining([port('9999')]), settings_of: 'service' });
+    expect((await runRms(['config'], env)).stdout).toMatch(/^Settings of the running service \(npm start\):\n/);
+    const shell = JSON.parse((await runRms(['config', '--shell', '--json'], env)).stdout);
+    expect(shell).toEqual({ data: expect.arrayContaining([port('7777')]), settings_of: 'shell' });
+    rmSync(dataDir, { recursive: true });
   });
 });

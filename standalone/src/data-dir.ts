@@ -1,13 +1,28 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { accessSync, constants, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { ShownSetting } from '@rms/settings';
 
 /** Data directory of npm start, locked by this process. */
 export interface DataDir {
   /** Absolute path. */
   readonly path: string;
-  /** Writes the service addresses for the `rms` command. Only the owner can read the file. */
-  writeServices(addresses: Readonly<Record<string, string>>): void;
+  /**
+   * Writes the service addresses, and the settings without secrets, for the `rms` command. Only the owner can read the
+   * file.
+   */
+  writeServices(addresses: Readonly<Record<string, string>>, settings?: readonly ShownSetting[]): void;
   /** Releases the lock. */
   release(): void;
 }
@@ -18,7 +33,7 @@ export interface DataDir {
 export function openDataDir(setting: string): DataDir {
   const path = resolve(setting);
   try {
-    mkdirSync(path, { recursive: true });
+    makeFolder(path);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new Error(`Cannot use DATA_DIR ${path}: ${reasonOf(error)}.`);
@@ -28,10 +43,12 @@ export function openDataDir(setting: string): DataDir {
   lock(lockFile, path);
   return {
     path,
-    writeServices(addresses) {
+    writeServices(addresses, settings) {
       const building = `${servicesFile}.new`;
       rmSync(building, { force: true });
-      writeFileSync(building, `${JSON.stringify(addresses, null, 2)}\n`, { mode: 0o600 });
+      writeFileSync(building, `${JSON.stringify({ ...addresses, ...(settings ? { settings } : {}) }, null, 2)}\n`, {
+        mode: 0o600,
+      });
       renameSync(building, servicesFile);
     },
     release() {
@@ -39,6 +56,24 @@ export function openDataDir(setting: string): DataDir {
       rmSync(lockFile, { force: true });
     },
   };
+}
+
+/**
+ * Creates a folder and its missing parents. The recursive mode of mkdirSync() does not return for a folder in /proc
+ * (Node 24).
+ */
+function makeFolder(path: string): void {
+  const missing: string[] = [];
+  for (let folder = path; !existsSync(folder); folder = dirname(folder)) missing.unshift(folder);
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder);
+    } catch (error) {
+      // Another process may have created it.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+  if (!statSync(path).isDirectory()) throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' });
 }
 
 /** Attempts, because another process can take or release the lock at the same time. */
@@ -128,6 +163,8 @@ function reasonOf(error: unknown): string {
     case 'ENOTDIR':
     case 'EEXIST':
       return 'it is not a directory';
+    case 'ENOENT':
+      return 'a folder cannot be created there';
     case 'ENOSPC':
       return 'the disk is full';
     default:

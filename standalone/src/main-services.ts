@@ -1,12 +1,16 @@
 import { createLogger } from '@rms/logging';
 import { runMain } from '@rms/service';
-import { readSettings } from '@rms/settings';
+import { describeSettings, readStartSettings } from '@rms/settings';
 import { createSeparateServices } from './separate-services.ts';
 
 const log = createLogger({ name: 'main', level: 'warn', destination: process.stderr });
 
 await runMain(
   () =>
-    createSeparateServices(readSettings(process.env), { log, say: (text) => void process.stdout.write(`${text}\n`) }),
+    createSeparateServices(readStartSettings(process.env), {
+      log,
+      say: (text) => void process.stdout.write(`${text}\n`),
+      shownSettings: describeSettings(process.env),
+    }),
   { log },
 );

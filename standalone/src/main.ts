@@ -1,6 +1,6 @@
 import { createLogger, readableLines } from '@rms/logging';
 import { runMain } from '@rms/service';
-import { readSettings } from '@rms/settings';
+import { describeSettings, readStartSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
 import { freeMemoryWhenIdle } from './idle-memory.ts';
 import { createStandalone } from './standalone.ts';
@@ -17,10 +17,11 @@ const logAt =
 freeMemoryWhenIdle();
 await runMain(
   () => {
-    const settings = readSettings(process.env);
+    const settings = readStartSettings(process.env);
     return createStandalone(settings, {
       createLog: logAt(process.env.LOG_LEVEL ? settings.LOG_LEVEL : quiet, settings.LOG_LEVEL_FILE),
       say: (text) => void process.stdout.write(`${text}\n`),
+      shownSettings: describeSettings(process.env),
     });
   },
   { log: logAt(quiet)('main'), tracing: (log) => startTracing({ serviceName: 'rms', log }) },

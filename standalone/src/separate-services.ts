@@ -4,9 +4,10 @@ import type { Logger } from '@rms/logging';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import type { Service } from '@rms/service';
-import { requireSettings, type Settings, SettingsError } from '@rms/settings';
+import { requireSettings, type Settings, SettingsError, type ShownSetting } from '@rms/settings';
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
+import { checkConfigs } from './configs.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
 import { keepSecret } from './keep-secret.ts';
@@ -23,7 +24,7 @@ const metricsOrder = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'das
  */
 export function createSeparateServices(
   settings: Settings,
-  { log, say }: { log: Logger; say: (text: string) => void },
+  { log, say, shownSettings }: { log: Logger; say: (text: string) => void; shownSettings: readonly ShownSetting[] },
 ): Service {
   requireSettings(settings, 'DATABASE_URL', 'REDIS_URL', 'KAFKA_BROKERS');
   const security = createRpcSecurity(settings, log);
@@ -60,6 +61,7 @@ export function createSeparateServices(
       const { ALERTS_ADDRESS: alerts } = settings;
       if (alerts === undefined)
         throw new SettingsError('ALERTS_ADDRESS must not be "none", because this command starts alerts.');
+      checkConfigs(settings);
       const dataDir = openDataDir(settings.DATA_DIR);
       stops.push(() => dataDir.release());
       await migrateAll(settings, log);
@@ -80,7 +82,7 @@ export function createSeparateServices(
       const dashboardUrl = localUrl(settings.HOST, settings.DASHBOARD_PORT);
       const SESSION_KEY = settings.SESSION_KEY || keepSecret(join(dataDir.path, 'session.key'), 'base64');
       await run('dashboard', { SESSION_KEY, ...metricsOf('dashboard') }, () => reportsReady(dashboardUrl));
-      dataDir.writeServices(addresses);
+      dataDir.writeServices(addresses, shownSettings);
       const firsts = await bootstrap(addresses.auth, security, settings.OWNER_EMAIL);
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
       say(

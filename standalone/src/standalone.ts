@@ -1,20 +1,21 @@
 import { join } from 'node:path';
-import { createAlerts, createAlertsContext, readAlertsConfig } from '@rms/alerts';
-import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
+import { createAlerts, createAlertsContext } from '@rms/alerts';
+import { createAuth, createAuthContext } from '@rms/auth';
 import { createInProcessBus } from '@rms/bus';
-import { createDashboard, createDashboardContext, createMemorySessionStore, readDashboardConfig } from '@rms/dashboard';
+import { createDashboard, createDashboardContext, createMemorySessionStore } from '@rms/dashboard';
 import { startEmbeddedPostgres } from '@rms/embedded-postgres';
-import { createGateway, createGatewayContext, readGatewayConfig } from '@rms/gateway';
+import { createGateway, createGatewayContext } from '@rms/gateway';
 import { createMemoryLimiter } from '@rms/limiter';
 import type { Logger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
-import { createResources, createResourcesContext, readResourcesConfig } from '@rms/resources';
+import { createResources, createResourcesContext } from '@rms/resources';
 import { createRpcSecurity } from '@rms/rpc';
 import { type Service, serveMetrics } from '@rms/service';
-import type { Settings } from '@rms/settings';
-import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
+import type { Settings, ShownSetting } from '@rms/settings';
+import { createWebhooks, createWebhooksContext } from '@rms/webhooks';
 import { announcement, localUrl } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
+import { checkConfigs, readConfigs } from './configs.ts';
 import { consumeDeadLetters } from './consume-dead-letters.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
@@ -29,6 +30,8 @@ export interface StandaloneContext {
   readonly createLog: (name: string) => Logger;
   /** Prints text to the user. */
   readonly say: (text: string) => void;
+  /** The settings for `rms config`, without secrets. */
+  readonly shownSettings: readonly ShownSetting[];
 }
 
 /**
@@ -37,7 +40,7 @@ export interface StandaloneContext {
  *
  * Services stop in reverse start order: dashboard, gateway, resources, webhooks, alerts, auth, PostgreSQL, lock.
  */
-export function createStandalone(given: Settings, { createLog, say }: StandaloneContext): Service {
+export function createStandalone(given: Settings, { createLog, say, shownSettings }: StandaloneContext): Service {
   const log = createLog('standalone');
   const stops: (() => Promise<void> | void)[] = [];
   const run = async <T extends Service>(service: T): Promise<T> => {
@@ -56,6 +59,7 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
   const part = (name: keyof typeof metrics) => ({ log: createLog(name), metrics: metrics[name] });
 
   const start = async () => {
+    checkConfigs(given);
     const dataDir = openDataDir(given.DATA_DIR);
     stops.push(() => dataDir.release());
     const own = {
@@ -66,7 +70,6 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       METRICS_ADDRESS: undefined,
       EMAIL_DIR: given.EMAIL_DIR || join(dataDir.path, 'emails'),
     };
-    // Read before anything starts, so that an invalid setting fails immediately.
     const configs = readConfigs({ ...given, ...own });
 
     const DATABASE_URL = given.DATABASE_URL || (await startPostgres(dataDir.path));
@@ -119,12 +122,15 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
         createDashboardContext({ ...settings, ...addresses, SESSION_KEY }, { ...part('dashboard'), ...sessions }),
       ),
     );
-    dataDir.writeServices({
-      auth: auth.address,
-      resources: resources.address,
-      webhooks: webhooks.address,
-      alerts: alerts.address,
-    });
+    dataDir.writeServices(
+      {
+        auth: auth.address,
+        resources: resources.address,
+        webhooks: webhooks.address,
+        alerts: alerts.address,
+      },
+      shownSettings,
+    );
     say(
       announcement({
         liveUrl: localUrl(given.HOST, given.PORT),
@@ -170,18 +176,6 @@ export function createStandalone(given: Settings, { createLog, say }: Standalone
       stopping ??= stop();
       return stopping;
     },
-  };
-}
-
-function readConfigs(settings: Settings) {
-  return {
-    auth: readAuthConfig(settings),
-    alerts: readAlertsConfig(settings),
-    resources: readResourcesConfig(settings),
-    // The embedded database has no other clients, so leases of the previous process can be released immediately.
-    webhooks: { ...readWebhooksConfig(settings), releaseLeases: settings.DATABASE_URL === '' },
-    gateway: readGatewayConfig(settings),
-    dashboard: readDashboardConfig(settings),
   };
 }
 

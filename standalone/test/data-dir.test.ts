@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -56,6 +56,17 @@ describe('The data directory', () => {
     dataDir.release();
     openDataDir(path).release();
   });
+
+  test.each(['/proc/rms-data', '/proc/rms-data/a/b', '/dev/null/a'])(
+    '%s cannot be created: one line, in bounded time',
+    (path) => {
+      const module = pathToFileURL(join(import.meta.dirname, '../src/data-dir.ts')).href;
+      const code = `import(${JSON.stringify(module)}).then(({ openDataDir }) => openDataDir(${JSON.stringify(path)}))`;
+      const { signal, stderr } = spawnSync(process.execPath, ['-e', code], { timeout: 60_000, encoding: 'utf8' });
+      expect(signal).toBeNull();
+      expect(stderr).toContain(`Error: Cannot use DATA_DIR ${path}: `);
+    },
+  );
 
   test('is unlocked when the process that locked it was killed', async () => {
     const holder = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);

@@ -1,15 +1,28 @@
-import { describeSettings } from '@rms/settings';
+import { describeSettings, readSettings } from '@rms/settings';
 import type { Command } from 'commander';
+import { localServices } from '../local.ts';
 import { print, table } from '../print.ts';
 
+/** Shows the settings of a running `npm start`; otherwise, or with --shell, those of the environment of the command. */
 export function define(config: Command): void {
-  config.action((options: { json?: boolean }) => {
-    const data = describeSettings(process.env);
-    print(options, { data }, () =>
-      table(
-        ['NAME', 'VALUE', 'SOURCE', 'DESCRIPTION'],
-        data.map(({ name, value, source, about }) => [name, value, source, about]),
-      ),
-    );
-  });
+  config
+    .option('--shell', 'show the settings of this shell, even if npm start runs in DATA_DIR')
+    .action((options: { shell?: boolean; json?: boolean }) => {
+      const settings = options.shell ? undefined : localServices(readSettings(process.env)).settings;
+      const data = settings ?? describeSettings(process.env);
+      const source = settings ? 'service' : 'shell';
+      print(options, { data, settings_of: source }, () => [about[source], '', tableOf(data)].join('\n'));
+    });
+}
+
+const about = {
+  service: 'Settings of the running service (npm start):',
+  shell: 'Settings of this shell. A service that runs elsewhere has its own settings.',
+};
+
+function tableOf(data: readonly { name: string; value: string; source: string; about: string }[]): string {
+  return table(
+    ['NAME', 'VALUE', 'SOURCE', 'DESCRIPTION'],
+    data.map(({ name, value, source, about: description }) => [name, value, source, description]),
+  );
 }

@@ -27,7 +27,8 @@ function readMasterKey(text: string, what: string): Buffer {
   const key = Buffer.from(text, 'base64');
   // Node skips characters that are not base64, so a damaged key would be accepted as a different key.
   if (!/^[A-Za-z0-9+/_-]{43}=?\s*$/.test(text) || key.length !== 32) {
-    throw new Error(`${what} must be 32 bytes in base64; generate a key with: openssl rand -base64 32`);
+    const short = key.length < 32 && /^[A-Za-z0-9+/_-]+={0,2}$/.test(text.trim()) ? ', and is too short' : '';
+    throw new Error(`${what} must be 32 bytes in base64${short}; generate a key with: openssl rand -base64 32`);
   }
   return key;
 }

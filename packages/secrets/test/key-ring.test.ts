@@ -27,6 +27,10 @@ describe('readKeyRing', () => {
     );
   });
 
+  test.each(['abc', randomBytes(31).toString('base64')])('tells that a short key is too short', (text) => {
+    expect(() => readKeyRing(text)).toThrow('ENCRYPTION_KEY must be 32 bytes in base64, and is too short; ');
+  });
+
   test.each([
     ['nothing', ''],
     ['a key that is too short', randomBytes(31).toString('base64')],
@@ -36,10 +40,10 @@ describe('readKeyRing', () => {
     ['a key with an invalid character', `${key.toString('base64').slice(0, 20)}*${key.toString('base64').slice(20)}`],
   ])('rejects %s, names the setting, and does not expose the key', (_, text) => {
     expect(() => readKeyRing(text)).toThrow(
-      /^ENCRYPTION_KEY must be 32 bytes in base64; generate a key with: openssl rand -base64 32$/,
+      /^ENCRYPTION_KEY must be 32 bytes in base64(?:, and is too short)?; generate a key with: openssl rand -base64 32$/,
     );
     expect(() => readKeyRing(current as string, [...previous, text])).toThrow(
-      /^each key of ENCRYPTION_KEY_PREVIOUS must be 32 bytes in base64;/,
+      /^each key of ENCRYPTION_KEY_PREVIOUS must be 32 bytes in base64[;,]/,
     );
   });
 });

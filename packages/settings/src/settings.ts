@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { misspelledSettings } from './misspelled.ts';
 import { checkText } from './setting-parsers.ts';
 import { type Setting, settingsTable } from './settings-table.ts';
 
@@ -35,6 +36,17 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   return settings as Settings;
 }
 
+/**
+ * Reads the settings of a process that starts, as {@link readSettings}. Before that, warns on stderr about environment
+ * variables whose name is one typing error from the name of a setting.
+ */
+export function readStartSettings(env: NodeJS.ProcessEnv): Settings {
+  for (const { given, meant } of misspelledSettings(env)) {
+    process.stderr.write(`rms: ${given} is not a setting and has no effect; did you mean ${meant}?\n`);
+  }
+  return readSettings(env);
+}
+
 /** Checks that settings are not empty. Throws {@link SettingsError}. */
 export function requireSettings(settings: Settings, ...names: SettingName[]): void {
   const missing = names.filter((name) => isEmpty(settings[name]));
@@ -50,13 +62,17 @@ export function orSettingsError<T>(read: () => T, about = ''): T {
   }
 }
 
+/** Setting as `rms config` shows it. */
+export interface ShownSetting {
+  readonly name: SettingName;
+  /** "[secret]" for a secret that is set. */
+  readonly value: string;
+  readonly source: 'default' | 'environment' | 'file';
+  readonly about: string;
+}
+
 /** Describes all settings for `rms config`. For a secret, shows only whether it is set. */
-export function describeSettings(env: NodeJS.ProcessEnv): {
-  name: SettingName;
-  value: string;
-  source: 'default' | 'environment' | 'file';
-  about: string;
-}[] {
+export function describeSettings(env: NodeJS.ProcessEnv): ShownSetting[] {
   return settingNames.map((name) => {
     const { value, source } = rawValue(name, env);
     return {

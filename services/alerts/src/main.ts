@@ -1,5 +1,5 @@
 import { runMain } from '@rms/service';
-import { readSettings } from '@rms/settings';
+import { readStartSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
 import { readAlertsConfig } from './config.ts';
 import { createAlertsContext } from './context.ts';
@@ -7,7 +7,7 @@ import { createAlerts } from './service.ts';
 
 await runMain(
   () => {
-    const settings = readSettings(process.env);
+    const settings = readStartSettings(process.env);
     return createAlerts(readAlertsConfig(settings), createAlertsContext(settings));
   },
   { tracing: (log) => startTracing({ serviceName: 'rms-alerts', log }) },

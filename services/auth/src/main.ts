@@ -1,5 +1,5 @@
 import { runMain } from '@rms/service';
-import { readSettings } from '@rms/settings';
+import { readStartSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
 import { readAuthConfig } from './config.ts';
 import { createAuthContext } from './context.ts';
@@ -7,7 +7,7 @@ import { createAuth } from './service.ts';
 
 await runMain(
   () => {
-    const settings = readSettings(process.env);
+    const settings = readStartSettings(process.env);
     return createAuth(readAuthConfig(settings), createAuthContext(settings));
   },
   { tracing: (log) => startTracing({ serviceName: 'rms-auth', log }) },

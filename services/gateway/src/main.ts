@@ -1,5 +1,5 @@
 import { runMain } from '@rms/service';
-import { readSettings } from '@rms/settings';
+import { readStartSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
 import { readGatewayConfig } from './config.ts';
 import { createGatewayContext } from './context.ts';
@@ -7,7 +7,7 @@ import { createGateway } from './service.ts';
 
 await runMain(
   () => {
-    const settings = readSettings(process.env);
+    const settings = readStartSettings(process.env);
     return createGateway(readGatewayConfig(settings), createGatewayContext(settings));
   },
   { tracing: (log) => startTracing({ serviceName: 'rms-gateway', log }) },

@@ -1,5 +1,5 @@
 import { runMain } from '@rms/service';
-import { readSettings } from '@rms/settings';
+import { readStartSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
 import { readResourcesConfig } from './config.ts';
 import { createResourcesContext } from './context.ts';
@@ -7,7 +7,7 @@ import { createResources } from './service.ts';
 
 await runMain(
   () => {
-    const settings = readSettings(process.env);
+    const settings = readStartSettings(process.env);
     return createResources(readResourcesConfig(settings), createResourcesContext(settings));
   },
   { tracing: (log) => startTracing({ serviceName: 'rms-resources', log }) },

@@ -1,5 +1,5 @@
 import { runMain } from '@rms/service';
-import { readSettings } from '@rms/settings';
+import { readStartSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
 import { readWebhooksConfig } from './config.ts';
 import { createWebhooksContext } from './context.ts';
@@ -7,7 +7,7 @@ import { createWebhooks } from './service.ts';
 
 await runMain(
   () => {
-    const settings = readSettings(process.env);
+    const settings = readStartSettings(process.env);
     return createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings));
   },
   { tracing: (log) => startTracing({ serviceName: 'rms-webhooks', log }) },
