@@ -12,7 +12,8 @@ describe('429 rate_limit_exceeded and quota_exceeded', () => {
     let response = await get();
     expect(response.headers['ratelimit-policy']).toBe('"rate";q=3;w=3, "workspace";q=60000;w=3');
     for (let i = 0; i < 10 && response.status === 200; i += 1) response = await get();
-    expect(response.body).toEqual({ error: { code: 'rate_limit_exceeded', message: expect.any(String), status: 429 } });
+    const message = 'Rate limit reached: 3 requests per 3 s for this key (resets in 3 s). Retry in 1 s.';
+    expect(response.body).toEqual({ error: { code: 'rate_limit_exceeded', message, status: 429 } });
     expect(response.headers['retry-after']).toBe('1');
     expect(response.headers['x-ratelimit-remaining']).toBe('0');
     expect((await api.send('GET', '/v1/nothing', { key })).status).toBe(429);
@@ -35,6 +36,10 @@ describe('429 rate_limit_exceeded and quota_exceeded', () => {
     expect(headers[0]).not.toHaveProperty('x-ratelimit-limit');
     const { status, body, headers: refused } = await api.send('GET', '/v1/webhooks', { key: second.value });
     expect([status, body.error.code]).toEqual([429, 'quota_exceeded']);
+    const message = 'The monthly quota of 2 requests of this workspace and environment is exhausted. It resets on ';
+    expect(body.error.message.startsWith(message)).toBe(true);
+    expect(body.error.message.slice(message.length)).toMatch(/^\d{4}-\d{2}-01\.$/);
+    expect(Object.keys(body.error).sort()).toEqual(['code', 'message', 'status']);
     expect(Number(refused['retry-after'])).toBeGreaterThan(0);
     const other = api.auth.newKey('admin');
     expect((await api.send('GET', '/v1/webhooks', { key: other.value })).status).toBe(200);
@@ -60,6 +65,9 @@ describe('429 rate_limit_exceeded and quota_exceeded', () => {
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 429]);
     const refused = responses.find(({ status }) => status === 429);
     expect(refused?.body.error.code).toBe('rate_limit_exceeded');
+    expect(refused?.body.error.message).toMatch(
+      /^Rate limit reached: 2 requests per 3600 s for all keys of this workspace and environment \(resets in \d+ s\)\. Retry in \d+ s\.$/,
+    );
     expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(1_700);
     expect((await get(api.auth.newKey('read').value)).status).toBe(200);
   });

@@ -62,7 +62,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
       checkCaller(caller, response, endpoint);
     }
     setLimitHeaders(response, decision, limits.rateLimitWindowSeconds);
-    checkLimits(decision);
+    checkLimits(decision, limits.rateLimitWindowSeconds);
     keyUses.note(caller.principal, response.locals.client().address, request.headers['user-agent']);
     return caller;
   };

@@ -23,9 +23,37 @@ export function setLimitHeaders(response: ServerResponse, decision: LimitDecisio
   response.setHeader('RateLimit', states.join(', '));
 }
 
-/** Throws `rate_limit_exceeded` or `quota_exceeded`, with the exact time to wait for Retry-After. */
-export function checkLimits(decision: LimitDecision): void {
+/**
+ * Throws `rate_limit_exceeded` or `quota_exceeded`, with the exact time to wait for Retry-After. The message names the
+ * limit and when it resets.
+ */
+export function checkLimits(decision: LimitDecision, windowSeconds: number, nowMs = Date.now()): void {
   if (decision.outcome === 'allowed') return;
-  const code = decision.outcome === 'rate_limited' ? 'rate_limit_exceeded' : 'quota_exceeded';
-  throw new RmsError(code, { retryAfterSeconds: decision.retryAfterSeconds });
+  const { retryAfterSeconds } = decision;
+  if (decision.outcome === 'quota_exceeded') {
+    const { quota } = decision;
+    if (!quota) throw new RmsError('quota_exceeded', { retryAfterSeconds });
+    const month = monthAfter(nowMs + (quota.resetSeconds * 1_000) / 2);
+    const message = `The monthly quota of ${quota.limit} requests of this workspace and environment is exhausted. It resets on ${month}.`;
+    throw new RmsError('quota_exceeded', { retryAfterSeconds, message });
+  }
+  const reached = [
+    ...describeReached('this key', decision.rate, windowSeconds),
+    ...describeReached('all keys of this workspace and environment', decision.workspaceRate, windowSeconds),
+  ];
+  if (reached.length === 0) throw new RmsError('rate_limit_exceeded', { retryAfterSeconds });
+  const message = `Rate limit reached: ${reached.join(', and ')}. Retry in ${retryAfterSeconds} s.`;
+  throw new RmsError('rate_limit_exceeded', { retryAfterSeconds, message });
+}
+
+/** Describes a limit without remaining requests: one item. Otherwise returns no items. */
+function describeReached(what: string, state: LimitState | undefined, windowSeconds: number): string[] {
+  if (state?.remaining !== 0) return [];
+  return [`${state.limit} requests per ${windowSeconds} s for ${what} (resets in ${state.resetSeconds} s)`];
+}
+
+/** Returns the first day of the next month (UTC): "2026-12-01". */
+function monthAfter(ms: number): string {
+  const date = new Date(ms);
+  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
 }
