@@ -1,4 +1,5 @@
 import { responseText } from './attempts.ts';
+import type { EntryDocument } from './audit.ts';
 import type { deliveryDocument } from './deliveries.ts';
 import type { EventProgressDocument, RequestDocument } from './requests.ts';
 
@@ -15,15 +16,22 @@ export interface TimelineParts {
   readonly requests: readonly RequestDocument[];
   readonly events: readonly EventProgressDocument[];
   readonly deliveries: readonly DeliveryDocument[];
+  readonly changes: readonly EntryDocument[];
 }
 
 /**
  * Returns all steps in order of time. Steps in the same millisecond stay in causal order, because the sort is stable.
  */
-export function timelineOf({ requests, events, deliveries }: TimelineParts): TimelineStep[] {
+export function timelineOf({ requests, events, deliveries, changes }: TimelineParts): TimelineStep[] {
   const started = requests.flatMap(beginOf);
   const ended = requests.flatMap(endOf);
-  const steps = [...started, ...events.flatMap(createdOf), ...ended, ...events.flatMap(storedOf)];
+  const steps = [
+    ...started,
+    ...changes.map(changeOf),
+    ...events.flatMap(createdOf),
+    ...ended,
+    ...events.flatMap(storedOf),
+  ];
   return [...steps, ...deliveries.flatMap(deliveryOf)].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
@@ -53,6 +61,10 @@ function stepsOf({ authenticated_ms: key, limited_ms: limits, handled_ms: handle
     ...(key === null || limits === null ? [] : [`limits ${took(key, limits)} ms`]),
     ...(limits === null || handled === null ? [] : [`work ${took(limits, handled)} ms`]),
   ];
+}
+
+function changeOf({ at, action, target_id: target, actor }: EntryDocument): TimelineStep {
+  return { at: at ?? '', what: `${action} ${target} by ${actor}` };
 }
 
 function createdOf(event: EventProgressDocument): TimelineStep[] {

@@ -101,6 +101,31 @@ describe('rms on an installation with two workspaces', () => {
     expect((await services.rms('trace', newId('req'))).stderr).toMatch(/^rms: No record of request/);
   });
 
+  test('trace knows the request IDs that audit and webhooks test show', async () => {
+    const { id } = await services.createKey(first.workspaceId);
+    const [created] = (await services.json('audit', '--target', id)).data;
+    const traced = await services.json('trace', created.request_id);
+    expect(traced.changes).toMatchObject([{ action: 'key.created', target_id: id }]);
+    expect(traced.timeline).toEqual([{ at: created.at, what: `key.created ${id} by ${created.actor}` }]);
+    receiver.respondWith(200);
+    const { request_headers: headers } = await services.json('webhooks', 'test', second.id);
+    const requestId = headers.find(({ name }: { name: string }) => name === 'x-request-id').value;
+    expect((await services.json('trace', requestId)).changes).toMatchObject([
+      { action: 'webhook.tested', target_id: second.id },
+    ]);
+  });
+
+  test('audit filters by actor, time and environment', async () => {
+    const { id } = await services.createKey(first.workspaceId);
+    const entries = async (...args: string[]) =>
+      (await services.json('audit', '--target', id, ...args)).data.map(({ action }: { action: string }) => action);
+    const [{ actor }] = (await services.json('audit', '--target', id)).data;
+    expect(await entries('--actor', actor, '--environment', 'test', '--since', '1h')).toEqual(['key.created']);
+    expect(await entries('--actor', 'user:usr_1')).toEqual([]);
+    expect(await entries('--environment', 'live')).toEqual([]);
+    expect(await entries('--until', '1h')).toEqual([]);
+  });
+
   test('RMS_WORKSPACE is the default workspace; --workspace and an ID take precedence', async () => {
     const run = async (...args: string[]) => {
       const outcome = await services.rmsWith({ RMS_WORKSPACE: second.workspaceId }, ...args, '--json');
@@ -170,7 +195,7 @@ describe('rms on an installation with two workspaces', () => {
       count_is_minimum: false,
     });
     expect((await count('webhook', '--status', 'retrying', '--all-workspaces')).data).toEqual([
-      { count: 1, workspace_id: third.workspaceId, environment: 'test', webhook_id: third.id },
+      { count: 1, workspace_id: third.workspaceId, environment: 'sandbox', webhook_id: third.id },
     ]);
     expect((await count('workspace', '--status', 'failed')).data).toContainEqual({
       count: 3,
@@ -178,7 +203,7 @@ describe('rms on an installation with two workspaces', () => {
     });
     expect(await count('webhook', '--until', '1h', ...own)).toEqual({ data: [], count: 0, count_is_minimum: false });
     const { stdout } = await services.rms('deliveries', 'count', '--by', 'webhook', '--status', 'retrying', ...own);
-    expect(stdout).toMatch(/^COUNT +WEBHOOK +ENVIRONMENT +WORKSPACE\n1 +wh_\w+ +test +ws_\w+\n$/);
+    expect(stdout).toMatch(/^COUNT +WEBHOOK +ENVIRONMENT +WORKSPACE\n1 +wh_\w+ +sandbox +ws_\w+\n$/);
   });
 
   test('docs/operations.md names commands', () => expect(documented.length).toBeGreaterThan(8));

@@ -1,10 +1,10 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { AuditEntry } from '@rms/proto/rms/auth/v1/audit_service_pb';
-import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import type { Environment } from '@rms/tenant';
 import { type Command, Option } from 'commander';
-import { allWorkspacesOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
+import { allWorkspacesOption, environmentOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
+import { type EntryDocument, entryDocument } from '../audit.ts';
 import { withServices } from '../connect.ts';
-import { environmentName, time } from '../documents.ts';
+import { toEnvironment } from '../documents.ts';
 import { type Pages, takePages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
 import type { Services } from '../services.ts';
@@ -14,6 +14,9 @@ interface Options extends WorkspaceOptions {
   target?: string;
   action?: string;
   since?: Date;
+  until?: Date;
+  actor?: string;
+  environment?: Environment;
   installation?: boolean;
   limit: number;
   json?: boolean;
@@ -24,6 +27,9 @@ export function define(audit: Command): void {
     .option('--target <id>', 'only changes of this key, webhook, workspace or plan')
     .option('--action <action>', 'only this action ("key.created"), or actions with this prefix ("key.")')
     .option('--since <time>', 'only entries since an ISO 8601 time or a duration ago ("24h")', pointInTime)
+    .option('--until <time>', 'only entries before this time', pointInTime)
+    .option('--actor <actor>', 'only changes by this actor, e.g. user:usr_…, key:key_… or operator:alice@laptop')
+    .addOption(environmentOption('only changes in this environment, and those that concern both'))
     .addOption(
       new Option('--installation', 'entries without a workspace (plans, failed sign-ins of unknown users)').conflicts([
         'workspace',
@@ -82,27 +88,13 @@ async function listEntries(
     workspaceId,
     targetId: options.target ?? '',
     action: options.action ?? '',
+    actor: options.actor ?? '',
     ...(options.since ? { sinceTime: timestampFromDate(options.since) } : {}),
+    ...(options.until ? { untilTime: timestampFromDate(options.until) } : {}),
+    ...(options.environment ? { environment: toEnvironment(options.environment) } : {}),
   };
   return takePages(options.limit, async (page) => {
     const { entries: items, nextPageToken } = await services.audit.listAuditEntries({ ...filter, ...page });
     return { items: items.map(entryDocument), nextPageToken };
   });
-}
-
-type EntryDocument = ReturnType<typeof entryDocument>;
-
-function entryDocument(entry: AuditEntry) {
-  const { id, actor, address, requestId, environment, action, targetId } = entry;
-  return {
-    id,
-    at: time(entry.time),
-    actor,
-    address: address || null,
-    request_id: requestId || null,
-    environment: environment === Environment.UNSPECIFIED ? null : environmentName(environment),
-    action,
-    target_id: targetId,
-    details: JSON.parse(entry.detailsJson || '{}') as unknown,
-  };
 }
