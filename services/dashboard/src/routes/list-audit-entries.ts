@@ -1,5 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { environmentOf } from '@rms/tenant';
+import { environmentOf, toEnvironmentMessage } from '@rms/tenant';
 import { z } from 'zod';
 import { timeOf } from '../documents/text.ts';
 import { tenantEndpoint } from './endpoint.ts';
@@ -12,7 +12,12 @@ export const listAuditEntries = tenantEndpoint({
   query: z.strictObject({
     target: z.string().max(200).optional(),
     action: z.string().max(100).optional(),
+    actor: z.string().max(200).optional(),
+    /** Also lists the entries that concern both environments. */
+    environment: z.enum(['live', 'sandbox']).optional(),
     since: z.iso.datetime().optional(),
+    until: z.iso.datetime().optional(),
+    per_page: z.coerce.number().int().min(1).max(1_000).default(50),
     cursor: z.string().max(2_000).optional(),
   }),
   async handle({ backend, tenant: { workspaceId }, query, context, signal }) {
@@ -21,8 +26,11 @@ export const listAuditEntries = tenantEndpoint({
         workspaceId,
         targetId: query.target ?? '',
         action: query.action ?? '',
+        actor: query.actor ?? '',
+        ...(query.environment ? { environment: toEnvironmentMessage(query.environment) } : {}),
         ...(query.since ? { sinceTime: timestampFromMs(Date.parse(query.since)) } : {}),
-        pageSize: 50,
+        ...(query.until ? { untilTime: timestampFromMs(Date.parse(query.until)) } : {}),
+        pageSize: query.per_page,
         pageToken: query.cursor ?? '',
       },
       { context, signal: signal() },

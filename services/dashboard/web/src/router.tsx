@@ -214,7 +214,7 @@ const alerts = createRoute({
 const audit = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/audit',
-  validateSearch: textSearch('target', 'action', 'cursor'),
+  validateSearch: textSearch('actor', 'environment', 'since', 'until', 'target', 'action', 'cursor'),
   component: lazyRouteComponent(() => import('./features/audit/audit-page.tsx'), 'AuditPage'),
 });
 

@@ -1,26 +1,35 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { TextField } from '../../ui/field.tsx';
+import { toLocal, toUtc } from '../../local-time.ts';
+import { SelectField, TextField } from '../../ui/field.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useMemberEmails } from '../team/member-queries.ts';
-import { useAuditEntries } from './audit-queries.ts';
+import { type AuditFilter, useAuditEntries } from './audit-queries.ts';
+import { ExportButton } from './export-button.tsx';
 
 const from = '/w/$workspace/$environment/settings/audit';
 
 /** Page with the audit log. */
 export function AuditPage() {
-  const { target, action, cursor } = useSearch({ from });
+  const search = useSearch({ from });
+  const { cursor: _, ...filter } = search;
+  const { target, action } = filter;
   const navigate = useNavigate({ from });
-  const { data, error } = useAuditEntries({ target, action, cursor });
+  const { data, error } = useAuditEntries(search);
   const emails = useMemberEmails();
+  const set = (changed: AuditFilter) =>
+    void navigate({
+      search: Object.fromEntries(Object.entries({ ...filter, ...changed }).filter(([, value]) => value)),
+    });
   return (
     <>
       <PageHeader
         title="Audit log"
         lead="All changes in this workspace, in both environments. Entries cannot be changed."
+        actions={<ExportButton filter={filter} emails={emails} />}
       />
       <Card title="Filters">
         <form
@@ -28,10 +37,38 @@ export function AuditPage() {
           onSubmit={(event) => {
             event.preventDefault();
             const form = new FormData(event.currentTarget);
-            const found = ['target', 'action'].map((name) => [name, String(form.get(name)).trim()] as const);
-            void navigate({ search: Object.fromEntries(found.filter(([, value]) => value !== '')) });
+            const textOf = (name: string) => String(form.get(name)).trim();
+            set({ target: textOf('target'), action: textOf('action') });
           }}
         >
+          <SelectField
+            label="User"
+            value={filter.actor ?? ''}
+            options={actorOptions(emails, filter.actor)}
+            onChange={(event) => set({ actor: event.target.value })}
+          />
+          <SelectField
+            label="Environment"
+            value={filter.environment ?? ''}
+            options={[
+              ['', 'Both'],
+              ['live', 'Live'],
+              ['sandbox', 'Sandbox'],
+            ]}
+            onChange={(event) => set({ environment: event.target.value })}
+          />
+          <TextField
+            label="Since"
+            type="datetime-local"
+            value={toLocal(filter.since)}
+            onChange={(event) => set({ since: toUtc(event.target.value) })}
+          />
+          <TextField
+            label="Until"
+            type="datetime-local"
+            value={toLocal(filter.until)}
+            onChange={(event) => set({ until: toUtc(event.target.value) })}
+          />
           <TextField
             label="Target"
             name="target"
@@ -97,4 +134,10 @@ export function AuditPage() {
       </Card>
     </>
   );
+}
+
+/** Options of the actors: the members, and the actor of the URL if it is not a member. */
+function actorOptions(emails: ReadonlyMap<string, string>, selected = ''): [value: string, text: string][] {
+  const unknown: [string, string][] = selected !== '' && !emails.has(selected) ? [[selected, selected]] : [];
+  return [['', 'Any user, key or operator'], ...unknown, ...emails];
 }

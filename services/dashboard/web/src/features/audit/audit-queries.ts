@@ -1,5 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query';
-import { useTenantQuery } from '../../api/tenant.ts';
+import { call } from '../../api/client.ts';
+import { type Tenant, tenantPath, useTenantQuery } from '../../api/tenant.ts';
 
 export interface AuditEntry {
   readonly id: string;
@@ -7,14 +8,41 @@ export interface AuditEntry {
   readonly environment: string | null;
   readonly actor: string;
   readonly address: string | null;
+  readonly request_id: string | null;
   readonly action: string;
   readonly target_id: string;
   readonly details_json: string;
 }
 
+/** Filters of the list, with the names and values of the URL's search parameters. */
+export type AuditFilter = Partial<
+  Record<'actor' | 'environment' | 'since' | 'until' | 'target' | 'action' | 'cursor', string>
+>;
+
+interface AuditPage {
+  readonly data: readonly AuditEntry[];
+  readonly next: string | null;
+}
+
+const exportLimit = 10_000;
+
+/** Reads the newest matching entries for an export, at most 10,000. `more` is true if there are others. */
+export async function readForExport(
+  tenant: Tenant,
+  filter: AuditFilter,
+): Promise<{ readonly entries: readonly AuditEntry[]; readonly more: boolean }> {
+  const entries: AuditEntry[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null && entries.length < exportLimit) {
+    const path = tenantPath(tenant, '/audit', { ...filter, cursor, per_page: '1000' });
+    const page: AuditPage = await call<AuditPage>(path);
+    entries.push(...page.data);
+    cursor = page.next;
+  }
+  return { entries, more: cursor !== null };
+}
+
 /** Queries a page of the audit log, newest first. */
-export function useAuditEntries(
-  search: Readonly<Record<'target' | 'action' | 'cursor', string | undefined>>,
-): UseQueryResult<{ readonly data: readonly AuditEntry[]; readonly next: string | null }> {
+export function useAuditEntries(search: AuditFilter): UseQueryResult<AuditPage> {
   return useTenantQuery('/audit', { search });
 }

@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
 import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { toLocal, toUtc } from '../../local-time.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Choice, SelectField, TextField } from '../../ui/field.tsx';
@@ -189,15 +190,4 @@ function webhookOptions(urls: ReadonlyMap<string, string>, selected = ''): (read
 /** Removes empty parameters from the URL. */
 function clean<T extends Record<string, string | undefined>>(search: T): T {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value)) as T;
-}
-
-/** Formats a time for a datetime-local field: local time without seconds. */
-function toLocal(at: string | undefined): string {
-  if (!at || Number.isNaN(Date.parse(at))) return '';
-  const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-function toUtc(local: string): string {
-  return local === '' ? '' : new Date(local).toISOString();
 }
