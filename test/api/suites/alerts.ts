@@ -71,7 +71,7 @@ export function alertsSuite(target: () => Target): void {
       const { data } = await other.rms<{ data: Incident[] }>('alerts', 'list');
       expect(data.map(({ kind, environment }) => `${environment} ${kind}`).sort()).toEqual([
         'live api_error_rate',
-        'test rate_limited',
+        'sandbox rate_limited',
       ]);
     });
 
