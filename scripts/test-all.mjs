@@ -6,6 +6,7 @@
 //   statements  the plans of the SQL statements that the fast tier has sent (see scripts/test-statements.mjs)
 //   rules       alert rules (promtool)
 //   chart       the Helm chart (helm, kubeconform, helm-unittest; built with Go when missing)
+//   clients     clients generated from the OpenAPI document, compiled and called (Java with Maven, Go, Python, npm)
 //   fuzz        requests generated from the OpenAPI document (Python)
 //   node-26     the API tests on the newest Node
 //   cluster     the chart in the Kubernetes cluster of KUBECONFIG, or the command in TEST_CLUSTER_COMMAND
@@ -31,6 +32,7 @@ const suites = {
   fast: script('test.mjs'),
   statements: [process.execPath, join(root, 'test', 'statements', 'main.ts'), recording],
   ...Object.fromEntries(jestSuites.map((suite) => [suite, script('test.mjs', suite)])),
+  clients: script('test-clients.mjs'),
   fuzz: script('fuzz.mjs'),
   'node-26': script('test-newest-node.mjs'),
   cluster: process.env.TEST_CLUSTER_COMMAND

@@ -1,4 +1,4 @@
-// Programs and schemas for fuzzing and for the tests of the chart and its rules. A program is named by a variable,
+// Programs and schemas for fuzzing, for generating clients, and for the tests of the chart and its rules. A program is named by a variable,
 // found on PATH, or installed once into a cache: compiled from its Go module, or unpacked from a Debian or Python
 // package.
 import { spawnSync } from 'node:child_process';
@@ -15,6 +15,10 @@ const programs = {
     module: 'github.com/helm-unittest/helm-unittest/cmd/helm-unittest@v1.1.2',
     // The module's go.mod has the same replacement, which applies only in the main module.
     replace: 'github.com/vmware-labs/yaml-jsonpath=github.com/helm-unittest/yaml-jsonpath@v0.4.0',
+  },
+  'oapi-codegen': {
+    variable: 'OAPI_CODEGEN',
+    module: 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2',
   },
 };
 const schemaPackage = 'kubernetes-validate==1.37.0';
@@ -141,7 +145,8 @@ export function findPythonProgram(name, version) {
   return program;
 }
 
-function find(name) {
+/** Returns the path of a program on PATH; undefined if it is missing. */
+export function find(name) {
   return (process.env.PATH ?? '')
     .split(delimiter)
     .map((folder) => join(folder, name))

@@ -88,6 +88,31 @@ describe('The OpenAPI document', () => {
     }
   });
 
+  test('has no schema that generators of clients represent wrongly', () => {
+    const wrong: string[] = [];
+    const visit = (node: unknown, path: string) => {
+      if (typeof node !== 'object' || node === null) return;
+      const { type, const: constant, ...schema } = node as Record<string, unknown>;
+      if (type === 'null' && !/\/(?:anyOf|oneOf)\/\d+$/.test(path)) wrong.push(`${path}: only null`);
+      if (typeof constant === 'number') wrong.push(`${path}: a constant number`);
+      if (type === 'array' && ('oneOf' in schema || 'anyOf' in schema))
+        wrong.push(`${path}: an array with alternatives`);
+      if (type === 'array' && 'uniqueItems' in schema) wrong.push(`${path}: a set`);
+      for (const [key, value] of Object.entries(node)) visit(value, `${path}/${key}`);
+    };
+    visit(openApiDocument(), '');
+    expect(wrong).toEqual([]);
+  });
+
+  test('has schema names that stay different in generated code', () => {
+    const { components } = openApiDocument() as { components: { schemas: object } };
+    const names = Object.keys(components.schemas);
+    expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
+    // Generators for Go create a constructor New<name> and a type Nullable<name> for each schema.
+    const reserved = names.flatMap((name) => [`New${name}`, `Nullable${name}`]);
+    expect(names.filter((name) => reserved.includes(name))).toEqual([]);
+  });
+
   test('no field or parameter with a default is required', () => {
     const wrong: string[] = [];
     const visit = (node: unknown, path: string) => {

@@ -26,7 +26,8 @@ const validationErrorBody = z
     error: z.strictObject({
       code: z.literal('invalid_request'),
       message: z.string(),
-      status: z.literal(400),
+      // Not a literal: generators for Java cannot represent a constant number.
+      status: z.int().min(400).max(400),
       details: z.array(z.strictObject({ field: z.string(), message: z.string() })).describe('All invalid fields.'),
       doc_url: docUrl,
     }),

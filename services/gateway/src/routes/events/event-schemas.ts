@@ -28,18 +28,25 @@ const event = z
   .strictObject({
     id,
     type,
-    created_at: z.string().meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] }),
-    data: z.strictObject({
-      object: resource,
-      previous_attributes: resource
-        .pick({ name: true, status: true, metadata: true })
-        .partial()
-        .meta({
-          description: 'Previous values of the fields that an update changed.',
-          examples: [{ status: 'active' }],
-        })
-        .optional(),
-    }),
+    created_at: z
+      .string()
+      .meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] })
+      .optional()
+      .describe('Absent in an erased event.'),
+    data: z
+      .strictObject({
+        object: resource,
+        previous_attributes: resource
+          .pick({ name: true, status: true, metadata: true })
+          .partial()
+          .meta({
+            description: 'Previous values of the fields that an update changed.',
+            examples: [{ status: 'active' }],
+          })
+          .optional(),
+      })
+      .nullable()
+      .describe('Null in an erased event, whose resource is deleted.'),
     sequence,
   })
   .meta({
@@ -47,13 +54,9 @@ const event = z
     description: 'The event as webhooks receive it, byte for byte, with `sequence` added at its end.',
   });
 
-const erasedEvent = z
-  .strictObject({ id, type, data: z.null(), sequence })
-  .meta({ id: 'ErasedEvent', description: 'An event whose resource is deleted and whose content has been erased.' });
+export const oneEvent = z.strictObject({ data: event });
 
-export const oneEvent = z.strictObject({ data: z.union([event, erasedEvent]) });
-
-export const eventList = listOf(z.union([event, erasedEvent]), {
+export const eventList = listOf(event, {
   total: z.int().min(0).describe('Number of stored events.'),
   oldest_sequence: z.int().min(0).describe('`sequence` of the oldest stored event; 0 if none is stored.'),
   newest_sequence: z.int().min(0).describe('`sequence` of the newest event; 0 if there has been no event.'),

@@ -103,5 +103,5 @@ export const oneNewKey = z.strictObject({
         })
         .optional(),
     })
-    .meta({ id: 'NewApiKey' }),
+    .meta({ id: 'CreatedApiKey' }),
 });

@@ -29,10 +29,13 @@ const events = z
   .meta({
     override: {
       type: 'array',
-      oneOf: [
-        { items: { enum: [...eventTypes] }, minItems: 1, uniqueItems: true },
-        { items: { const: '*' }, minItems: 1, maxItems: 1 },
-      ],
+      minItems: 1,
+      // Generators of clients ignore `if`. With `oneOf`, some of them lose the type of the items; with `uniqueItems`, the
+      // one for Java creates code that does not compile.
+      if: { contains: { const: '*' } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { maxItems: 1 },
+      else: { uniqueItems: true },
       description: 'Event types, or `["*"]` for all.',
       examples: [['*']],
     },
@@ -172,5 +175,5 @@ export const webhook = z.strictObject({ ...fields, created_at: shownTime }).meta
 export const oneWebhook = z.strictObject({ data: webhook });
 
 export const oneNewWebhook = z.strictObject({
-  data: z.strictObject({ ...fields, secret: newSecret, created_at: shownTime }).meta({ id: 'NewWebhook' }),
+  data: z.strictObject({ ...fields, secret: newSecret, created_at: shownTime }).meta({ id: 'CreatedWebhook' }),
 });

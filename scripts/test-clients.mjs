@@ -1,0 +1,116 @@
+// npm run test:clients: generates clients from the OpenAPI document with the generators that our users use, compiles
+// them, and calls a service (npm start) with two of them: create, list, webhook, and event feed with an erased event.
+//
+// A check whose programs are missing is named and does not count. The last line is "N passed, N failed".
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { cannotRun } from './lib/cannot-run.mjs';
+import { compileScenario, generators, MissingProgram } from './lib/client-generators.mjs';
+import { ensureNode } from './lib/node.mjs';
+import { PrepareError, prepare, root } from './lib/prepare.mjs';
+import { execute } from './lib/tools.mjs';
+
+const scenarios = join(root, 'scripts', 'clients');
+/** Time limit of a scenario, in case it hangs. */
+const maxMs = 120_000;
+
+await ensureNode();
+const folder = mkdtempSync(join(tmpdir(), 'rms-clients-'));
+let passed = 0;
+let failed = 0;
+try {
+  prepare({ development: true });
+  const document = join(folder, 'openapi.json');
+  writeFileSync(document, execute(process.execPath, [join(root, 'services/gateway/src/openapi/print-main.ts')]));
+  const clients = new Map();
+  for (const [name, generate] of Object.entries(generators)) {
+    const target = join(folder, name.replaceAll(/[ ,]+/g, '-'));
+    mkdirSync(target);
+    const work = () => generate(document, target);
+    if (await check(name, work)) clients.set(name, target);
+  }
+  await callService(clients);
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof PrepareError)) throw error;
+  process.exitCode = cannotRun('clients', error.message);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Runs the scenario with each client that has been generated, against one service. */
+async function callService(clients) {
+  const programs = {
+    'openapi-generator python': (target) => [join(target, '.venv', 'bin', 'python'), join(scenarios, 'scenario.py')],
+    'openapi-generator typescript-fetch': (target) => {
+      const project = join(folder, 'scenario');
+      cpSync(target, join(project, 'client'), { recursive: true });
+      cpSync(join(scenarios, 'scenario.ts'), join(project, 'scenario.ts'));
+      return [process.execPath, compileScenario(join(project, 'scenario.ts'), project)];
+    },
+  };
+  const chosen = Object.entries(programs).filter(([name]) => clients.has(name));
+  if (chosen.length === 0) return;
+  const { makeCertificates, startStandalone, waitUntil } = await import('../packages/testkit/src/index.ts');
+  const authority = makeCertificates(join(folder, 'certificates'));
+  const receiver = await startReceiver(authority.issue('receiver'));
+  const env = { WEBHOOK_CA_FILE: authority.caFile, WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ERASE_ON_DELETE: 'true' };
+  const service = await startStandalone({ env });
+  try {
+    for (const [name, program] of chosen) {
+      await check(`${name}: create, list, webhook, feed`, async () => {
+        const [command, script] = program(clients.get(name));
+        const newKey = ['keys', 'create', '--environment', 'live', '--scope', 'admin'];
+        const { key } = await service.rms(...newKey, '--name', name);
+        const args = [script, service.liveUrl, key, receiver.url];
+        const { stdout } = await promisify(execFile)(command, args, { timeout: maxMs });
+        const id = stdout.trim();
+        await waitUntil(() => receiver.events.some(({ data }) => data.object.id === id), {
+          what: `the event of ${id}`,
+        });
+      });
+    }
+  } finally {
+    await service.stop();
+    receiver.server.close();
+  }
+}
+
+/** Starts an HTTPS endpoint of webhooks: generated clients accept no other URL. */
+async function startReceiver({ certFile, keyFile }) {
+  const events = [];
+  const server = createServer(
+    { cert: readFileSync(certFile), key: readFileSync(keyFile) },
+    async (request, response) => {
+      events.push(await json(request));
+      response.end();
+    },
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, events, url: `https://127.0.0.1:${server.address().port}/hook` };
+}
+
+/** Runs a check and prints its result. Returns whether it has passed. */
+async function check(name, work) {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof MissingProgram) console.log(`not run  ${name}: ${error.message}`);
+    else {
+      failed += 1;
+      console.log(`FAILED   ${name}\n${error.message.trim().replaceAll(/^/gm, '         ')}`);
+    }
+    return false;
+  }
+  passed += 1;
+  console.log(`ok       ${name}`);
+  return true;
+}
