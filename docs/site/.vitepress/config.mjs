@@ -50,6 +50,7 @@ export default {
       section('Operating rms', {
         Settings: '/docs/settings',
         Upgrading: '/docs/upgrading',
+        Compatibility: '/docs/compatibility',
         Operations: '/docs/operations',
         Metrics: '/docs/metrics',
         Objectives: '/docs/slo',
