@@ -178,7 +178,10 @@ describe('TLS', () => {
     const endpoint = createServer(selfSigned, (_, response) => void response.end());
     await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
     const response = await attempt('hooks.example', undefined, (endpoint.address() as AddressInfo).port);
-    expect(response).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^tls: INVALID_PURPOSE after \d+ ms$/) });
+    expect(response).toMatchObject({
+      statusCode: 0,
+      error: expect.stringMatching(/^tls: INVALID_PURPOSE after \d+ ms$/),
+    });
     endpoint.close();
   });
 
