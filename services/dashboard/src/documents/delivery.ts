@@ -100,6 +100,11 @@ export function deliveryDocument(delivery: Delivery): DeliveryDocument {
   };
 }
 
+/** Attempt of a test event, with the body that was sent. */
+export interface TestDocument extends AttemptDocument {
+  readonly request_body: string;
+}
+
 export function attemptDocument(attempt: Attempt): AttemptDocument {
   return {
     number: attempt.number,

@@ -1,14 +1,17 @@
-import { attemptDocument } from '../documents/delivery.ts';
+import { attemptDocument, type TestDocument } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** Sends a sample event and returns the endpoint's response. */
+/** Sends a sample event and returns its body and the endpoint's response. */
 export const testWebhook = tenantEndpoint({
   access: 'deliveries.send',
   method: 'post',
   path: '/webhooks/{id}/test',
-  async handle({ backend, tenant, param, context }) {
-    const { attempt, responseBody } = await backend.webhooks.testWebhook({ ...tenant, id: param('id') }, { context });
+  async handle({ backend, tenant, param, context }): Promise<TestDocument> {
+    const { attempt, requestBody, responseBody } = await backend.webhooks.testWebhook(
+      { ...tenant, id: param('id') },
+      { context },
+    );
     if (!attempt) throw new Error('webhooks returned no attempt');
-    return { ...attemptDocument(attempt), response_body: { text: responseBody } };
+    return { ...attemptDocument(attempt), request_body: requestBody, response_body: { text: responseBody } };
   },
 });

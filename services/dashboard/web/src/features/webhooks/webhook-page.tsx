@@ -1,6 +1,6 @@
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { AttemptDocument } from '../../../../src/documents/delivery.ts';
+import type { TestDocument } from '../../../../src/documents/delivery.ts';
 import type { NewSecretDocument, WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
@@ -30,7 +30,7 @@ export function WebhookPage() {
   const [openDialog, setOpenDialog] = useState<'edit' | 'rotate' | 'delete'>();
   const [created, setCreated] = useState<NewSecretDocument>();
   const close = () => setOpenDialog(undefined);
-  const test = useTenantChange<AttemptDocument>();
+  const test = useTenantChange<TestDocument>();
   const toggle = useOptimisticTenantChange<WebhookDocument, WebhookDocument['status'], WebhookDocument>({
     path: `/webhooks/${id}`,
     change: (status) => ({ method: 'PATCH', path: `/webhooks/${id}`, body: { status } }),
@@ -101,7 +101,9 @@ export function WebhookPage() {
         </Note>
       )}
       <ErrorNote error={test.error} />
-      {test.data ? <AttemptCard of={test.data} title="Test event" url={webhook.url} /> : null}
+      {test.data ? (
+        <AttemptCard of={test.data} title="Test event" url={webhook.url} requestBody={test.data.request_body} />
+      ) : null}
       <WebhookHealthCard id={id} />
       <Card title="Details">
         <DescriptionList
