@@ -7,6 +7,7 @@ const slowest = [
   'test/api/standalone.test.ts',
   'test/faults/hostile-dashboard.test.ts',
   'standalone/test/faults/start.test.ts',
+  'cli/test/several-workspaces.test.ts',
   'cli/test/webhooks.test.ts',
   'test/faults/revocation.test.ts',
 ];

@@ -57,13 +57,15 @@ export function define(listen: Command): void {
         command.error('error: the secret must be "whsec_" followed by 24 to 64 bytes in Base64');
       }
       const ended = untilInterrupted();
-      const failed = new AbortController();
+      const stop = new AbortController();
+      ended.addEventListener('abort', () => stop.abort(ended.reason), { once: true });
       try {
-        await forwardFeed(options, secret, AbortSignal.any([ended, failed.signal]));
+        await forwardFeed(options, secret, stop.signal);
       } catch (error) {
         if (!ended.aborted) throw error;
       } finally {
-        failed.abort();
+        // After a failure, the feed of the other environment ends as well.
+        stop.abort();
       }
     });
 }
