@@ -28,7 +28,7 @@ describe('a refused start', () => {
     [{ TRACE_URL: 'https://traces.example.com' }, /^rms: TRACE_URL: /],
     [
       { ENCRYPTION_KEY: 'abc' },
-      /^rms: ENCRYPTION_KEY must be 32 bytes in base64, and is too short; generate a key with: /,
+      /^rms: ENCRYPTION_KEY: must be 32 bytes in base64, and is too short; generate a key with: /,
     ],
   ])('with %j prints one line and leaves no folder', (env, message) => {
     const { status, stdout, stderr } = start(env);

@@ -223,9 +223,11 @@ export const keys = (value: string): string[] => {
 /** Parses a key of 32 bytes in base64 or base64url, or an empty text. Error messages omit it. */
 export function key(value: string): string {
   // 43 characters have 258 bits; the last two must be 0. Node ignores them, so other spellings are the same key.
-  if (value !== '' && !/^[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?$/.test(value))
-    throw new Error('must be 32 bytes in base64; generate a key with: openssl rand -base64 32');
-  return value;
+  if (value === '' || /^[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?$/.test(value)) return value;
+  const isShort = /^[A-Za-z0-9+/_-]+={0,2}$/.test(value) && Buffer.from(value, 'base64').length < 32;
+  throw new Error(
+    `must be 32 bytes in base64${isShort ? ', and is too short' : ''}; generate a key with: openssl rand -base64 32`,
+  );
 }
 
 function withoutSlashes(url: string): string {

@@ -3,6 +3,7 @@ import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_serv
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
@@ -23,6 +24,7 @@ const services = [
   InvitationsService,
   KeyUsesService,
   KeysService,
+  LookupService,
   MembersService,
   PasswordsService,
   PlansService,
@@ -38,6 +40,7 @@ const services = [
 const forOperators: readonly string[] = [
   'rms.auth.v1.KeysService/BatchFindKeys',
   'rms.auth.v1.KeysService/BatchRevokeKeys',
+  'rms.auth.v1.LookupService/FindWorkspaces',
   'rms.auth.v1.PlansService/ListPlans',
   'rms.auth.v1.PlansService/SetPlan',
   'rms.auth.v1.SecretsService/ReencryptSecrets',

@@ -41,5 +41,5 @@ test('SESSION_KEY must be 32 bytes in base64', () => {
   const open = (settings: Record<string, string>) => () =>
     openSessionStore(readSettings({ REDIS_URL: 'redis://127.0.0.1', ...settings }), log);
   expect(open({})).toThrow('SESSION_KEY must be set');
-  expect(open({ SESSION_KEY: 'c2hvcnQ=' })).toThrow('SESSION_KEY must be 32 bytes in base64');
+  expect(open({ SESSION_KEY: 'c2hvcnQ=' })).toThrow('SESSION_KEY: must be 32 bytes in base64, and is too short');
 });

@@ -1,5 +1,6 @@
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { operatorMethods } from '@rms/rpc';
@@ -7,11 +8,13 @@ import { callEachMethod, callerKinds } from '@rms/testkit';
 import { callers } from '../src/callers.ts';
 import { startWebhooks } from './support.ts';
 
-const services = [DeliveriesService, EventsService, SecretsService, WebhooksService];
+const services = [DeliveriesService, EventsService, LookupService, SecretsService, WebhooksService];
 
 /** Methods that only `rms` may call, and only for an operator. */
 const forOperators: readonly string[] = [
+  'rms.webhooks.v1.DeliveriesService/CountDeliveries',
   'rms.webhooks.v1.EventsService/WatchEvents',
+  'rms.webhooks.v1.LookupService/FindWorkspaces',
   'rms.webhooks.v1.SecretsService/ReencryptSecrets',
 ];
 

@@ -137,7 +137,7 @@ describe('dialing an endpoint', () => {
     ]);
     await frozen.stop();
     expect(refused.error).toMatch(/^connect: ECONNREFUSED after \d+ ms$/);
-    expect(silent.error).toMatch(/^dns: timed out after 5\.\d s$/);
+    expect(silent.error).toMatch(/^dns: timed out after (?:[5-9]|\d\d)\.\d s$/);
     expect(silent.timings).toMatchObject({ dns: expect.closeTo(5_000, -3), connect: 0, tls: 0 });
     expect(unestablished.error).toMatch(/^connect: timed out after \d\.\d s$/);
     expect(unestablished.timings).toMatchObject({ connect: expect.closeTo(5_000, -3), tls: 0 });
