@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeWith, freePort, type TestDatabase, testDatabase, testServer } from '@rms/testkit';
-import { type Installation, newInstallation, npmStart } from '../npm-start.ts';
+import { type Installation, newInstallation, npmStart, type Start } from '../npm-start.ts';
 
 const command = [process.execPath, fileURLToPath(new URL('../../../scripts/start-services.mjs', import.meta.url))];
 
@@ -39,20 +39,29 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     await database.drop();
   });
 
+  let services: Start | undefined;
+  afterEach(async () => {
+    services?.child.kill('SIGTERM');
+    await services?.ended();
+  });
+
   const listWith = (key: string | undefined) =>
     fetch(`${installation.liveUrl}/v1/resources`, { headers: { Authorization: `Bearer ${key}` } });
 
   test('runs each service in its own process and stops them in order', async () => {
-    const services = npmStart(env, { command });
+    services = npmStart(env, { command });
     const { live } = await services.ready();
     expect((await listWith(live)).status).toBe(200);
-    const addresses = JSON.parse(readFileSync(join(installation.dataDir, 'services.json'), 'utf8'));
+    const file = readFileSync(join(installation.dataDir, 'services.json'), 'utf8');
+    const { settings, ...addresses } = JSON.parse(file);
     expect(addresses).toEqual({
       auth: env.AUTH_ADDRESS,
       alerts: env.ALERTS_ADDRESS,
       resources: env.RESOURCES_ADDRESS,
       webhooks: env.WEBHOOKS_ADDRESS,
     });
+    expect(settings).toContainEqual(expect.objectContaining({ name: 'PORT', value: env.PORT }));
+    expect(file).not.toContain(env.DATABASE_URL);
     services.child.kill('SIGTERM');
     expect(await services.ended()).toBe(0);
     const stopped = [...services.out().matchAll(/^(\w+) +\| .*"msg":"stopped"/gm)].map(([, name]) => name);
@@ -60,7 +69,7 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
   });
 
   test('when one service ends, reports it and stops the others', async () => {
-    const services = npmStart(env, { command });
+    services = npmStart(env, { command });
     await services.ready();
     const children = readFileSync(`/proc/${services.child.pid}/task/${services.child.pid}/children`, 'utf8');
     const pids = children.trim().split(' ').map(Number);
