@@ -27,13 +27,15 @@ export async function runTests(args, { config = 'jest.config.js' } = {}) {
   let interrupted = false;
   let jest;
   // A terminal sends Ctrl-C to jest as well. This process waits until jest ends, then stops the servers.
-  process.on('SIGINT', () => {
+  const onInterrupt = () => {
     interrupted = true;
-  });
-  process.on('SIGTERM', () => {
+  };
+  const onTerminate = () => {
     interrupted = true;
     jest?.kill('SIGTERM');
-  });
+  };
+  process.on('SIGINT', onInterrupt);
+  process.on('SIGTERM', onTerminate);
   try {
     jest = spawn(process.execPath, [...(await jestCommand(args, config)), '--json', `--outputFile=${report}`], {
       cwd: root,
@@ -45,6 +47,8 @@ export async function runTests(args, { config = 'jest.config.js' } = {}) {
     (await import('node:fs')).copyFileSync(report, '/tmp/r/result.json');
     return { status: code ?? 1, result: readReport(report), interrupted, leftovers: await end() };
   } finally {
+    process.off('SIGINT', onInterrupt);
+    process.off('SIGTERM', onTerminate);
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 

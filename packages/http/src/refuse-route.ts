@@ -20,8 +20,8 @@ export function routeNotFound(request: RoutedRequest): RmsError {
 }
 
 /**
- * Returns `method_not_allowed` and sets `Allow`, and `Accept-Patch` if PATCH is allowed (RFC 5789, 3.1). The message names path,
- * method and the allowed methods.
+ * Returns `method_not_allowed` and sets `Allow`, and `Accept-Patch` if PATCH is allowed (RFC 5789, 3.1). The message
+ * names path, method and the allowed methods.
  */
 export function methodNotAllowed(
   request: RoutedRequest,
