@@ -23,6 +23,7 @@ const checks = {
   'imports between workspaces': () => run('depcruise', ['--output-type', 'err', ...sources]),
   'no side effects at import': sideEffects,
   'no AbortSignal.any': combinedSignals,
+  'no paths of one machine': machinePaths,
   'unused files, exports, dependencies': () => run('knip', ['--no-progress', '--no-config-hints']),
   'OpenAPI document': openApiDocument,
   'lock files': lockFiles,
@@ -183,6 +184,20 @@ function combinedSignals() {
     (file) => /\/src\/.*\.tsx?$/.test(file) && readFileSync(join(root, file), 'utf8').includes('AbortSignal.any('),
   );
   return problems.length === 0 ? undefined : `use withDeadline of packages/async instead: ${problems.join(', ')}`;
+}
+
+/**
+ * Checks that no program names a folder that only one machine or user has. Temporary files belong in the folder that
+ * os.tmpdir() returns.
+ */
+function machinePaths() {
+  const problems = filesOf('*.ts', '*.tsx', '*.mjs', '*.js', '*.cjs').flatMap((file) => {
+    const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    return lines.flatMap((line, index) =>
+      /['"`]\/(tmp|home|root|Users)\//.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
+    );
+  });
+  return problems.length === 0 ? undefined : problems.join('\n');
 }
 
 /** Checks that docs/errors.md has a section with the HTTP status for every code of the error table, and no others. */

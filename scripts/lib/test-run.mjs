@@ -44,7 +44,6 @@ export async function runTests(args, { config = 'jest.config.js' } = {}) {
       stdio: ['inherit', 'ignore', 'inherit'],
     });
     const [code] = await once(jest, 'exit');
-    (await import('node:fs')).copyFileSync(report, '/tmp/r/result.json');
     return { status: code ?? 1, result: readReport(report), interrupted, leftovers: await end() };
   } finally {
     process.off('SIGINT', onInterrupt);

@@ -5,7 +5,7 @@ const running = {
   liveUrl: 'http://127.0.0.1:8080',
   sandboxUrl: 'http://127.0.0.1:8081',
   dashboardUrl: 'http://127.0.0.1:8090',
-  dataDir: '/home/someone/rms/.data',
+  dataDir: '/srv/rms/.data',
   postgres: 'embedded',
   keys: { live: 'sk_live_aaa', sandbox: 'sk_test_bbb' },
   login: { email: 'owner@localhost', password: 'abcde-fghjk' },
