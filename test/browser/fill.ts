@@ -109,7 +109,7 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
   await reportHistory(addresses.alerts ?? '', tenant, [orders.id, failing.id, retried.id]);
 
   // Wait until the disabled endpoint has received its last event and failing deliveries have failed permanently.
-  await receivers.gone.waitFor(() => true, 'the attempt at the endpoint that returns 410', 30_000);
+  await receivers.gone.waitFor(() => true, 'the attempt at the endpoint that returns 410');
   for (const client of [webhooks, keys, invitations]) client.close();
   return {
     webhook: orders.id,

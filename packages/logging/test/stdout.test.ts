@@ -35,9 +35,7 @@ describe.each(['gathered', 'at-once'])('Lines on stdout, %s,', (how) => {
     child.stdout.destroy();
     await once(child.stdout, 'close');
     child.kill('SIGTERM');
-    const killed = setTimeout(() => child.kill('SIGKILL'), 20_000);
     expect(await exited).toEqual([0, null]);
-    clearTimeout(killed);
   });
 });
 
@@ -76,10 +74,8 @@ describe('A stream of lines', () => {
     const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const fd = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
     const stream = openLineStream({ fd, gatherMs });
-    const startedAtMs = performance.now();
     stream.write(`${'x'.repeat(1_000_000)}\n`);
-    stream.flushSync();
-    expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+    expect(() => stream.flushSync()).not.toThrow();
     closeSync(fd);
     closeSync(reader);
   });

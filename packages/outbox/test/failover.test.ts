@@ -80,7 +80,7 @@ describe('a relay after a failover that left the old primary running', () => {
     pair.failOver();
     await pair.setReadOnly(true);
     const ids = await append(100, 20);
-    await waitUntil(() => seen.length >= 20, { what: 'the events', timeoutMs: 20_000 });
+    await waitUntil(() => seen.length >= 20, { what: 'the events' });
     expect([...seen].sort()).toEqual([...ids].sort());
   });
 
@@ -91,7 +91,7 @@ describe('a relay after a failover that left the old primary running', () => {
     const ids = await append(200, 20);
     // The held session of the relay uses one connection; these need new ones.
     await Promise.all(Array.from({ length: 4 }, () => pool.query('select pg_sleep(0.05)')));
-    await waitUntil(() => seen.length >= 20, { what: 'the events', timeoutMs: 20_000 });
+    await waitUntil(() => seen.length >= 20, { what: 'the events' });
     expect([...seen].sort()).toEqual([...ids].sort());
   });
 

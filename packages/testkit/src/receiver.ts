@@ -58,7 +58,7 @@ export async function startReceiver({ port = 0, path = '/hook' } = {}): Promise<
     respondWith(status) {
       respond = typeof status === 'function' ? status : (_, response) => void response.writeHead(status).end();
     },
-    waitFor: (fits, what, timeoutMs = 20_000) => waitUntil(() => requests.find(fits), { what, timeoutMs }),
+    waitFor: (fits, what, timeoutMs) => waitUntil(() => requests.find(fits), { what, ...(timeoutMs && { timeoutMs }) }),
     async close() {
       if (!server.listening) return;
       server.closeAllConnections();

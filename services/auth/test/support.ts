@@ -138,6 +138,10 @@ export async function startAuth(
       if (!key) throw new Error('no key in the answer');
       return { workspaceId: key.workspaceId, id: key.id, value: keyValue, key };
     },
+    /** Moves the expiry date of a key to now. */
+    async expireKey({ id }: { id: string }) {
+      await database.pool.query('update auth.keys set expires_at = now() where id = $1', [id]);
+    },
     async verify(value: string, environment = Environment.LIVE) {
       const { results } = await keys.batchVerifyKeys({ requests: [{ keyHash: hashOfApiKey(value), environment }] });
       return results[0];
