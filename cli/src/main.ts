@@ -1,7 +1,4 @@
-import { CommanderError } from 'commander';
-import { describeFailure } from './failure.ts';
-import { note } from './print.ts';
-import { createProgram, helpfulWords } from './program.ts';
+import { run } from './run.ts';
 
 // The reader of stdout closed the pipe (`rms … | head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -9,15 +6,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-try {
-  const words = process.argv.slice(2);
-  const program = await createProgram(words);
-  await program.parseAsync(helpfulWords(program, words), { from: 'user' });
-} catch (error) {
-  // Commander has already printed the usage error.
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-  else {
-    note(describeFailure(error));
-    process.exitCode = 1;
-  }
-}
+await run(process.argv.slice(2));

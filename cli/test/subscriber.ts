@@ -19,7 +19,7 @@ export async function subscribe(services: TestServices, receiver: Receiver) {
   const json = (...args: string[]) => services.json(...args, '--workspace', workspaceId);
   const rms = (...args: string[]) => services.rms(...args, '--workspace', workspaceId);
   const inStatus = async (status: DeliveryStatus) =>
-    (await services.deliveries.listDeliveries({ workspaceId, statuses: [status], pageSize: 100 })).deliveries.length;
+    (await services.deliveries.listDeliveries({ workspaceId, statuses: [status], pageSize: 100 })).deliveries;
   /** Sets the number of retries, and a fixed delay before each. */
   const setRetries = async (maxRetries: number, delayMs: number) => {
     const delay = durationFromMs(delayMs);
@@ -38,7 +38,7 @@ export async function subscribe(services: TestServices, receiver: Receiver) {
     },
     /** Waits until `count` deliveries have the status. */
     untilInStatus: (status: DeliveryStatus, count: number) =>
-      waitUntil(async () => (await inStatus(status)) === count, { what: `${count} in status ${status}` }),
+      waitUntil(async () => (await inStatus(status)).length === count, { what: `${count} in status ${status}` }),
     /**
      * Publishes events of a single request, lets the endpoint respond with `response`, and waits until their deliveries
      * have ended. Each delivery has at most two attempts.
@@ -47,10 +47,10 @@ export async function subscribe(services: TestServices, receiver: Receiver) {
       receiver.respondWith(response);
       await setRetries(1, 50);
       const status = response === 200 ? DeliveryStatus.DELIVERED : DeliveryStatus.FAILED;
-      const before = await inStatus(status);
       const events = Array.from({ length: count }, () => newId('evt'));
       await services.publish(workspaceId, requestId, ...events);
-      await waitUntil(async () => (await inStatus(status)) === before + count, { what: 'the deliveries to end' });
+      const ended = async () => (await inStatus(status)).filter(({ eventId }) => events.includes(eventId)).length;
+      await waitUntil(async () => (await ended()) === count, { what: 'the deliveries to end' });
       return { events, requestId };
     },
   };

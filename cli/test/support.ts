@@ -1,4 +1,4 @@
-import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { type ExecFileException, execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,8 +29,10 @@ import { programEnv, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
 import { operatorContext } from '../src/operator.ts';
+import type { CommandRequest } from './command-process-main.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const commandProcess = fileURLToPath(new URL('command-process-main.ts', import.meta.url));
 
 /** Output and exit code of a command. */
 export interface Outcome {
@@ -53,6 +55,33 @@ export function runRms(
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
+}
+
+/** Starts a process that runs commands, one after another. To start `rms` for each would cost ten times as much CPU. */
+function startCommandProcess() {
+  const child = fork(commandProcess, { env: programEnv({}), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const ready = once(child, 'message');
+  const exited = once(child, 'exit');
+  let previous: Promise<unknown> = ready;
+  return {
+    run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Outcome> {
+      const outcome = previous.then(async () => {
+        const answer = once(child, 'message');
+        child.send({ args, env: programEnv(env) } satisfies CommandRequest);
+        const [received] = await Promise.race([
+          answer,
+          exited.then(([code]) => Promise.reject(new Error(`rms ${args.join(' ')} exited with ${code}`))),
+        ]);
+        return received as Outcome;
+      });
+      previous = outcome.catch(() => {});
+      return outcome;
+    },
+    async stop() {
+      child.disconnect();
+      await exited;
+    },
+  };
 }
 
 /** Running command that does not end by itself. */
@@ -151,14 +180,16 @@ export async function startServices() {
     deliveries: createClient(DeliveriesService, { target: webhooks.address, timeoutMs: 60_000 }),
     feed: createClient(EventsService, { target: webhooks.address, timeoutMs: 60_000 }),
   };
-  const rms = (...args: string[]) => runRms(args, { DATA_DIR: dataDir });
+  const commands = startCommandProcess();
+  const rms = (...args: string[]) => commands.run(args, { DATA_DIR: dataDir });
   const rmsReading = (input: string | Buffer, ...args: string[]) => runRms(args, { DATA_DIR: dataDir }, input);
   return {
     ...clients,
     addresses,
     rms,
     /** Runs a command with additional environment variables. */
-    rmsWith: (env: Readonly<Record<string, string>>, ...args: string[]) => runRms(args, { DATA_DIR: dataDir, ...env }),
+    rmsWith: (env: Readonly<Record<string, string>>, ...args: string[]) =>
+      commands.run(args, { DATA_DIR: dataDir, ...env }),
     /** Starts a command that does not end by itself, with additional environment variables. */
     start: (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
       startRms(args, { DATA_DIR: dataDir, ...env }),
@@ -245,6 +276,7 @@ export async function startServices() {
       await db.end();
     },
     async stop() {
+      await commands.stop();
       for (const client of Object.values(clients)) client.close();
       await Promise.all([alerts.stop(), running.service.stop()]);
       await auth.stop();
