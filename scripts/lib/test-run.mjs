@@ -7,8 +7,8 @@ import { endLeftovers } from './leftover.mjs';
 import { compileCache, root } from './prepare.mjs';
 import { provideServers } from './test-servers.mjs';
 
-/** Fast tests partly wait, so three workers keep two processors busy. Tests of suites run several processes each. */
-const workers = { fast: 3, suite: 2 };
+/** Fast tests partly wait, so four workers keep two processors busy. Tests of suites run several processes each. */
+const workers = { fast: 4, suite: 2 };
 
 /**
  * Runs jest with `args`: patterns of file paths, names of projects, options of jest. Without a pattern or project, runs
