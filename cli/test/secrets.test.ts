@@ -18,10 +18,11 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, type GrpcService } from '@rms/rpc';
 import { readSettings } from '@rms/settings';
+import type { Outcome } from '@rms/testkit';
 import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
-import { type Outcome, runRms } from './support.ts';
+import { runRms } from './support.ts';
 
 const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 const [lost, old, current] = [keyOf(1), keyOf(2), keyOf(3)];

@@ -1,4 +1,4 @@
-import { type ExecFileException, execFile, fork, spawn } from 'node:child_process';
+import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,23 +25,14 @@ import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient } from '@rms/rpc';
 import { readSettings } from '@rms/settings';
-import { programEnv, testDatabase, waitUntil } from '@rms/testkit';
+import { type Outcome, programEnv, startCommands, testDatabase, waitUntil } from '@rms/testkit';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
 import { operatorContext } from '../src/operator.ts';
-import type { CommandRequest } from './command-process-main.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const commandProcess = fileURLToPath(new URL('command-process-main.ts', import.meta.url));
 
-/** Output and exit code of a command. */
-export interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs `rms` with the settings in `env`, without the developer's settings, and with `input` on stdin. */
+/** Runs `rms` as a process, with the settings in `env`, without the developer's settings, and with `input` on stdin. */
 export function runRms(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -55,33 +46,6 @@ export function runRms(
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
-}
-
-/** Starts a process that runs commands, one after another. To start `rms` for each would cost ten times as much CPU. */
-function startCommandProcess() {
-  const child = fork(commandProcess, { env: programEnv({}), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  const ready = once(child, 'message');
-  const exited = once(child, 'exit');
-  let previous: Promise<unknown> = ready;
-  return {
-    run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Outcome> {
-      const outcome = previous.then(async () => {
-        const answer = once(child, 'message');
-        child.send({ args, env: programEnv(env) } satisfies CommandRequest);
-        const [received] = await Promise.race([
-          answer,
-          exited.then(([code]) => Promise.reject(new Error(`rms ${args.join(' ')} exited with ${code}`))),
-        ]);
-        return received as Outcome;
-      });
-      previous = outcome.catch(() => {});
-      return outcome;
-    },
-    async stop() {
-      child.disconnect();
-      await exited;
-    },
-  };
 }
 
 /** Running command that does not end by itself. */
@@ -180,8 +144,8 @@ export async function startServices() {
     deliveries: createClient(DeliveriesService, { target: webhooks.address, timeoutMs: 60_000 }),
     feed: createClient(EventsService, { target: webhooks.address, timeoutMs: 60_000 }),
   };
-  const commands = startCommandProcess();
-  const rms = (...args: string[]) => commands.run(args, { DATA_DIR: dataDir });
+  const commands = startCommands();
+  const rms = (...args: string[]) => commands.run(args, programEnv({ DATA_DIR: dataDir }));
   const rmsReading = (input: string | Buffer, ...args: string[]) => runRms(args, { DATA_DIR: dataDir }, input);
   return {
     ...clients,
@@ -189,7 +153,7 @@ export async function startServices() {
     rms,
     /** Runs a command with additional environment variables. */
     rmsWith: (env: Readonly<Record<string, string>>, ...args: string[]) =>
-      commands.run(args, { DATA_DIR: dataDir, ...env }),
+      commands.run(args, programEnv({ DATA_DIR: dataDir, ...env })),
     /** Starts a command that does not end by itself, with additional environment variables. */
     start: (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
       startRms(args, { DATA_DIR: dataDir, ...env }),

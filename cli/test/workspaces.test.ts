@@ -1,4 +1,5 @@
-import { type Outcome, runRms, startServices, type TestServices } from './support.ts';
+import type { Outcome } from '@rms/testkit';
+import { runRms, startServices, type TestServices } from './support.ts';
 
 describe('rms workspaces, and the workspace of a command', () => {
   let services: TestServices;

@@ -15,6 +15,7 @@ export { type Program, startProgram } from './servers/program.ts';
 export { type RedisServer, startRedis } from './servers/redis.ts';
 export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
 export { startTcpSwitch, type TcpSwitch } from './servers/tcp-switch.ts';
+export { type Commands, type Outcome, startCommands } from './shapes/commands.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
 export { programEnv } from './shapes/program-env.ts';
 export { isReady, isServing } from './shapes/readiness.ts';

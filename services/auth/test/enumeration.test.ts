@@ -3,7 +3,7 @@ import { as, from, newAddress, newEmail, startAccounts, type TestAccounts, type 
 
 /** Matches the statements of background workers. It matches every delete, because no call under test deletes rows. */
 const ofWorkers =
-  /^select 1$|^delete |_partitions\(|auth\.pending_marks|^select workspace_id, environment, id from auth\.keys|^with ranked /;
+  /^select 1$|transaction_read_only|^delete |_partitions\(|auth\.pending_marks|^select workspace_id, environment, id from auth\.keys|^with ranked /;
 
 /** These tests do not measure time. They compare the statements and password hashes that each call causes. */
 describe('The existence of an account', () => {

@@ -10,6 +10,7 @@ import { type Program, startProgram } from '../servers/program.ts';
 import { temporaryFolder } from '../servers/temporary-folder.ts';
 import { testDatabase } from '../test-database.ts';
 import { testServer } from '../test-run.ts';
+import { startCommands } from './commands.ts';
 import { programEnv, root } from './program-env.ts';
 import { isReady, isServing, reportsReady } from './readiness.ts';
 import { type RmsCommand, rmsCommand } from './rms-command.ts';
@@ -103,7 +104,9 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
   const furtherGateways: Program[] = [];
   const furtherWebhooks: Program[] = [];
   let dashboard: Network['dashboard'];
+  const commands = startCommands();
   const stop = async () => {
+    await commands.stop();
     // Stop the gateways and the dashboard first, so that they can finish their requests.
     const fronts = [programs.gateway, dashboard?.program, ...furtherGateways];
     await Promise.all(fronts.map((front) => front?.terminate()));
@@ -132,7 +135,7 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       DASHBOARD_PORT: `${dashboardPort}`,
       DATA_DIR: folder.path,
     };
-    const rms = rmsCommand(programEnv({ ...env, ...identity('rms') }));
+    const rms = rmsCommand(commands, programEnv({ ...env, ...identity('rms') }));
     await rms('migrate');
 
     const launch = (

@@ -1,7 +1,4 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { root } from './program-env.ts';
+import type { Commands } from './commands.ts';
 
 /**
  * Runs the `rms` command with --json. Returns the document of a single result, or a list as `{ data }`. An error
@@ -9,22 +6,11 @@ import { root } from './program-env.ts';
  */
 export type RmsCommand = <T>(...args: string[]) => Promise<T>;
 
-const timeoutMs = 60_000;
-const main = join(root, 'cli', 'src', 'main.ts');
-
-export function rmsCommand(env: NodeJS.ProcessEnv): RmsCommand {
+export function rmsCommand(commands: Commands, env: NodeJS.ProcessEnv): RmsCommand {
   return async <T>(...args: string[]): Promise<T> => {
-    try {
-      const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
-        env,
-        timeout: timeoutMs,
-        maxBuffer: 64 * 1024 * 1024,
-      });
-      return resultOf(stdout) as T;
-    } catch (error) {
-      const { stderr, message } = error as Error & { stderr?: string };
-      throw new Error(`rms ${args.join(' ')}: ${stderr?.trim() || message}`, { cause: error });
-    }
+    const { code, stdout, stderr } = await commands.run([...args, '--json'], env);
+    if (code !== 0) throw new Error(`rms ${args.join(' ')}: ${stderr.trim() || `exit code ${code}`}`);
+    return resultOf(stdout) as T;
   };
 }
 

@@ -3,6 +3,7 @@ import { stopLeftover } from '@rms/embedded-postgres';
 import { freePort } from '../free-port.ts';
 import { startProgram } from '../servers/program.ts';
 import { temporaryFolder } from '../servers/temporary-folder.ts';
+import { startCommands } from './commands.ts';
 import { programEnv, root } from './program-env.ts';
 import { isReady } from './readiness.ts';
 import { type RmsCommand, rmsCommand } from './rms-command.ts';
@@ -60,11 +61,12 @@ export async function startStandalone({
     await removeData();
     throw error;
   });
+  const commands = startCommands();
   return {
     liveUrl,
     sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
     dashboardUrl: `http://127.0.0.1:${dashboardPort}`,
-    rms: rmsCommand(settings),
+    rms: rmsCommand(commands, settings),
     get pid() {
       return program.pid;
     },
@@ -74,7 +76,7 @@ export async function startStandalone({
     kill: program.kill,
     restart: program.restart,
     async stop({ keepData = false } = {}) {
-      await program.terminate();
+      await Promise.all([commands.stop(), program.terminate()]);
       if (!keepData) await removeData();
     },
   };

@@ -13,17 +13,20 @@ const lookupsPerSecond = 10;
  */
 export class FailedAuthentications {
   readonly #limiter: Pick<Limiter, 'countFailure'>;
+  readonly #nowMs: () => number;
   readonly #refused = new LRUCache<string, Refused>({ max: addressesKept });
 
-  constructor(limiter: Pick<Limiter, 'countFailure'>) {
+  /** `nowMs` returns monotonic milliseconds. */
+  constructor(limiter: Pick<Limiter, 'countFailure'>, nowMs = () => performance.now()) {
     this.#limiter = limiter;
+    this.#nowMs = nowMs;
   }
 
   /** Counts a lookup in auth. Throws `rate_limit_exceeded` if the address may not cause one now. */
   admitLookup(address: string): void {
     const refused = this.#refusedNow(networkOf(address));
     if (!refused) return;
-    const nowMs = performance.now();
+    const nowMs = this.#nowMs();
     if (nowMs - refused.lookupsSinceMs >= 1000) {
       refused.lookupsSinceMs = nowMs;
       refused.lookups = 0;
@@ -36,21 +39,21 @@ export class FailedAuthentications {
   async count(address: string): Promise<void> {
     const network = networkOf(address);
     const refused = this.#refusedNow(network);
-    if (refused) throw tooMany((refused.untilMs - performance.now()) / 1000);
+    if (refused) throw tooMany((refused.untilMs - this.#nowMs()) / 1000);
     const seconds = await this.#limiter.countFailure(network);
     if (seconds === 0) return;
-    const untilMs = performance.now() + seconds * 1000;
-    this.#refused.set(network, { untilMs, lookupsSinceMs: 0, lookups: 0 });
+    const untilMs = this.#nowMs() + seconds * 1000;
+    this.#refused.set(network, { untilMs, lookupsSinceMs: this.#nowMs(), lookups: 0 });
     throw tooMany(seconds);
   }
 
   #refusedNow(network: string): Refused | undefined {
     const refused = this.#refused.get(network);
-    return refused && refused.untilMs > performance.now() ? refused : undefined;
+    return refused && refused.untilMs > this.#nowMs() ? refused : undefined;
   }
 }
 
-/** A client network over its limit. Times in milliseconds of performance.now(). */
+/** A client network over its limit. Times in monotonic milliseconds. */
 interface Refused {
   readonly untilMs: number;
   lookupsSinceMs: number;

@@ -1,13 +1,11 @@
 // Runs commands that the parent process sends, one after another, as `rms` runs one. A command is complete when nothing
 // that it has opened keeps the process alive, so a command that would not exit fails its test.
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { run } from '../src/run.ts';
+import type { CommandRequest, Outcome } from './commands.ts';
+import { root } from './program-env.ts';
 
-export interface CommandRequest {
-  readonly args: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-}
-
+const { run } = (await import(join(root, 'cli', 'src', 'run.ts'))) as { run(words: readonly string[]): Promise<void> };
 let previous = Promise.resolve();
 
 process.on('message', (request: CommandRequest) => {
@@ -19,7 +17,7 @@ process.on('message', (request: CommandRequest) => {
 process.on('disconnect', () => process.exit());
 process.send?.('ready');
 
-async function outcomeOf({ args, env }: CommandRequest) {
+async function outcomeOf({ args, env }: CommandRequest): Promise<Outcome> {
   const texts = { stdout: '', stderr: '' };
   const { env: ownEnv } = process;
   process.env = env;
@@ -38,7 +36,7 @@ async function outcomeOf({ args, env }: CommandRequest) {
   try {
     await run(args);
     while (process.getActiveResourcesInfo().length > idle) await delay(1);
-    return { code: process.exitCode, ...texts };
+    return { code: Number(process.exitCode), ...texts };
   } finally {
     for (const undo of restore) undo();
     process.env = ownEnv;
