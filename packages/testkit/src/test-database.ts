@@ -28,7 +28,8 @@ export async function testDatabase(
     await admin.query('select pg_advisory_lock(7267002)');
     const { rowCount } = await admin.query('select from pg_database where datname = $1', [template]);
     if (rowCount === 0) await makeTemplate(admin, server, template, migrations);
-    await admin.query(`create database ${name} template ${template}`);
+    // Copying files takes half of the time of writing them to the WAL.
+    await admin.query(`create database ${name} template ${template} strategy file_copy`);
   });
   const url = withDatabase(server, name);
   const pool = createPool({ url, max: 20, applicationName: name, log });
