@@ -28,6 +28,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /keys/{id}/roll': { overlap_seconds: 0 },
   'POST /webhooks': { url: 'https://example.com', events: ['*'], idempotency_key: 'dashboard-1' },
   'PATCH /webhooks/{id}': { status: 'disabled' },
+  'POST /webhooks/{id}/test': { event_type: 'resource.created' },
   'POST /webhooks/{id}/rotate-secret': { overlap_seconds: 0 },
   'POST /deliveries/redeliver': { ids: ['dlv_1'] },
   'POST /replays': {

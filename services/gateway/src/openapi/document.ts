@@ -5,6 +5,7 @@ import type { Endpoint } from '../routes/shared/endpoint.ts';
 import { tags } from '../routes/shared/tags.ts';
 import { errorResponses } from './error-responses.ts';
 import { headerRefs, headers, limitHeaders } from './headers.ts';
+import { webhookOperations } from './webhook-operations.ts';
 
 const idempotencyKey = z
   .string()
@@ -60,6 +61,7 @@ export function openApiDocument(): object {
       headers,
     },
     paths,
+    webhooks: webhookOperations(),
   });
 }
 

@@ -1,14 +1,8 @@
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 import { text } from '../shared/text-schemas.ts';
 import { seconds, shownTime } from '../shared/time-schemas.ts';
-
-export const eventTypes = [
-  'resource.created',
-  'resource.updated',
-  'resource.deleted',
-  'resource.status_changed',
-] as const;
 
 export const webhookStatusMessages = { active: WebhookStatus.ACTIVE, disabled: WebhookStatus.DISABLED } as const;
 

@@ -1,3 +1,4 @@
+import { eventTypes } from '@rms/webhook-events';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
@@ -11,7 +12,6 @@ import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { statusOptions } from '../attempts/delivery-status.tsx';
-import { eventTypes } from '../webhooks/event-choice.tsx';
 import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
 import { deliveryColumns } from './delivery-columns.tsx';
 import { matchesFilter } from './delivery-filter.ts';
@@ -22,6 +22,11 @@ import { TextFilter } from './text-filter.tsx';
 
 /** Polling intervals of the live tail. With a stream, polling shows the changes to old deliveries. */
 const pollMs = { withoutStream: 2_000, streaming: 15_000 };
+const testOptions: readonly (readonly [string, string])[] = [
+  ['', 'Included'],
+  ['0', 'Excluded'],
+  ['1', 'Only test events'],
+];
 const from = '/w/$workspace/$environment/deliveries';
 
 export function DeliveriesPage() {
@@ -97,6 +102,12 @@ export function DeliveriesPage() {
             value={search.type ?? ''}
             options={[['', 'Any type'], ...eventTypes.map((type) => [type, type] as const)]}
             onChange={(event) => set({ type: event.target.value })}
+          />
+          <SelectField
+            label="Test events"
+            value={search.test ?? ''}
+            options={testOptions}
+            onChange={(event) => set({ test: event.target.value })}
           />
           <TextFilter label="Request ID" value={search.request} onSet={(request) => set({ request })} />
           <TextFilter label="Resource ID" value={search.resource} onSet={(resource) => set({ resource })} />

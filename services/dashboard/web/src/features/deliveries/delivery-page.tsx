@@ -33,6 +33,7 @@ export function DeliveryPage() {
     );
   }
   const last = delivery.all_attempts.at(-1);
+  const isTest = delivery.origin === 'test';
   const url = webhook.data?.url;
   return (
     <>
@@ -46,7 +47,7 @@ export function DeliveryPage() {
             {url && last ? (
               <CopyButton small={false} label="Copy as curl" text={curlText(url, last, delivery.request_body)} />
             ) : null}
-            {maySend ? (
+            {maySend && !isTest ? (
               <Button
                 variant="main"
                 busy={redeliver.isPending}
@@ -59,6 +60,11 @@ export function DeliveryPage() {
         }
       />
       <ErrorNote error={redeliver.error} />
+      {isTest ? (
+        <Note>
+          A test event about a resource that does not exist. It does not count in success rates, and no alert is sent.
+        </Note>
+      ) : null}
       {delivery.next_attempt_at ? (
         <Note>
           {delivery.delay_reason ? `The delivery waits ${delayText(delivery.delay_reason)}. ` : ''}
@@ -90,13 +96,17 @@ export function DeliveryPage() {
             ],
             [
               'Resource',
-              <Link
-                key="resource"
-                to="/w/$workspace/$environment/resources/$id"
-                params={{ ...tenant, id: delivery.resource_id }}
-              >
-                <code>{delivery.resource_id}</code>
-              </Link>,
+              isTest ? (
+                <code key="resource">{delivery.resource_id}</code>
+              ) : (
+                <Link
+                  key="resource"
+                  to="/w/$workspace/$environment/resources/$id"
+                  params={{ ...tenant, id: delivery.resource_id }}
+                >
+                  <code>{delivery.resource_id}</code>
+                </Link>
+              ),
             ],
             ['Event', <CopyableId key="event" id={delivery.event_id} />],
             [
@@ -149,8 +159,8 @@ function MissingAttempts({ after, before }: { readonly after: number; readonly b
 }
 
 function originText(origin: string): string {
-  if (origin === 'event') return 'event';
-  return origin === 'redelivery' ? 'redelivery' : `replay ${origin}`;
+  if (origin === 'test') return 'test event';
+  return origin === 'event' || origin === 'redelivery' ? origin : `replay ${origin}`;
 }
 
 /** Formats JSON with indentation; returns other text unchanged. */

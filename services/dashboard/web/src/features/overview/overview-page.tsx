@@ -13,6 +13,7 @@ import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
 import { FirstSteps } from './first-steps.tsx';
 
 const everyMs = 15_000;
+const failing = { status: failingStatuses, test: '0' };
 const spanNames = ['hour', 'day', 'month'] as const;
 
 /** Overview page: usage charts, totals, and recent failures. */
@@ -22,7 +23,7 @@ export function OverviewPage() {
   const tenant = useTenant();
   const resources = useResourceTotal(everyMs);
   const webhooks = useWebhooks({ everyMs });
-  const failed = useDeliveries({ status: failingStatuses }, everyMs);
+  const failed = useDeliveries(failing, everyMs);
   const tiles = [
     ['Resources', '/w/$workspace/$environment/resources', resources.data?.total, 'Browse resources'],
     ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.total, 'Browse webhooks'],
@@ -56,12 +57,7 @@ export function OverviewPage() {
         title="Failed and retrying deliveries"
         flush
         actions={
-          <Link
-            to="/w/$workspace/$environment/deliveries"
-            params={tenant}
-            search={{ status: failingStatuses }}
-            className="small"
-          >
+          <Link to="/w/$workspace/$environment/deliveries" params={tenant} search={failing} className="small">
             View all
           </Link>
         }

@@ -30,12 +30,12 @@ export function WebhookHealthCard({ id }: { readonly id: string }) {
   return (
     <Card
       title="Health"
-      about="Results of delivery attempts, including redeliveries."
+      about="Results of delivery attempts, including redeliveries but not test events."
       actions={
         <Link
           to="/w/$workspace/$environment/deliveries"
           params={tenant}
-          search={{ webhook: id, status: failingStatuses }}
+          search={{ webhook: id, status: failingStatuses, test: '0' }}
           className="small"
         >
           View failed
