@@ -90,6 +90,36 @@ describe('The OpenAPI document', () => {
     }
   });
 
+  test('permits http URLs of webhooks only if the installation does', async () => {
+    type Keywords = { pattern: string; description: string };
+    const urlsOf = (document: unknown) => {
+      const { schemas } = (document as { components: { schemas: Record<string, { properties: { url: Keywords } }> } })
+        .components;
+      return ['CreateWebhook', 'UpdateWebhook'].map((name) => schemas[name]?.properties.url as Keywords);
+    };
+    const env = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8' };
+    const open = await startGateway({ env });
+    try {
+      for (const [document, http, text] of [
+        [openApiDocument(), false, 'Publicly reachable HTTPS URL without user information.'],
+        [
+          (await open.send('GET', '/openapi.json')).body,
+          true,
+          'HTTP or HTTPS URL that is publicly reachable or in a network that this installation permits, without user information.',
+        ],
+      ] as const) {
+        for (const { pattern, description } of urlsOf(document)) {
+          const isAllowed = ['https://a.example/', 'HTTP://a.example/', 'ftp://a.example/'].map((url) =>
+            new RegExp(pattern).test(url),
+          );
+          expect([isAllowed, description.startsWith(text)]).toEqual([[true, http, false], true]);
+        }
+      }
+    } finally {
+      await open.stop();
+    }
+  });
+
   test('has the request of every event type, with an example that its schema allows', () => {
     const { webhooks } = openApiDocument() as {
       webhooks: Record<

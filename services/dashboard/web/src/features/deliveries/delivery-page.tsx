@@ -9,6 +9,8 @@ import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AttemptCard, curlText } from '../attempts/attempt-card.tsx';
 import { DeliveryState, delayText } from '../attempts/delivery-status.tsx';
+import { expiredText } from '../limits/limit-texts.ts';
+import { useLimits } from '../limits/limits-queries.ts';
 import { useWebhook } from '../webhooks/webhook-queries.ts';
 import { useDelivery } from './delivery-queries.ts';
 
@@ -18,6 +20,7 @@ export function DeliveryPage() {
   const maySend = useMay('deliveries.send');
   const { data: delivery, error, dataUpdatedAt: nowMs } = useDelivery(id);
   const webhook = useWebhook(delivery?.webhook_id);
+  const { data: limits } = useLimits();
   const redeliver = useTenantChange(() => toast('Redelivery started.'));
   const breadcrumbs = [
     <Link key="deliveries" to="/w/$workspace/$environment/deliveries" params={tenant}>
@@ -78,9 +81,7 @@ export function DeliveryPage() {
           )}
         </Note>
       ) : null}
-      {delivery.end_reason === 'expired' ? (
-        <Note>The delivery reached the retention of the delivery log and is no longer retried.</Note>
-      ) : null}
+      {delivery.end_reason === 'expired' ? <Note>{expiredText(limits)}</Note> : null}
       <Card title="Details">
         <DescriptionList
           of={[

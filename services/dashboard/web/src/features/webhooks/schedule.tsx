@@ -1,5 +1,5 @@
 import type { RetryPolicyDocument } from '../../../../src/documents/webhook.ts';
-import { durationText } from '../../ui/time.tsx';
+import { durationText } from '../../ui/duration.ts';
 
 /** Delays of services/webhooks as multiples of the first delay. Each further delay is six times the previous one. */
 const delayMultiples = [1, 5, 30, 120, 720];

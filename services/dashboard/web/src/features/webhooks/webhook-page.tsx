@@ -11,6 +11,7 @@ import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AttemptCard } from '../attempts/attempt-card.tsx';
+import { useLimits } from '../limits/limits-queries.ts';
 import { EditWebhookDialog } from './edit-webhook-dialog.tsx';
 import { rateLimitText } from './rate-limit.tsx';
 import { RetryPolicyCard } from './retry-policy-card.tsx';
@@ -30,6 +31,7 @@ export function WebhookPage() {
   const { data: webhook, error } = useWebhook(id);
   const [openDialog, setOpenDialog] = useState<'test' | 'edit' | 'rotate' | 'delete'>();
   const [created, setCreated] = useState<NewSecretDocument>();
+  const { data: limits } = useLimits();
   const close = () => setOpenDialog(undefined);
   const [tested, setTested] = useState<TestDocument>();
   const toggle = useOptimisticTenantChange<WebhookDocument, WebhookDocument['status'], WebhookDocument>({
@@ -90,8 +92,8 @@ export function WebhookPage() {
       />
       {isActive ? null : (
         <Note tone="warn">
-          This webhook is disabled: {reasonText(webhook.disable_reason)}. New events are recorded as skipped and can be
-          redelivered after you enable it.
+          This webhook is disabled: {reasonText(webhook.disable_reason, limits)}. New events are recorded as skipped and
+          can be redelivered after you enable it.
         </Note>
       )}
       {tested ? (
