@@ -1,5 +1,5 @@
 import type { CidrList } from '@rms/cidr';
-import { readTrustedProxies } from '@rms/http';
+import { localUrl, readTrustedProxies } from '@rms/http';
 import type { MetricsAddress } from '@rms/service';
 import { requireSettings, type Settings } from '@rms/settings';
 
@@ -59,14 +59,13 @@ export interface DashboardConfig {
 }
 
 export function readDashboardConfig(settings: Settings): DashboardConfig {
-  const localUrl = (port: number) => `http://127.0.0.1:${port}`;
   return {
     host: settings.HOST,
     port: settings.DASHBOARD_PORT,
     publicUrl: settings.DASHBOARD_URL,
     apiUrls: {
-      live: settings.PUBLIC_API_URL ?? localUrl(settings.PORT),
-      sandbox: settings.PUBLIC_SANDBOX_URL ?? localUrl(settings.SANDBOX_PORT),
+      live: settings.PUBLIC_API_URL ?? localUrl(settings.HOST, settings.PORT),
+      sandbox: settings.PUBLIC_SANDBOX_URL ?? localUrl(settings.HOST, settings.SANDBOX_PORT),
     },
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,

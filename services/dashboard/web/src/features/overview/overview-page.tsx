@@ -11,6 +11,7 @@ import { SpanSwitch, UsageCharts } from '../usage/usage-charts.tsx';
 import { useUsage } from '../usage/usage-queries.ts';
 import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
 import { FirstSteps } from './first-steps.tsx';
+import { needsSteps } from './steps.ts';
 
 const everyMs = 15_000;
 const failing = { status: failingStatuses, test: '0' };
@@ -31,13 +32,14 @@ export function OverviewPage() {
   // Loads the usage concurrently. UsageCharts, which shows it, mounts only after resources and webhooks have loaded.
   useUsage(span);
   const isKnown = Boolean(resources.data && webhooks.data) || Boolean(resources.error ?? webhooks.error);
-  const isNew = resources.data?.total === 0 && webhooks.data?.total === 0;
+  const progress = resources.data &&
+    webhooks.data && { resources: resources.data.total, webhooks: webhooks.data.total };
   const columns = deliveryColumns(tenant, urlsOf(webhooks.data));
   return (
     <>
       <PageHeader title="Overview" actions={<SpanSwitch span={span} />} />
       <ErrorNote error={resources.error ?? webhooks.error ?? failed.error} />
-      {isNew ? <FirstSteps /> : null}
+      {progress && needsSteps(progress) ? <FirstSteps {...progress} /> : null}
       {isKnown ? null : <Loading what="the overview" rows={12} />}
       {isKnown ? (
         <UsageCharts
