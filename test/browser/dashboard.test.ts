@@ -42,6 +42,26 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await page.waitForURL(/\/sign-in/);
   });
 
+  test('a tab keeps its input and works after signing out and in again in another tab', async () => {
+    const page = await world.open(owner);
+    await goTo(page, '/resources', 'sandbox');
+    await page.getByRole('button', { name: 'Create resource' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Written before');
+    const other = await page.context().newPage();
+    await goTo(other, '/resources', 'sandbox');
+    await other.getByRole('link', { name: 'Sign out' }).click();
+    await other.waitForURL(/\/sign-in/);
+    await dialog.getByRole('button', { name: 'Create resource' }).click();
+    const link = dialog.getByRole('link', { name: 'Sign in in a new tab' });
+    await link.waitFor();
+    const [third] = await Promise.all([page.context().waitForEvent('page'), link.click()]);
+    await signIn(third, owner);
+    await third.getByRole('heading', { name: 'Overview' }).waitFor();
+    await dialog.getByRole('button', { name: 'Create resource' }).click();
+    await page.getByRole('heading', { name: 'Written before' }).waitFor();
+  });
+
   test('a key is created, used, rolled and revoked', async () => {
     const page = await world.open(owner);
     await goTo(page, '/settings/keys');

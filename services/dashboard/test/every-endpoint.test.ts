@@ -126,7 +126,7 @@ describe.each(endpoints.map((endpoint) => [nameOf(endpoint), endpoint] as const)
       const before = dashboard.recorded.length;
       for (const token of ['', 'x', other.csrfToken]) {
         const response = await browser.send(method, urlOf(endpoint), { ...given, headers: { 'X-CSRF-Token': token } });
-        expect([response.status, await codeOf(response)]).toEqual([403, 'cross_site_request']);
+        expect([response.status, await codeOf(response)]).toEqual([403, 'session_changed']);
       }
       expect(callsSince(before)).toEqual([]);
     });

@@ -3,10 +3,10 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
 import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
-import { toLocal, toUtc } from '../../local-time.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { Choice, SelectField, TextField } from '../../ui/field.tsx';
+import { Choice, SelectField } from '../../ui/field.tsx';
+import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
@@ -18,7 +18,6 @@ import { matchesFilter } from './delivery-filter.ts';
 import { useDeliveries } from './delivery-queries.ts';
 import { mergeStreamed, useDeliveryTail } from './delivery-tail.ts';
 import { ReplayDialog } from './replay-dialog.tsx';
-import { TextFilter } from './text-filter.tsx';
 
 /** Polling intervals of the live tail. With a stream, polling shows the changes to old deliveries. */
 const pollMs = { withoutStream: 2_000, streaming: 15_000 };
@@ -111,18 +110,7 @@ export function DeliveriesPage() {
           />
           <TextFilter label="Request ID" value={search.request} onSet={(request) => set({ request })} />
           <TextFilter label="Resource ID" value={search.resource} onSet={(resource) => set({ resource })} />
-          <TextField
-            label="Since"
-            type="datetime-local"
-            value={toLocal(search.since)}
-            onChange={(event) => set({ since: toUtc(event.target.value) })}
-          />
-          <TextField
-            label="Until"
-            type="datetime-local"
-            value={toLocal(search.until)}
-            onChange={(event) => set({ until: toUtc(event.target.value) })}
-          />
+          <TimeRangeFilter of={search} onSet={set} />
           <div className="stack-small">
             <Choice
               type="checkbox"
