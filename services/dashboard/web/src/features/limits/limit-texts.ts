@@ -45,7 +45,7 @@ export function keyLimitHint(limits: Limits<'plan' | 'rate_limit_requests' | 'ra
   return `${window} Leave empty for the limit of ${source}, ${requests.toLocaleString()}. A key cannot exceed it.`;
 }
 
-/** Sentence about the maximum number of webhooks. Empty if there is none. */
+/** Sentence about the maximum number of webhooks. Empty without a limit. */
 export function webhookCountText(limits: Limits<'max_webhooks'>): string {
   const most = limits?.max_webhooks ?? 0;
   return most === 0
@@ -53,13 +53,13 @@ export function webhookCountText(limits: Limits<'max_webhooks'>): string {
     : `A workspace can have up to ${most.toLocaleString()} webhooks in both environments together.`;
 }
 
-/** Sentence about the maximum number of keys. Empty if there is none. */
+/** Sentence about the maximum number of keys. Empty without a limit. */
 export function keyCountText(limits: Limits<'max_keys'>): string {
   const most = limits?.max_keys ?? 0;
   return most === 0 ? '' : `A workspace can have up to ${most.toLocaleString()} valid keys.`;
 }
 
-/** Sentence about the maximum numbers of members and invitations. Empty if there are none. */
+/** Sentence about the maximum numbers of members and invitations. Empty without a limit. */
 export function memberCountText(limits: Limits<'max_members' | 'max_invitations'>): string {
   const { max_members: members = 0, max_invitations: invitations = 0 } = limits ?? {};
   const parts = [
