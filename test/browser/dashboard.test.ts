@@ -44,12 +44,12 @@ describeWith('chromium', 'The dashboard in a browser', () => {
 
   test('a tab keeps its input and works after signing out and in again in another tab', async () => {
     const page = await world.open(owner);
-    await goTo(page, '/resources', 'sandbox');
+    await goTo(page, '/resources');
     await page.getByRole('button', { name: 'Create resource' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('Written before');
     const other = await page.context().newPage();
-    await goTo(other, '/resources', 'sandbox');
+    await goTo(other, '/resources');
     await other.getByRole('link', { name: 'Sign out' }).click();
     await other.waitForURL(/\/sign-in/);
     await dialog.getByRole('button', { name: 'Create resource' }).click();

@@ -12,7 +12,7 @@ import {
   unknownRequestText,
   webhookCountText,
   webhookUrlHint,
-} from '../web/src/features/limits/limit-texts.ts';
+} from '../web/src/features/rules/limit-texts.ts';
 
 const limits: LimitsDocument = {
   plan: null,

@@ -9,8 +9,8 @@ import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AttemptCard, curlText } from '../attempts/attempt-card.tsx';
 import { DeliveryState, delayText } from '../attempts/delivery-status.tsx';
-import { expiredText } from '../limits/limit-texts.ts';
-import { useLimits } from '../limits/limits-queries.ts';
+import { expiredText } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { useWebhook } from '../webhooks/webhook-queries.ts';
 import { useDelivery } from './delivery-queries.ts';
 

@@ -9,8 +9,8 @@ import { durationText } from '../../ui/duration.ts';
 import { Choice, SelectField, TextField } from '../../ui/field.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { deliveryStatuses } from '../attempts/delivery-status.tsx';
-import { logRanges } from '../limits/limit-texts.ts';
-import { useLimits } from '../limits/limits-queries.ts';
+import { logRanges } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { useReplay } from './delivery-queries.ts';
 
 /** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */

@@ -6,8 +6,8 @@ import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { keyLimitHint } from '../limits/limit-texts.ts';
-import { useLimits } from '../limits/limits-queries.ts';
+import { keyLimitHint } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 
 export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; readonly onClose: () => void }) {
   const { data: limits } = useLimits();

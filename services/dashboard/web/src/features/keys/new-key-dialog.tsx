@@ -6,8 +6,8 @@ import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Choice, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { keyCountText, keyLimitHint } from '../limits/limit-texts.ts';
-import { useLimits } from '../limits/limits-queries.ts';
+import { keyCountText, keyLimitHint } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 
 const scopes: readonly (readonly [ScopeName, string])[] = [
   ['read', 'Read resources'],

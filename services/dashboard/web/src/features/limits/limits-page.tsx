@@ -5,10 +5,10 @@ import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { useKeysWithOwnLimit } from '../keys/key-queries.ts';
 import { KeyLink } from '../keys/key-state.tsx';
+import { daysText, maximumText, rateText, requestLogText } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { Quota } from '../usage/quota.tsx';
 import { useUsage } from '../usage/usage-queries.ts';
-import { daysText, maximumText, rateText, requestLogText } from './limit-texts.ts';
-import { useLimits } from './limits-queries.ts';
 
 /** Page with the limits of the workspace and its keys. */
 export function LimitsPage() {

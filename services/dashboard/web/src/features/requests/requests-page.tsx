@@ -6,8 +6,8 @@ import { TextField } from '../../ui/field.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
-import { unknownRequestText } from '../limits/limit-texts.ts';
-import { useLimits } from '../limits/limits-queries.ts';
+import { unknownRequestText } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { useRequest } from './request-queries.ts';
 
 const from = '/w/$workspace/$environment/requests';

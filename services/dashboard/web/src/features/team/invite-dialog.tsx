@@ -9,8 +9,8 @@ import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { Time } from '../../ui/time.tsx';
-import { memberCountText } from '../limits/limit-texts.ts';
-import { useLimits } from '../limits/limits-queries.ts';
+import { memberCountText } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 
 const roleHints: Readonly<Record<Role, string>> = {
   viewer: 'view everything except keys and the audit log',

@@ -6,8 +6,8 @@ import { toast } from '../../toasts.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Choice, TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { webhookUrlHint } from '../limits/limit-texts.ts';
-import { useLimits } from '../limits/limits-queries.ts';
+import { webhookUrlHint } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { EventChoice } from './event-choice.tsx';
 import { RateLimitFields, rateLimitFields, rateLimitOf } from './rate-limit.tsx';
 

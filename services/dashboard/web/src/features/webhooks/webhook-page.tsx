@@ -11,7 +11,7 @@ import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AttemptCard } from '../attempts/attempt-card.tsx';
-import { useLimits } from '../limits/limits-queries.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { EditWebhookDialog } from './edit-webhook-dialog.tsx';
 import { rateLimitText } from './rate-limit.tsx';
 import { RetryPolicyCard } from './retry-policy-card.tsx';

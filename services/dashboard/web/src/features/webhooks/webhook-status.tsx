@@ -1,7 +1,7 @@
 import type { LimitsDocument } from '../../../../src/documents/limits.ts';
 import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { failingText } from '../limits/limit-texts.ts';
+import { failingText } from '../rules/limit-texts.ts';
 
 export function WebhookStatusBadge({ of }: { readonly of: Pick<WebhookDocument, 'status'> }) {
   return of.status === 'active' ? <Badge tone="good">Active</Badge> : <Badge tone="warn">Disabled</Badge>;
