@@ -4,6 +4,7 @@ import {
   failingText,
   keyCountText,
   keyLimitHint,
+  keyLimitText,
   logRanges,
   maximumText,
   memberCountText,
@@ -50,6 +51,13 @@ test('the hint for the limit of a key names its source, the window and the limit
     'A window is 1 h. Leave empty for the limit of plan gold, 5. A key cannot exceed it.',
   );
   expect(keyLimitHint({ ...limits, rate_limit_requests: 0 })).toBe('A window is 1 min. Leave empty for no limit.');
+  expect([keyLimitText(5, limits), keyLimitText(null, limits), keyLimitText(null, undefined)]).toEqual([
+    '5',
+    '6,000, the limit of this installation',
+    'limit of the workspace',
+  ]);
+  expect(keyLimitText(null, { ...limits, plan: 'gold' })).toBe('6,000, the limit of plan gold');
+  expect(keyLimitText(null, { ...limits, rate_limit_requests: 0 })).toBe('no limit');
   expect([rateText(0, 60), rateText(6_000, 90)]).toEqual(['no limit', '6,000 per 1 min 30 s']);
 });
 

@@ -35,14 +35,27 @@ export function webhookUrlHint(limits: Limits<'webhook_urls'>): string {
   return `An ${kind} that is public or in a network that this installation permits. ${response}`;
 }
 
+type KeyLimits = Limits<'plan' | 'rate_limit_requests' | 'rate_limit_window_seconds'>;
+
+function sourceOf({ plan }: Pick<LimitsDocument, 'plan'>): string {
+  return plan === null ? 'this installation' : `plan ${plan}`;
+}
+
+/** Formats the rate limit of a key per window. `own`: null without an own limit. */
+export function keyLimitText(own: number | null, limits: KeyLimits): string {
+  if (own !== null) return own.toLocaleString();
+  if (!limits) return 'limit of the workspace';
+  const { rate_limit_requests: requests } = limits;
+  return requests === 0 ? 'no limit' : `${requests.toLocaleString()}, the limit of ${sourceOf(limits)}`;
+}
+
 /** Hint for the rate limit of a key. */
-export function keyLimitHint(limits: Limits<'plan' | 'rate_limit_requests' | 'rate_limit_window_seconds'>): string {
+export function keyLimitHint(limits: KeyLimits): string {
   if (!limits) return 'Leave empty for the limit of the workspace.';
-  const { plan, rate_limit_requests: requests, rate_limit_window_seconds: seconds } = limits;
+  const { rate_limit_requests: requests, rate_limit_window_seconds: seconds } = limits;
   const window = `A window is ${durationText(seconds)}.`;
   if (requests === 0) return `${window} Leave empty for no limit.`;
-  const source = plan === null ? 'this installation' : `plan ${plan}`;
-  return `${window} Leave empty for the limit of ${source}, ${requests.toLocaleString()}. A key cannot exceed it.`;
+  return `${window} Leave empty for the limit of ${sourceOf(limits)}, ${requests.toLocaleString()}. A key cannot exceed it.`;
 }
 
 /** Sentence about the maximum number of webhooks. Empty without a limit. */
