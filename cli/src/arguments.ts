@@ -1,4 +1,5 @@
 import type { Environment } from '@rms/tenant';
+import { isEventType, eventTypes as knownEventTypes } from '@rms/webhook-events';
 import { InvalidArgumentError, Option } from 'commander';
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
@@ -66,13 +67,10 @@ export function position(text: string): bigint {
   return BigInt(text);
 }
 
-/** Event types from the specification, section "Events". */
-export const knownEventTypes = ['resource.created', 'resource.updated', 'resource.deleted', 'resource.status_changed'];
-
 /** Parses a comma-separated list of event types, or "*" for all types. */
 export function eventTypes(text: string): string[] {
   const types = text.split(',');
-  if (text === '*' || types.every((type) => knownEventTypes.includes(type))) return types;
+  if (text === '*' || types.every(isEventType)) return types;
   throw new InvalidArgumentError(`Expected "*" or a comma-separated list of: ${knownEventTypes.join(', ')}.`);
 }
 

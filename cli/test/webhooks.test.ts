@@ -212,6 +212,20 @@ describe('rms webhooks and trace', () => {
     expect(stdout).toContain('fine \ufffd[2J\ufffd2J');
   });
 
+  test('a test is in the delivery log, alone or left out with --test and --no-test', async () => {
+    const { id, json, rms } = await setUp();
+    const { delivery_id: deliveryId, request_body: body } = await json('webhooks', 'test', id);
+    const listed = async (option: string) =>
+      (await json('deliveries', 'list', '--webhook', id, option)).data.map(({ id: one }: { id: string }) => one);
+    expect(await listed('--test')).toEqual([deliveryId]);
+    expect(await listed('--no-test')).not.toContain(deliveryId);
+    expect(await json('deliveries', 'show', deliveryId)).toMatchObject({ origin: 'test', request_body: body });
+    expect(await rms('deliveries', 'redeliver', deliveryId)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('A test delivery cannot be redelivered.'),
+    });
+  });
+
   test('test fails with the response if the endpoint does not respond with 200', async () => {
     const { id, rms } = await setUp();
     receiver.respondWith((_, response) => void response.writeHead(503).end('out of order'));

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { localUrl } from '@rms/http';
 import type { Logger } from '@rms/logging';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import type { Service } from '@rms/service';
 import { requireSettings, type Settings, SettingsError, type ShownSetting } from '@rms/settings';
-import { announcement, localUrl } from './announce.ts';
+import { announcement } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { checkConfigs } from './configs.ts';
 import { openDataDir } from './data-dir.ts';

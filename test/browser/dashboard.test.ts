@@ -42,6 +42,26 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await page.waitForURL(/\/sign-in/);
   });
 
+  test('a tab keeps its input and works after signing out and in again in another tab', async () => {
+    const page = await world.open(owner);
+    await goTo(page, '/resources');
+    await page.getByRole('button', { name: 'Create resource' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Written before');
+    const other = await page.context().newPage();
+    await goTo(other, '/resources');
+    await other.getByRole('link', { name: 'Sign out' }).click();
+    await other.waitForURL(/\/sign-in/);
+    await dialog.getByRole('button', { name: 'Create resource' }).click();
+    const link = dialog.getByRole('link', { name: 'Sign in in a new tab' });
+    await link.waitFor();
+    const [third] = await Promise.all([page.context().waitForEvent('page'), link.click()]);
+    await signIn(third, owner);
+    await third.getByRole('heading', { name: 'Overview' }).waitFor();
+    await dialog.getByRole('button', { name: 'Create resource' }).click();
+    await page.getByRole('heading', { name: 'Written before' }).waitFor();
+  });
+
   test('a key is created, used, rolled and revoked', async () => {
     const page = await world.open(owner);
     await goTo(page, '/settings/keys');
@@ -122,11 +142,19 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       await page.getByRole('button', { name: 'Save policy' }).click();
       await page.getByText('Retry policy saved.').waitFor();
       await page.getByRole('button', { name: 'Send test event' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Event type').selectOption('resource.status_changed');
+      await dialog.getByText('"status": "inactive"').waitFor();
+      await dialog.getByRole('button', { name: 'Send test event' }).click();
       await page.getByRole('region', { name: 'Test event' }).getByText('HTTP 500').waitFor();
+      await page.getByRole('link', { name: 'Test event in the delivery log' }).click();
+      await page.getByText('A test event about a resource that does not exist.').waitFor();
+      await page.getByRole('group', { name: 'Response' }).getByText(script).waitFor();
+      expect(await page.getByRole('button', { name: 'Redeliver' }).count()).toBe(0);
 
       const created = await callApi(key, '/v1/resources', { method: 'POST', body: JSON.stringify({ name: script }) });
       const requestId = created.headers.get('X-Request-ID') ?? '';
-      await goTo(page, '/deliveries?status=failed&live=1');
+      await goTo(page, '/deliveries?status=failed&live=1&test=0');
       await page.getByRole('link', { name: 'resource.created' }).click();
       // Response bodies of endpoints are shown as text only.
       await page.getByRole('group', { name: 'Response' }).getByText(script).waitFor();
@@ -141,7 +169,6 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       receiver.respondWith(200);
       await goTo(page, '/deliveries');
       await page.getByRole('button', { name: 'Redeliver all failed' }).click();
-      const dialog = page.getByRole('dialog');
       await dialog.getByRole('button', { name: 'Count deliveries' }).click();
       await dialog.getByText('1 delivery will be redelivered').waitFor();
       await dialog.getByRole('button', { name: 'Redeliver 1' }).click();
@@ -149,6 +176,9 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       await dialog.getByRole('button', { name: 'Close' }).last().click();
       await page.getByLabel('Live tail').check();
       await page.getByRole('cell', { name: 'Delivered' }).first().waitFor();
+      await page.getByLabel('Test events').selectOption('Only test events');
+      await page.getByRole('cell', { name: 'Delivered' }).waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: 'resource.status_changed' }).waitFor();
     });
   });
 

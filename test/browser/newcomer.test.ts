@@ -18,13 +18,26 @@ describeWith('chromium', 'A newcomer with only the README', () => {
   });
   afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
-  /** Returns the word that npm start has printed after this label. */
-  const printed = (what: string) => new RegExp(`^ +${what} +(\\S+)$`, 'm').exec(world.standalone.output())?.[1] ?? '';
+  /** Returns the word that npm start has printed after this label, and that begins like this. */
+  const printed = (what: string, start = '') =>
+    new RegExp(`^ +${what} +(${start}\\S+)$`, 'm').exec(world.standalone.output())?.[1] ?? '';
 
   test('gets from the printed login to a repaired endpoint with all failed deliveries redelivered', async () => {
     // Sign in with the printed login.
     const page = await world.open();
     await signIn(page, { email: printed('email'), password: printed('password') });
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+
+    // The sandbox's instructions know the key that npm start has printed.
+    await page.goto(page.url().replace(/\/live.*$/, '/sandbox'));
+    const steps = page.getByRole('region', { name: 'First steps in the sandbox' });
+    const printedKey = printed('sandbox', 'sk_test_');
+    await steps.getByText(`${printedKey.slice(0, 12)}…${printedKey.slice(-4)}`, { exact: true }).waitFor();
+    await steps.getByText('first key').waitFor();
+    await steps.getByText('Done').waitFor();
+    await steps.getByText(`curl -s ${printed('sandbox')}/v1/resources`).waitFor();
+    expect(await steps.textContent()).not.toContain(printedKey);
+    await page.goBack();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
 
     const menu = page.getByRole('navigation', { name: 'Pages' });

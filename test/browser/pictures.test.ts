@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describeWith, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
 import { type Filled, fill } from './fill.ts';
-import { Environment, isTooWide, openWorld, Role, violations, type World } from './support.ts';
+import { Environment, isTooWide, keepPicture, openWorld, Role, violations, type World } from './support.ts';
 
 /** Time limit for starting all services and a browser, possibly while another suite starts them too. */
 const startMs = 180_000;
@@ -25,6 +25,23 @@ const pictures: readonly (readonly [name: string, path: string, theme: Theme, he
   ['alerts', '/settings/alerts', 'light', 900],
   ['request', '/requests?id={request}', 'light', 800],
 ];
+
+/** Script that returns the labels of charts that leave their card or intersect another label of their chart. */
+const misplacedLabels = `[...document.querySelectorAll('.chart, .schedule, figure')].flatMap((figure) => {
+  const card = figure.closest('.card').getBoundingClientRect();
+  const labels = [...figure.querySelectorAll('span, p, text')]
+    .filter((label) => label.textContent.trim() !== '' && !label.querySelector('span'))
+    .map((label) => {
+      const range = document.createRange();
+      range.selectNodeContents(label);
+      return { text: label.textContent, box: range.getBoundingClientRect() };
+    });
+  const cut = labels.filter(({ box }) => box.left < card.left || box.right > card.right);
+  const covered = labels.filter(({ box }, i) =>
+    labels.slice(0, i).some(({ box: other }) =>
+      box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom));
+  return [...cut.map(({ text }) => 'cut: ' + text), ...covered.map(({ text }) => 'covered: ' + text)];
+})`;
 
 describeWith('chromium', 'A workspace in use', () => {
   let world: World;
@@ -106,4 +123,43 @@ describeWith('chromium', 'A workspace in use', () => {
       expect([width, sticking]).toEqual([width, []]);
     }
   });
+
+  test.each(['light', 'dark'] as const)(
+    'on a phone (%s), no label of a chart is cut or covers another one, and a touch shows values',
+    async (colorScheme) => {
+      const context = await page
+        .context()
+        .browser()
+        ?.newContext({
+          baseURL: world.standalone.dashboardUrl,
+          viewport: { width: 360, height: 740 },
+          hasTouch: true,
+          colorScheme,
+          storageState: await page.context().storageState(),
+        });
+      const phone = await context?.newPage();
+      if (!context || !phone) throw new Error('there is no browser');
+      for (const [name, path] of [
+        ['hour', ''],
+        ['day', '?span=day'],
+        ['month', '?span=month'],
+        ['webhook', `/webhooks/${filled.retried}`],
+        ['delivery', `/deliveries/${delivery}`],
+      ] as const) {
+        await phone.goto(`/w/${world.workspaceId}/live${path}`);
+        await phone.locator('.chart, .schedule, .split').first().waitFor();
+        await phone.waitForLoadState('networkidle');
+        await keepPicture(phone, `phone-${name}-${colorScheme}`);
+        expect([name, await phone.evaluate<string[]>(misplacedLabels)]).toEqual([name, []]);
+      }
+      await phone.goto(`/w/${world.workspaceId}/live?span=day`);
+      const chart = phone.getByRole('img', { name: /^Requests:/ });
+      await chart.tap();
+      const values = phone.getByRole('figure').filter({ has: chart });
+      await values.getByText(/^successful [\d,.]+$/).waitFor();
+      await keepPicture(phone, `phone-touched-${colorScheme}`);
+      expect(await phone.evaluate<string[]>(misplacedLabels)).toEqual([]);
+      await context.close();
+    },
+  );
 });

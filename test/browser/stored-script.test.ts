@@ -182,6 +182,7 @@ describeWith('chromium', 'User-provided content', () => {
     await page.keyboard.press('Escape');
     await open(at(`/webhooks/${created.webhook}`));
     await page.getByRole('button', { name: 'Send test event' }).click();
+    await dialog.getByRole('button', { name: 'Send test event' }).click();
     await page.getByRole('region', { name: 'Test event' }).getByText('HTTP 500').waitFor();
     expect(await expectNothingBuilt(page)).toContain(payloads[0]);
   });

@@ -21,6 +21,7 @@ interface Options extends WorkspaceOptions {
   eventType?: string;
   resource?: string;
   requestId?: string;
+  test?: boolean;
   since?: Date;
   until?: Date;
   limit: number;
@@ -35,6 +36,8 @@ export function deliveriesListCommand(): Command {
     .option('--event-type <type>', 'only events of this type')
     .option('--resource <id>', 'only events of this resource')
     .option('--request-id <id>', 'only events caused by this request')
+    .option('--test', 'only test deliveries')
+    .option('--no-test', 'no test deliveries')
     .option('--since <time>', 'only events since an ISO 8601 time or a duration ago ("24h")', pointInTime)
     .option('--until <time>', 'only events before this time', pointInTime)
     .option('--limit <n>', 'maximum number of deliveries', positiveNumber, 1_000)
@@ -94,6 +97,7 @@ function filterOf(workspaceId: string, { since, until, status, ...options }: Opt
     eventType: options.eventType ?? '',
     resourceId: options.resource ?? '',
     requestId: options.requestId ?? '',
+    ...(options.test === undefined ? {} : { test: options.test }),
     ...(since ? { since: timestampFromDate(since) } : {}),
     ...(until ? { until: timestampFromDate(until) } : {}),
   };

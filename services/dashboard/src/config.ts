@@ -1,5 +1,5 @@
 import type { CidrList } from '@rms/cidr';
-import { readTrustedProxies } from '@rms/http';
+import { localUrl, readTrustedProxies } from '@rms/http';
 import type { MetricsAddress } from '@rms/service';
 import { requireSettings, type Settings } from '@rms/settings';
 
@@ -28,15 +28,28 @@ export interface DashboardConfig {
     readonly workspaceRateLimitRequests: number;
     readonly maxKeys: number;
     readonly maxWebhooks: number;
+    readonly maxMembers: number;
+    readonly maxInvitations: number;
     readonly rateLimitWindowSeconds: number;
     readonly monthlyQuota: number;
+  };
+  /** Rules of the installation that texts of the pages state. */
+  readonly rules: {
+    /** Whether webhooks may have http URLs. */
+    readonly webhookHttp: boolean;
+    /** Whether webhooks may call networks that are not public. */
+    readonly webhookPrivateNetworks: boolean;
+    /** Time without a successful delivery after which a webhook is disabled. 0: never. */
+    readonly webhookDisableAfterHours: number;
+    readonly deliveryLogDays: number;
+    readonly requestLogDays: number;
   };
   /** OpenID Connect provider. Undefined: users sign in only with a password. */
   readonly oidc: OidcConfig | undefined;
   /** URL template of a trace viewer, containing "{trace_id}". Undefined: traces are not linked. */
   readonly traceUrl: string | undefined;
-  /** Whether changes by users are reported to the request log. */
-  readonly requestLog: boolean;
+  /** Which requests are recorded. Unless `none`, changes by users are reported to the request log. */
+  readonly requestLog: Settings['REQUEST_LOG'];
   readonly trustedProxies: CidrList;
   readonly maxConnections: number;
   /** Time after which idle connections are closed. */
@@ -46,26 +59,34 @@ export interface DashboardConfig {
 }
 
 export function readDashboardConfig(settings: Settings): DashboardConfig {
-  const localUrl = (port: number) => `http://127.0.0.1:${port}`;
   return {
     host: settings.HOST,
     port: settings.DASHBOARD_PORT,
     publicUrl: settings.DASHBOARD_URL,
     apiUrls: {
-      live: settings.PUBLIC_API_URL ?? localUrl(settings.PORT),
-      sandbox: settings.PUBLIC_SANDBOX_URL ?? localUrl(settings.SANDBOX_PORT),
+      live: settings.PUBLIC_API_URL ?? localUrl(settings.HOST, settings.PORT),
+      sandbox: settings.PUBLIC_SANDBOX_URL ?? localUrl(settings.HOST, settings.SANDBOX_PORT),
     },
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
       workspaceRateLimitRequests: settings.WORKSPACE_RATE_LIMIT_REQUESTS,
       maxKeys: settings.MAX_KEYS_PER_WORKSPACE,
       maxWebhooks: settings.MAX_WEBHOOKS_PER_WORKSPACE,
+      maxMembers: settings.MAX_MEMBERS_PER_WORKSPACE,
+      maxInvitations: settings.MAX_INVITATIONS_PER_WORKSPACE,
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
     },
+    rules: {
+      webhookHttp: settings.WEBHOOK_ALLOW_HTTP,
+      webhookPrivateNetworks: settings.WEBHOOK_ALLOW_CIDRS.length > 0,
+      webhookDisableAfterHours: settings.WEBHOOK_DISABLE_AFTER_HOURS,
+      deliveryLogDays: settings.LOG_RETENTION_DAYS,
+      requestLogDays: settings.REQUEST_LOG_DAYS,
+    },
     traceUrl: settings.TRACE_URL,
     oidc: readOidcConfig(settings),
-    requestLog: settings.REQUEST_LOG !== 'none',
+    requestLog: settings.REQUEST_LOG,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     maxConnections: settings.MAX_CONNECTIONS,
     keepAliveMs: settings.KEEP_ALIVE_SECONDS * 1_000,

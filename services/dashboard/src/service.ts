@@ -28,7 +28,7 @@ export function createDashboard(config: DashboardConfig, context: DashboardConte
   const probes = createProbes(sessions);
   const counts = createDashboardMetrics(metrics);
   const tails = createTailHub(log);
-  const reports = createRequestReports({ backend, isKept: config.requestLog, log });
+  const reports = createRequestReports({ backend, isKept: config.requestLog !== 'none', log });
   let listener: Listener | undefined;
   let metricsServer: MetricsServer | undefined;
   let stopping: Promise<void> | undefined;

@@ -27,6 +27,13 @@ test('a workspace has the limits of its plan, or of the installation where the p
       monthly_quota: 5,
       max_keys: 1_000,
       max_webhooks: 4,
+      max_members: 1_000,
+      max_invitations: 100,
+      webhook_urls: { http: false, private_networks: false },
+      webhook_disable_after_hours: 120,
+      delivery_log_days: 30,
+      request_log: 'all',
+      request_log_days: 7,
     });
   } finally {
     await dashboard.stop();

@@ -30,7 +30,13 @@ export interface TestDashboard {
   /** Log lines. */
   readonly lines: string[];
   /** User that auth returns. */
-  account: { valid: boolean; generation: bigint; workspaces: Record<string, RoleMessage>; secondFactor: boolean };
+  account: {
+    userId: string;
+    valid: boolean;
+    generation: bigint;
+    workspaces: Record<string, RoleMessage>;
+    secondFactor: boolean;
+  };
   /** Signs in and returns a browser with that session. */
   signIn(options?: { cookie?: string }): Promise<Browser>;
   stop(): Promise<void>;
@@ -65,8 +71,14 @@ export async function startDashboard(
     generation: 1n,
     workspaces: { [ownWorkspace]: RoleMessage.OWNER },
     secondFactor: false,
+    userId: 'usr_1',
   };
-  const user = () => ({ id: 'usr_1', email: 'person@example.com', name: '', sessionGeneration: account.generation });
+  const user = () => ({
+    id: account.userId,
+    email: 'person@example.com',
+    name: '',
+    sessionGeneration: account.generation,
+  });
   const memberships = () =>
     Object.entries(account.workspaces).map(([workspaceId, role]) => ({ workspaceId, workspaceName: 'Own', role }));
   const signedIn = (isRight: boolean) =>

@@ -5,6 +5,13 @@ import type { MetricsAddress } from '@rms/service';
 import type { Settings } from '@rms/settings';
 import type { RequestLogScope } from './requests/request-log.ts';
 
+/** URLs that the installation permits for webhooks, besides public HTTPS URLs. */
+export interface WebhookUrls {
+  readonly http: boolean;
+  /** Whether some networks that are not public are permitted. */
+  readonly privateNetworks: boolean;
+}
+
 export interface GatewayConfig {
   readonly host: string;
   readonly livePort: number;
@@ -25,6 +32,8 @@ export interface GatewayConfig {
   readonly keepAliveMs: number;
   /** Defaults for workspaces whose plan sets none. */
   readonly limits: Limits;
+  /** URLs that webhooks may have, for the OpenAPI document. The webhooks service enforces them. */
+  readonly webhookUrls: WebhookUrls;
   /** If undefined, no metrics are served. */
   readonly metricsAddress: MetricsAddress | undefined;
 }
@@ -48,6 +57,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
     },
+    webhookUrls: { http: settings.WEBHOOK_ALLOW_HTTP, privateNetworks: settings.WEBHOOK_ALLOW_CIDRS.length > 0 },
     metricsAddress: settings.METRICS_ADDRESS,
   };
 }

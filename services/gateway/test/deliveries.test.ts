@@ -19,7 +19,7 @@ describe('/v1/deliveries', () => {
   test('200: every filter reaches the delivery log, and status may be repeated', async () => {
     const query =
       'webhook_id=wh_1&status=failed&status=canceled&event_type=resource.deleted&event_id=evt_1&resource_id=res_1&' +
-      'request_id=req_1&created_after=2026-01-02T03:04:05Z&created_before=2026-01-02T03:04:06.5Z&per_page=7&cursor=c';
+      'request_id=req_1&created_after=2026-01-02T03:04:05Z&created_before=2026-01-02T03:04:06.5Z&test=false&per_page=7&cursor=c';
     expect((await api.send('GET', `/v1/deliveries?${query}`, { key })).status).toBe(200);
     expect(api.deliveries.lists).toMatchObject([
       {
@@ -31,6 +31,7 @@ describe('/v1/deliveries', () => {
         requestId: 'req_1',
         since: { seconds: BigInt(Date.UTC(2026, 0, 2, 3, 4, 5) / 1_000), nanos: 0 },
         until: { seconds: BigInt(Date.UTC(2026, 0, 2, 3, 4, 6) / 1_000), nanos: 500_000_000 },
+        test: false,
         pageSize: 7,
         pageToken: 'c',
         withAttempts: false,

@@ -4,7 +4,9 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { eventTypes } from '@rms/webhook-events';
 import { openApiDocument } from '../src/openapi/document.ts';
+import { envelopeOf } from '../src/routes/events/event-schemas.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
 const require = createRequire(import.meta.url);
@@ -84,6 +86,56 @@ describe('The OpenAPI document', () => {
         expect(Object.keys(responses)).toEqual(
           expect.arrayContaining(['400', '401', '403', '429', '500', '503', '504']),
         );
+      }
+    }
+  });
+
+  test('permits http URLs of webhooks only if the installation does', async () => {
+    type Keywords = { pattern: string; description: string };
+    const urlsOf = (document: unknown) => {
+      const { schemas } = (document as { components: { schemas: Record<string, { properties: { url: Keywords } }> } })
+        .components;
+      return ['CreateWebhook', 'UpdateWebhook'].map((name) => schemas[name]?.properties.url as Keywords);
+    };
+    const env = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8' };
+    const open = await startGateway({ env });
+    try {
+      for (const [document, http, text] of [
+        [openApiDocument(), false, 'Publicly reachable HTTPS URL without user information.'],
+        [
+          (await open.send('GET', '/openapi.json')).body,
+          true,
+          'HTTP or HTTPS URL that is publicly reachable or in a network that this installation permits, without user information.',
+        ],
+      ] as const) {
+        for (const { pattern, description } of urlsOf(document)) {
+          const isAllowed = ['https://a.example/', 'HTTP://a.example/', 'ftp://a.example/'].map((url) =>
+            new RegExp(pattern).test(url),
+          );
+          expect([isAllowed, description.startsWith(text)]).toEqual([[true, http, false], true]);
+        }
+      }
+    } finally {
+      await open.stop();
+    }
+  });
+
+  test('has the request of every event type, with an example that its schema allows', () => {
+    const { webhooks } = openApiDocument() as {
+      webhooks: Record<
+        string,
+        { post: { requestBody: { content: { 'application/json': { schema: { $ref: string } } } } } }
+      >;
+    };
+    expect(Object.keys(webhooks)).toEqual(eventTypes);
+    for (const type of eventTypes) {
+      const schema = envelopeOf(type);
+      const { example } = schema.meta() ?? {};
+      expect([type, schema.parse(example)]).toEqual([type, example]);
+      expect(example).toMatchObject({ type });
+      // The schema of one type does not allow events of another one.
+      for (const other of eventTypes) {
+        expect([type, other, envelopeOf(other).safeParse(example).success]).toEqual([type, other, type === other]);
       }
     }
   });

@@ -185,6 +185,23 @@ describe('webhook URLs', () => {
     expect((await check('https://93.184.216.34/', egress)).violations).toEqual([]);
   });
 
+  test('messages name what the installation permits', async () => {
+    const messageOf = async (url: string, egress?: EgressConfig) => (await check(url, egress)).violations[0]?.message;
+    const open = { allowHttp: true, allowCidrs: ['10.1.0.0/16'] };
+    expect(await messageOf('ftp://public.example/')).toBe('must be an https URL');
+    expect(await messageOf('ftp://public.example/', open)).toBe('must be an http or https URL');
+    for (const url of ['https://10.2.0.1/', 'https://rebinding.example/', 'https://printer.local/']) {
+      expect([url, await messageOf(url)]).toEqual([
+        url,
+        'must be publicly reachable, not a local name or a private address',
+      ]);
+      expect([url, await messageOf(url, open)]).toEqual([
+        url,
+        'must be publicly reachable, or in a network that this installation permits',
+      ]);
+    }
+  });
+
   test('a local name is accepted only if it resolves into an allowed network', async () => {
     const egress = { allowHttp: true, allowCidrs: ['10.1.0.0/16'] };
     expect((await check('http://receiver.default.svc.cluster.local/', egress)).violations).toEqual([]);

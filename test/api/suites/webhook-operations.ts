@@ -192,6 +192,22 @@ export function webhookOperationsSuite(target: () => Target): void {
       const again = await send();
       expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
       expect(subscriber.received()).toHaveLength(1);
+      const { delivery_id: deliveryId } = first.body.data;
+      const logged = await client.get<One<{ test: boolean; event_id: string; attempts: { request: object }[] }>>(
+        `/v1/deliveries/${deliveryId}`,
+      );
+      expect(logged.body.data).toMatchObject({
+        test: true,
+        event_id: received?.envelope.id,
+        attempts: [{ request: { body: received?.raw.toString() } }],
+      });
+      const listed = async (query: string) =>
+        (
+          await client.get<Page<{ id: string }>>(`/v1/deliveries?webhook_id=${subscriber.webhook.id}&${query}`)
+        ).body.data.map(({ id }) => id);
+      expect(await listed('test=true')).toEqual([deliveryId]);
+      expect(await listed('test=false')).toEqual([]);
+      expect((await client.send('POST', `/v1/deliveries/${deliveryId}/redeliver`)).status).toBe(409);
     });
 
     test('a failed test delivery returns 200 with the error', async () => {

@@ -59,6 +59,7 @@ export interface AuditEntry {
 
 /** Result of a test delivery. */
 export interface TestAttempt {
+  delivery_id: string;
   request: { url: string; headers: Record<string, string>; body: string };
   response: { status: number } | null;
   error: string | null;

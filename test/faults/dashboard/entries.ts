@@ -80,7 +80,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
   'POST /webhooks/{id}/rotate-secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap_seconds: 0 } })),
   'GET /webhooks/{id}/health': tenant(({ webhook }) => ({ id: webhook })),
-  'POST /webhooks/{id}/test': tenant(({ webhook }) => ({ id: webhook })),
+  'POST /webhooks/{id}/test': tenant(({ webhook }) => ({ id: webhook, body: { event_type: 'resource.created' } })),
 
   'GET /deliveries': tenant(
     nothing,

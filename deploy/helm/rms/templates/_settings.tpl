@@ -155,6 +155,23 @@ components that read it as the setting of that name, or as `setting`.
 {{- end -}}
 {{- end -}}
 
+{{/* Settings of other components whose values the dashboard states, as a list of maps. */}}
+{{- define "rms.statedSettings" -}}
+{{- $all := list -}}
+{{- range $component, $names := dict
+  "gateway" (list "RATE_LIMIT_REQUESTS" "WORKSPACE_RATE_LIMIT_REQUESTS" "RATE_LIMIT_WINDOW_SECONDS" "MONTHLY_QUOTA" "REQUEST_LOG")
+  "auth" (list "MAX_KEYS_PER_WORKSPACE" "MAX_MEMBERS_PER_WORKSPACE" "MAX_INVITATIONS_PER_WORKSPACE" "REQUEST_LOG_DAYS")
+  "webhooks" (list "MAX_WEBHOOKS_PER_WORKSPACE" "LOG_RETENTION_DAYS" "WEBHOOK_DISABLE_AFTER_HOURS")
+-}}
+{{- $stated := dict -}}
+{{- range $name, $value := default dict (index $.Values $component).settings -}}
+{{- if has $name $names }}{{ $_ := set $stated $name $value }}{{ end -}}
+{{- end -}}
+{{- $all = append $all $stated -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
 {{/* Environment variables of a component, without its secrets, as a map of texts; dict root, name. */}}
 {{- define "rms.settings" -}}
 {{- $values := .root.Values -}}
@@ -209,7 +226,8 @@ components that read it as the setting of that name, or as `setting`.
 {{- $_ := set $settings "SMTP_EHLO_NAME" $values.smtp.ehloName -}}
 {{- $more = append $more (mustFromJson (include "rms.storeTls" (dict "prefix" "SMTP" "tls" $values.smtp.tls))) -}}
 {{- end -}}
-{{- if eq .name "webhooks" -}}
+{{- /* The gateway documents these rules, and the dashboard states them. */ -}}
+{{- if has .name (list "webhooks" "gateway" "dashboard") -}}
 {{- $_ := set $settings "WEBHOOK_ALLOW_CIDRS" (join "," $values.webhooks.egress.allowCidrs) -}}
 {{- $_ := set $settings "WEBHOOK_ALLOW_HTTP" $values.webhooks.egress.allowHttp -}}
 {{- end -}}
@@ -219,7 +237,11 @@ components that read it as the setting of that name, or as `setting`.
 {{- $more = append $more (dict "OTEL_TRACES_SAMPLER" .sampler "OTEL_TRACES_SAMPLER_ARG" .samplerArg "OTEL_RESOURCE_ATTRIBUTES" .resourceAttributes) -}}
 {{- end -}}
 {{- end -}}
-{{- $all := concat (list $settings) $more (list $values.settings (index $values .name).settings) -}}
+{{- $all := concat (list $settings) $more (list $values.settings) -}}
+{{- if eq .name "dashboard" -}}
+{{- $all = concat $all (mustFromJson (include "rms.statedSettings" .root)) -}}
+{{- end -}}
+{{- $all = append $all (index $values .name).settings -}}
 {{- $texts := dict -}}
 {{- range $setting, $value := mustFromJson (include "rms.merged" $all) -}}
 {{- $_ := set $texts $setting (include "rms.text" $value) -}}

@@ -22,7 +22,7 @@ export interface DeliveryDocument {
   readonly resource_id: string;
   readonly request_id: string;
   readonly status: DeliveryStatusName;
-  /** "event", "redelivery", or the ID of a replay. */
+  /** "event", "redelivery", the ID of a replay, or "test" for a test delivery. */
   readonly origin: string;
   readonly created_at: string | null;
   /** With a delay, the next attempt of the webhook, which may be an attempt of another delivery. */
@@ -102,6 +102,7 @@ export function deliveryDocument(delivery: Delivery): DeliveryDocument {
 
 /** Attempt of a test event, with the body that was sent. */
 export interface TestDocument extends AttemptDocument {
+  readonly delivery_id: string;
   readonly request_body: string;
 }
 

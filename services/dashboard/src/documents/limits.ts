@@ -1,4 +1,4 @@
-/** Effective limits. 0: no limit. */
+/** Effective limits and rules, which the texts of the pages state. Limits that are 0: no limit. */
 export interface LimitsDocument {
   /** null: the limits of the installation. */
   readonly plan: string | null;
@@ -13,4 +13,19 @@ export interface LimitsDocument {
   readonly max_keys: number;
   /** Maximum number of webhooks in both environments together. */
   readonly max_webhooks: number;
+  readonly max_members: number;
+  /** Maximum number of open invitations. */
+  readonly max_invitations: number;
+  /** URLs that webhooks may have. */
+  readonly webhook_urls: {
+    readonly http: boolean;
+    /** Whether some networks that are not public are permitted. */
+    readonly private_networks: boolean;
+  };
+  /** Time without a successful delivery after which a webhook is disabled. 0: never. */
+  readonly webhook_disable_after_hours: number;
+  readonly delivery_log_days: number;
+  /** Which requests have a record: all, only writes and failed reads, or none. */
+  readonly request_log: 'all' | 'writes' | 'none';
+  readonly request_log_days: number;
 }

@@ -9,6 +9,7 @@ const refusals = {
   sign_in_refused: [401, 'The email address or password is wrong.'],
   code_refused: [401, 'The code is wrong or was already used.'],
   cross_site_request: [403, 'The request did not come from a dashboard page. Reload the page.'],
+  session_changed: [403, 'This browser has signed in again since the page was loaded. Reload the page.'],
 } as const;
 
 export type RefusalCode = keyof typeof refusals;

@@ -2,7 +2,7 @@ import type { LimitsDocument } from '../documents/limits.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 /**
- * Returns the effective limits of the workspace: the limits of its plan. Where the plan sets none, the limits of the
+ * Returns the effective limits and rules of the workspace: the limits of its plan. Where the plan sets none, the limits of the
  * installation apply.
  */
 export const getLimits = tenantEndpoint({
@@ -11,7 +11,7 @@ export const getLimits = tenantEndpoint({
   path: '/limits',
   async handle({ backend, tenant: { workspaceId }, config, context, signal }): Promise<LimitsDocument> {
     const { plan } = await backend.workspaces.getWorkspace({ workspaceId }, { context, signal: signal() });
-    const { limits } = config;
+    const { limits, rules } = config;
     return {
       plan: plan?.name ?? null,
       rate_limit_requests: Number(plan?.rateLimitRequests ?? limits.rateLimitRequests),
@@ -20,6 +20,13 @@ export const getLimits = tenantEndpoint({
       monthly_quota: Number(plan?.monthlyQuota ?? limits.monthlyQuota),
       max_keys: Number(plan?.maxKeys ?? limits.maxKeys),
       max_webhooks: Number(plan?.maxWebhooks ?? limits.maxWebhooks),
+      max_members: limits.maxMembers,
+      max_invitations: limits.maxInvitations,
+      webhook_urls: { http: rules.webhookHttp, private_networks: rules.webhookPrivateNetworks },
+      webhook_disable_after_hours: rules.webhookDisableAfterHours,
+      delivery_log_days: rules.deliveryLogDays,
+      request_log: config.requestLog,
+      request_log_days: rules.requestLogDays,
     };
   },
 });

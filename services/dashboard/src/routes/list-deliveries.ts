@@ -24,6 +24,8 @@ export const listDeliveries = tenantEndpoint({
     request: text,
     resource: text,
     event: text,
+    /** 1: only test deliveries; 0: none. */
+    test: z.enum(['0', '1']).optional(),
     since: time,
     until: time,
     cursor: z.string().max(2_000).optional(),
@@ -39,6 +41,7 @@ export const listDeliveries = tenantEndpoint({
         requestId: query.request ?? '',
         resourceId: query.resource ?? '',
         eventId: query.event ?? '',
+        ...(query.test === undefined ? {} : { test: query.test === '1' }),
         ...(since ? { since: timestampFromMs(Date.parse(since)) } : {}),
         ...(until ? { until: timestampFromMs(Date.parse(until)) } : {}),
         pageSize: 50,

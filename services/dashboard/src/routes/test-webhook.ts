@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { attemptDocument, type TestDocument } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
@@ -6,12 +7,18 @@ export const testWebhook = tenantEndpoint({
   access: 'deliveries.send',
   method: 'post',
   path: '/webhooks/{id}/test',
-  async handle({ backend, tenant, param, context }): Promise<TestDocument> {
-    const { attempt, requestBody, responseBody } = await backend.webhooks.testWebhook(
-      { ...tenant, id: param('id') },
+  body: z.strictObject({ event_type: z.string().max(100) }),
+  async handle({ backend, tenant, param, body, context }): Promise<TestDocument> {
+    const { attempt, requestBody, responseBody, deliveryId } = await backend.webhooks.testWebhook(
+      { ...tenant, id: param('id'), eventType: body.event_type },
       { context },
     );
     if (!attempt) throw new Error('webhooks returned no attempt');
-    return { ...attemptDocument(attempt), request_body: requestBody, response_body: { text: responseBody } };
+    return {
+      ...attemptDocument(attempt),
+      delivery_id: deliveryId,
+      request_body: requestBody,
+      response_body: { text: responseBody },
+    };
   },
 });

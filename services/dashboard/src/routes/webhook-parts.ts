@@ -3,8 +3,8 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { RateLimitSchema, RetryPolicySchema, Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { z } from 'zod';
 
-/** Maximum delay: 30 days. */
-const maxSeconds = 30 * 86_400;
+/** Maximum delay, as in the webhooks service: 7 days. */
+const maxSeconds = 7 * 86_400;
 const seconds = z.number().min(0).max(maxSeconds);
 
 /** Retry policy: explicit delays, or a number of retries between an initial and a maximum delay. */

@@ -157,6 +157,7 @@ const deliveries = createRoute({
     'request',
     'resource',
     'event',
+    'test',
     'since',
     'until',
     'cursor',

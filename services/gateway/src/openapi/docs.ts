@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { sendResponse } from '@rms/http';
 import type { Express } from 'express';
+import type { WebhookUrls } from '../config.ts';
 import { mountOpen } from '../routes/shared/mount.ts';
 import { openApiDocument } from './document.ts';
 
@@ -32,8 +33,8 @@ const page = `<!doctype html>
 const startScript = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });\n`;
 
 /** Serves the OpenAPI document, and Swagger UI without external resources. */
-export function mountDocs(app: Express): void {
-  const description = once(() => JSON.stringify(openApiDocument()));
+export function mountDocs(app: Express, webhookUrls: WebhookUrls): void {
+  const description = once(() => JSON.stringify(openApiDocument(webhookUrls)));
   mountOpen(app, '/openapi.json', (response) => sendResponse(response, { status: 200, json: description() }));
   mountFile(app, '/docs', 'text/html', () => Buffer.from(page));
   mountFile(app, '/docs/start.js', 'text/javascript', () => Buffer.from(startScript));

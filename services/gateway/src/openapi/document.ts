@@ -1,10 +1,18 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import {
+  createDocument,
+  type ZodOpenApiObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiResponsesObject,
+} from 'zod-openapi';
+import type { WebhookUrls } from '../config.ts';
 import { endpoints } from '../routes/endpoints.ts';
 import type { Endpoint } from '../routes/shared/endpoint.ts';
 import { tags } from '../routes/shared/tags.ts';
+import { webhookUrl, webhookUrlShape } from '../routes/webhooks/webhook-schemas.ts';
 import { errorResponses } from './error-responses.ts';
 import { headerRefs, headers, limitHeaders } from './headers.ts';
+import { webhookOperations } from './webhook-operations.ts';
 
 const idempotencyKey = z
   .string()
@@ -30,12 +38,12 @@ const ifNoneMatch = entityTags.describe(
 );
 
 /** Generates the OpenAPI 3.1 document from the endpoints and schemas that serve the API. */
-export function openApiDocument(): object {
+export function openApiDocument(webhookUrls: WebhookUrls = { http: false, privateNetworks: false }): object {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint) };
   }
-  return createDocument({
+  const document: ZodOpenApiObject = {
     openapi: '3.1.1',
     info: {
       title: 'Resource Management Service',
@@ -60,6 +68,12 @@ export function openApiDocument(): object {
       headers,
     },
     paths,
+    webhooks: webhookOperations(),
+  };
+  return createDocument(document, {
+    override({ zodSchema, jsonSchema }) {
+      if (zodSchema === webhookUrl) Object.assign(jsonSchema, webhookUrlShape(webhookUrls));
+    },
   });
 }
 

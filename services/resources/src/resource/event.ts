@@ -4,9 +4,8 @@ import { type Ids, idTime } from '@rms/ids';
 import { type OutboxEvent, partitionOf } from '@rms/outbox';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { toEnvironmentMessage } from '@rms/tenant';
+import type { EventType } from '@rms/webhook-events';
 import type { PreviousAttributes, Resource } from './resource.ts';
-
-export type EventType = 'resource.created' | 'resource.updated' | 'resource.deleted' | 'resource.status_changed';
 
 /** The request that caused an event. */
 export interface Cause {

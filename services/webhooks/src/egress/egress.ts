@@ -18,6 +18,9 @@ export interface EgressConfig extends GuardConfig {
 /** The outbound network access of this service. */
 export interface Egress {
   readonly guard: EgressGuard;
+  readonly allowsHttp: boolean;
+  /** Whether some networks that are not public are allowed. */
+  readonly allowsPrivate: boolean;
   readonly resolve: Resolve;
   readonly proxyFor: ProxyChoice;
 }
@@ -25,6 +28,8 @@ export interface Egress {
 export function createEgress({ dnsServers, proxy, noProxy = [], ...rules }: EgressConfig): Egress {
   return {
     guard: createEgressGuard(rules),
+    allowsHttp: rules.allowHttp,
+    allowsPrivate: rules.allowCidrs.length > 0,
     resolve: createResolve(dnsServers),
     proxyFor: createProxyChoice(proxy, noProxy),
   };

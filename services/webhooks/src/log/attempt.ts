@@ -78,6 +78,16 @@ export function toLoggedAttempt(result: AttemptResult): Omit<LoggedAttempt, 'num
   };
 }
 
+/**
+ * Serializes an attempt for PostgreSQL's JSON type, which rejects NUL and lone surrogates. Texts from endpoints may
+ * contain NUL, and truncation may produce lone surrogates. One rejected value would fail the whole statement.
+ */
+export function toAttemptJson(result: AttemptResult, url: string): string {
+  return JSON.stringify({ ...toLoggedAttempt(result), url }, (_, part: unknown) =>
+    typeof part === 'string' ? part.replaceAll('\0', '\ufffd').toWellFormed() : part,
+  );
+}
+
 /** Stores a body with NUL or invalid UTF-8 as base64, because PostgreSQL's JSON type rejects them. */
 function bodyOf(body: Buffer): Pick<LoggedAttempt, 'response_body' | 'response_bytes'> {
   if (body.length === 0) return {};

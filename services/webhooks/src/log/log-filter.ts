@@ -1,4 +1,4 @@
-import { firstId, idTime } from '@rms/ids';
+import { firstId, idTime, isId } from '@rms/ids';
 import type { TenantScope } from '@rms/tenant';
 
 export type LoggedStatus = 'pending' | 'retrying' | 'delivered' | 'failed' | 'skipped' | 'canceled';
@@ -13,6 +13,8 @@ export interface LogFilter {
   readonly resourceId?: string | undefined;
   readonly requestId?: string | undefined;
   readonly eventId?: string | undefined;
+  /** True: only test deliveries; false: none. */
+  readonly test?: boolean | undefined;
   /** Range of the event time. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
@@ -37,9 +39,12 @@ export const statusOf: Readonly<Record<LogSource, string>> = {
   delivery_log: `case when status = 'failed' and end_reason = 'canceled' then 'canceled' else status end`,
 };
 
+/** SQL condition on a delivery: whether it is a test delivery, which only the log has. */
+export const isTest = `(d.origin = 'test')`;
+
 /** Returns the tables that can contain matching deliveries. */
-export function sourcesOf({ statuses }: LogFilter): LogSource[] {
-  const sources: readonly LogSource[] = ['deliveries', 'delivery_log'];
+export function sourcesOf({ statuses, test }: LogFilter): LogSource[] {
+  const sources: readonly LogSource[] = test ? ['delivery_log'] : ['deliveries', 'delivery_log'];
   return sources.filter((source) => !statuses || statusesIn[source].some((status) => statuses.includes(status)));
 }
 
@@ -59,14 +64,16 @@ export class Conditions {
     this.#add(this.indexed, 'd.id >=', since && firstId('dlv', since.getTime()));
     this.#add(this.indexed, 'd.id <', until && firstId('dlv', until.getTime()));
     this.#add(this.indexed, 'd.id <', before);
+    this.#addEvent(filter.eventId);
     if (source === 'delivery_log' && filter.statuses && !filter.statuses.includes('delivered')) {
       this.indexed.push(`d.status <> 'delivered'`);
     }
   }
 
   /** Adds the conditions that no index evaluates in ID order. */
-  addOthers({ eventType, statuses }: LogFilter, source: LogSource): void {
+  addOthers({ eventType, statuses, test }: LogFilter, source: LogSource): void {
     this.#add(this.others, 'event_type =', eventType);
+    if (source === 'delivery_log' && test !== undefined) this.others.push(`${isTest} = ${test}`);
     const wanted = statuses && statusesIn[source].filter((status) => statuses.includes(status));
     if (!wanted || wanted.length === statusesIn[source].length) return;
     if (source === 'delivery_log') this.others.push(`${statusOf.delivery_log} = any(${this.placeholder(wanted)})`);
@@ -89,6 +96,17 @@ export class Conditions {
   /** Adds a parameter and returns its placeholder. */
   placeholder(value: unknown): string {
     return `$${this.values.push(value)}`;
+  }
+
+  /** The IDs of an event's deliveries start with the event's time, so the index finds them without the event. */
+  #addEvent(eventId: string | undefined): void {
+    if (eventId === undefined) return;
+    // Without the range, the whole log would be read.
+    if (!isId('evt', eventId)) this.indexed.push('false');
+    const start = `dlv_${eventId.slice(4, 14)}`;
+    this.#add(this.indexed, 'd.event_id =', eventId);
+    this.#add(this.indexed, 'd.id >=', start);
+    this.#add(this.indexed, 'd.id <', `${start}~`);
   }
 
   #add(to: string[], condition: string, value: unknown): void {

@@ -73,7 +73,7 @@ const pageBytes = 1024 * 1024;
  * position to continue from, so that no request reads the whole log.
  */
 const maxRowsRead = 5_000;
-/** Maximum number of events that are read for a page filtered by event, request or resource. */
+/** Maximum number of events that are read for a page filtered by request or resource. */
 const maxEvents = 200;
 
 const columns: Readonly<Record<LogSource, string>> = {
@@ -147,8 +147,8 @@ export async function readChanged(tx: Queryable, scope: TenantScope, id: string)
 
 async function readPage(tx: Queryable, reading: LogReading): Promise<LogPage> {
   const { filter, limit } = reading;
-  const byEvent = filter.requestId !== undefined || filter.eventId !== undefined || filter.resourceId !== undefined;
-  const read = byEvent ? readByEvents : readRange;
+  const byEvents = filter.requestId !== undefined || filter.resourceId !== undefined;
+  const read = byEvents ? readByEvents : readRange;
   const parts: LogPart[] = [];
   for (const source of sourcesOf(filter)) parts.push(await read(tx, source, reading));
   // Results are complete only down to the highest `next` of all sources.
@@ -232,9 +232,9 @@ export const deliveriesOfEvent = `d.workspace_id = e.workspace_id and d.environm
             and d.event_id = e.id`;
 
 /**
- * Reads deliveries by request, resource or event: first selects the matching events, then their deliveries, newest
+ * Reads deliveries by request or resource: first selects the matching events, then their deliveries, newest
  * event first. The IDs of deliveries start with the event's time, so events and deliveries are in the same order,
- * except within a millisecond.
+ * except within a millisecond. Test deliveries belong to no stored event, so they never match.
  */
 async function readByEvents(
   db: Queryable,

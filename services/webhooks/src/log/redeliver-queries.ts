@@ -1,6 +1,7 @@
 import type { Queryable } from '@rms/db';
 import type { Environment, TenantScope } from '@rms/tenant';
 import type { WebhookStatus } from '../subscription/webhook.ts';
+import { isTest } from './log-filter.ts';
 
 /** How often a delivery can be sent again, by redeliveries and replays. */
 export const maxRedeliveries = 100;
@@ -10,6 +11,7 @@ export interface Redeliverable {
   readonly webhookId: string;
   /** Null if the webhook is deleted. */
   readonly webhookStatus: WebhookStatus | null;
+  readonly isTest: boolean;
   /** Whether the event has its body. */
   readonly hasBody: boolean;
   /** How often the delivery was sent again. */
@@ -23,12 +25,13 @@ export async function readRedeliverable(
   id: string,
 ): Promise<Redeliverable | undefined> {
   const { rows } = await db.query<Redeliverable>(
-    `select d.environment, d.webhook_id as "webhookId", w.status as "webhookStatus", coalesce(e.body is not null, false) as "hasBody", d.redeliveries
+    `select d.environment, d.webhook_id as "webhookId", w.status as "webhookStatus", ${isTest} as "isTest",
+            coalesce(e.body is not null, false) as "hasBody", d.redeliveries
        from (
-              select workspace_id, environment, webhook_id, event_id, redeliveries from webhooks.deliveries
+              select workspace_id, environment, webhook_id, event_id, origin, redeliveries from webhooks.deliveries
                where workspace_id = $1 and environment = any($2) and id = $3
               union all
-              select workspace_id, environment, webhook_id, event_id, redeliveries from webhooks.delivery_log
+              select workspace_id, environment, webhook_id, event_id, origin, redeliveries from webhooks.delivery_log
                where workspace_id = $1 and environment = any($2) and id = $3
             ) as d
        left join webhooks.webhooks as w

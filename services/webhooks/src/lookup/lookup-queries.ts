@@ -29,6 +29,10 @@ interface Source {
 const ofTenant = 'o.workspace_id = t.workspace_id and o.environment = t.environment';
 /** Every tenant with events has one row here. */
 const withEvents = 'tenants as (select workspace_id, environment from webhooks.feeds)';
+/** Every tenant with test deliveries has one row in test_counts. */
+const withDeliveries = `tenants as (
+       select workspace_id, environment from webhooks.feeds
+        union select workspace_id, environment from webhooks.test_counts)`;
 
 function sourceOf(id: string): Source {
   if (id.startsWith('wh_') || id.startsWith('rpl_')) {
@@ -44,7 +48,7 @@ function sourceOf(id: string): Source {
     const found = sources
       .map((table) => `select from ${table} as o where ${ofTenant} and o.id = $1`)
       .join(' union all ');
-    return { tenants: withEvents, found, values: [id] };
+    return { tenants: withDeliveries, found, values: [id] };
   }
   // The first event of a request is committed while the request runs; a retry with the same ID may follow later.
   const createdAt = isId('req', id) ? new Date(idTime(id)) : null;

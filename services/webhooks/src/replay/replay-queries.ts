@@ -243,7 +243,7 @@ async function requeueLogged(tx: Queryable, replay: Replay, ids: readonly string
 function conditionsOf(scope: TenantScope, filter: ReplayFilter, source: LogSource) {
   const { webhookId, statuses, since, until } = filter;
   const conditions = new Conditions(scope, { webhookId, statuses, since, until }, source);
-  conditions.addOthers({ statuses }, source);
+  conditions.addOthers({ statuses, test: false }, source);
   if (filter.eventTypes.length > 0)
     conditions.others.push(`event_type = any(${conditions.placeholder(filter.eventTypes)})`);
   const indexed = [

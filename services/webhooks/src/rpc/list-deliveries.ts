@@ -17,7 +17,7 @@ export function listDeliveries({
   pageTokenKeys,
 }: HandlerParts): Handlers<typeof DeliveriesService>['listDeliveries'] {
   return async (request) => {
-    const { pageSize, pageToken, webhookId, requestId, eventId, eventType, resourceId, since, until } = request;
+    const { pageSize, pageToken, webhookId, requestId, eventId, eventType, resourceId, since, until, test } = request;
     const attempts = request.withAttempts ? 'summaries' : 'none';
     checkPageSize(pageSize, pageSizeLimit);
     const scope = toScope(request);
@@ -34,6 +34,7 @@ export function listDeliveries({
       eventId: eventId || undefined,
       eventType: eventType || undefined,
       resourceId: resourceId || undefined,
+      test,
       since: since && timestampDate(since),
       until: until && timestampDate(until),
       statuses: statuses.length > 0 ? statuses : undefined,

@@ -12,6 +12,7 @@ import { maxRedeliveries, type Redeliverable, readRedeliverable, redeliver } fro
 import { checkCallable, found, type HandlerParts, idempotentRequest } from './parts.ts';
 
 const exhausted = `The delivery has been sent again ${maxRedeliveries} times, which is the limit. Its event is in the event feed.`;
+const test = 'A test delivery cannot be redelivered. Send another test event.';
 const erased = 'The body of the event has been erased with its resource, so it cannot be redelivered.';
 
 /**
@@ -42,7 +43,8 @@ export function redeliverDelivery(parts: HandlerParts): Handlers<typeof Deliveri
 }
 
 /** Throws `conflict` if the delivery cannot be sent again. */
-function checkRedeliverable({ webhookStatus, hasBody, redeliveries }: Redeliverable): void {
+function checkRedeliverable({ webhookStatus, isTest, hasBody, redeliveries }: Redeliverable): void {
+  if (isTest) throw new RmsError('conflict', { message: test });
   checkCallable(webhookStatus);
   if (!hasBody) throw new RmsError('conflict', { message: erased });
   if (redeliveries >= maxRedeliveries) throw new RmsError('conflict', { message: exhausted });

@@ -10,12 +10,12 @@ import {
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toScope, toTenant } from '@rms/tenant';
+import { eventTypes, isEventType } from '@rms/webhook-events';
 import { deliveryStatuses, toStatusNames } from '../log/delivery-message.ts';
 import type { LoggedStatus } from '../log/log-filter.ts';
 import type { Replay, ReplayFilter } from '../replay/replay.ts';
 import { toReplayMessage } from '../replay/replay-message.ts';
 import { countReplayable, findReplay, insertReplay, replayNext } from '../replay/replay-queries.ts';
-import { eventTypes } from '../subscription/webhook.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
 import { checkCallable, found, type HandlerParts } from './parts.ts';
 
@@ -95,7 +95,7 @@ function checkRequest(request: ReplayDeliveriesRequest, now: Date): { filter: Re
   if (!statuses?.every((status) => replayable.includes(status))) {
     details.push({ field: 'statuses', message: `must contain only ${replayable.join(', ')}` });
   }
-  if (!types.every((type) => eventTypes.includes(type))) {
+  if (!types.every(isEventType)) {
     details.push({ field: 'event_types', message: `must contain only ${eventTypes.join(', ')}` });
   }
   if (perSecond < 0 || perSecond > fastest) {

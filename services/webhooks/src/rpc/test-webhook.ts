@@ -4,11 +4,13 @@ import { newId } from '@rms/ids';
 import { TestWebhookResponseSchema, type WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toScope, toTenant } from '@rms/tenant';
+import { type EventType, eventTypes, receivedTypes, sampleEvent } from '@rms/webhook-events';
 import { send } from '../delivery/attempt/send.ts';
-import { toLoggedAttempt } from '../log/attempt.ts';
+import { toAttemptJson, toLoggedAttempt } from '../log/attempt.ts';
 import { toAttemptMessage } from '../log/delivery-message.ts';
+import { insertTestDelivery } from '../log/test-delivery-queries.ts';
 import { countTest } from '../subscription/test-count-queries.ts';
-import { checkEvents } from '../subscription/webhook.ts';
+import type { Webhook } from '../subscription/webhook.ts';
 import { webhookChange } from '../subscription/webhook-audit.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
@@ -19,25 +21,25 @@ import { found, type HandlerParts } from './parts.ts';
 const testsPerMinute = 10;
 
 /**
- * Sends one sample event immediately, regardless of the webhook's status and event types. It is not retried. The audit
- * log has an entry for it, the delivery log has none. Throws `rate_limit_exceeded` above {@link testsPerMinute}.
+ * Sends one sample event immediately, regardless of the webhook's status. It is not retried. The delivery log and the
+ * audit log have an entry for it. The delivery engine does not know it, so it affects no counter, health, circuit or
+ * alert. Throws `rate_limit_exceeded` above {@link testsPerMinute}.
  */
 export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['testWebhook'] {
-  const { idempotency, agents, secrets } = parts;
+  const { pool, idempotency, agents, secrets, time } = parts;
   return async (request, context) => {
-    const eventType = request.eventType || 'resource.created';
-    if (eventType === '*' || checkEvents([eventType]).length > 0) {
-      throw new RmsError('invalid_request', { details: [{ field: 'event_type', message: 'must be an event type' }] });
-    }
+    // The time in the IDs determines the partition of the log.
+    const atMs = await time.fresh();
     const idempotent = {
       tenant: () => toTenant(request),
       operation: 'test webhook',
       key: request.idempotencyKey,
-      content: [request.id, eventType],
+      content: [request.id, request.eventType],
     };
     const { response, replayed } = await idempotency.onceAround(idempotent, TestWebhookResponseSchema, {
       async prepare(tx) {
         const webhook = found(await findWebhook(tx, toScope(request), request.id), 'webhook', request.id);
+        const eventType = typeToSend(webhook, request.eventType);
         if (!(await countTest(tx, webhook, testsPerMinute))) {
           throw new RmsError('rate_limit_exceeded', {
             message: `A workspace can test its webhooks ${testsPerMinute} times per minute in each environment. Try again later.`,
@@ -45,21 +47,33 @@ export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksServic
           });
         }
         await appendAudit(tx, context, [webhookChange('webhook.tested', webhook)]);
-        return webhook;
+        return { webhook, eventType };
       },
-      async act(webhook) {
-        const { url } = webhook;
-        const eventId = newId('evt');
-        const sample = JSON.stringify(sampleEvent(eventId, eventType));
-        const requestId = context.requestId || newId('req');
-        const ref = { ...webhook, webhookId: webhook.id };
-        const outgoing = { url, eventId, requestId, traceparent: '', body: Buffer.from(sample) };
+      async act({ webhook, eventType }) {
+        const { url, workspaceId, environment, id: webhookId } = webhook;
+        const ref = { workspaceId, environment, webhookId };
+        const ids = { eventId: newId('evt', atMs), resourceId: newId('res', atMs) };
+        const requestId = context.requestId || newId('req', atMs);
+        const createdAt = new Date(atMs);
+        const body = JSON.stringify(sampleEvent(eventType, { ...ids, at: createdAt }));
+        const outgoing = { url, eventId: ids.eventId, requestId, traceparent: '', body: Buffer.from(body) };
         const result = await send(agents.of(ref, webhook), secrets.open(ref, webhook), outgoing);
+        const deliveryId = await insertTestDelivery(pool, {
+          ...ref,
+          ...ids,
+          eventType,
+          requestId,
+          isDelivered: result.error === '',
+          attemptJson: toAttemptJson(result, url),
+          body,
+          createdAt,
+        });
         return {
           attempt: toAttemptMessage({ ...toLoggedAttempt(result), number: 1 }),
           responseBody: result.responseBody.toString('utf8'),
-          requestBody: sample,
+          requestBody: body,
           url,
+          deliveryId,
         };
       },
     });
@@ -67,21 +81,11 @@ export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksServic
   };
 }
 
-/** Returns an event about a resource that does not exist. */
-function sampleEvent(id: string, type: string) {
-  const now = new Date().toISOString();
-  const object = {
-    id: newId('res'),
-    type: 'resource',
-    status: 'active',
-    name: 'Sample resource',
-    metadata: {},
-    created_at: now,
-    updated_at: now,
-  };
-  const previous: Readonly<Record<string, object>> = {
-    'resource.updated': { previous_attributes: { name: 'Old name' } },
-    'resource.status_changed': { previous_attributes: { status: 'inactive' } },
-  };
-  return { id, type, created_at: now, data: { object, ...previous[type] } };
+/** Returns the requested type, or the first type that the webhook receives. Throws for a type that it does not receive. */
+function typeToSend({ events }: Webhook, requested: string): EventType {
+  const received = receivedTypes(events);
+  const type = requested === '' ? received[0] : received.find((one) => one === requested);
+  if (type) return type;
+  const message = `must be a type that the webhook receives: ${(received.length > 0 ? received : eventTypes).join(', ')}`;
+  throw new RmsError('invalid_request', { details: [{ field: 'event_type', message }] });
 }

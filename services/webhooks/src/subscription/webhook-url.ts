@@ -6,15 +6,20 @@ import { hostOf, isLocalName, type Refusal } from '../egress/guard.ts';
 
 const lengthLimit = 2_048;
 const resolveLimitMs = 500;
-const notReachable = 'must be publicly reachable, not a local name or a private address';
 
-const messages: Record<Refusal, string> = {
-  scheme: 'must be an https URL',
-  userinfo: 'must not contain a user name or password',
-  port: 'must have port 443 or 80, or a port from 1024 that is not reserved for another well-known service',
-  'local name': notReachable,
-  address: notReachable,
-};
+/** Returns the messages for the rules of an installation. */
+function messagesOf({ allowsHttp, allowsPrivate }: Egress): Record<Refusal, string> {
+  const notReachable = allowsPrivate
+    ? 'must be publicly reachable, or in a network that this installation permits'
+    : 'must be publicly reachable, not a local name or a private address';
+  return {
+    scheme: allowsHttp ? 'must be an http or https URL' : 'must be an https URL',
+    userinfo: 'must not contain a user name or password',
+    port: 'must have port 443 or 80, or a port from 1024 that is not reserved for another well-known service',
+    'local name': notReachable,
+    address: notReachable,
+  };
+}
 
 /**
  * Validates a webhook's URL when it is set: scheme, length, userinfo, port, IP literals, local names, and the addresses
@@ -23,8 +28,10 @@ const messages: Record<Refusal, string> = {
  */
 export async function checkWebhookUrl(
   text: string,
-  { guard, resolve, proxyFor }: Egress,
+  egress: Egress,
 ): Promise<{ url: string; violations: FieldViolation[] }> {
+  const { guard, resolve, proxyFor } = egress;
+  const messages = messagesOf(egress);
   const refuse = (message: string) => ({ url: text, violations: [{ field: 'url', message }] });
   const tooLong = `must have at most ${lengthLimit} characters`;
   if (text.length > lengthLimit) return refuse(tooLong);
@@ -42,9 +49,9 @@ export async function checkWebhookUrl(
   const addresses: string[] = [];
   const answers = resolve(host).map((answer) => answer.then((found) => addresses.push(...found)));
   await waitAtMost(Promise.allSettled(answers), resolveLimitMs);
-  if (!addresses.every(guard.permitted)) return refuse(notReachable);
+  if (!addresses.every(guard.permitted)) return refuse(messages.address);
   // A local name must resolve into a network that the operator allows. An egress proxy may resolve names that we
   // cannot.
   const leadsNowhere = isLocalName(host) && addresses.length === 0 && !proxyFor(url);
-  return leadsNowhere ? refuse(notReachable) : accepted;
+  return leadsNowhere ? refuse(messages['local name']) : accepted;
 }

@@ -1,5 +1,6 @@
 import type { FieldViolation } from '@rms/errors';
 import type { Tenant } from '@rms/tenant';
+import { eventTypes, isEventType } from '@rms/webhook-events';
 import type { RateLimit } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
@@ -41,9 +42,6 @@ export function changeTime({ updatedAt }: Webhook, nowMs = Date.now()): Date {
   return new Date(Math.max(nowMs, updatedAt.getTime() + 1));
 }
 
-/** Event types of the specification, section "Events". */
-export const eventTypes = ['resource.created', 'resource.updated', 'resource.deleted', 'resource.status_changed'];
-
 const descriptionLimit = 500;
 
 /** Validates a description: at most 500 Unicode code points that PostgreSQL can store. */
@@ -62,9 +60,7 @@ export function checkEvents(events: readonly string[]): FieldViolation[] {
     return events.length === 1 ? [] : [{ field: 'events', message: '"*" must be the only event type' }];
   }
   const violations = events.flatMap((type, i) =>
-    eventTypes.includes(type)
-      ? []
-      : [{ field: `events.${i}`, message: `must be "*" or one of ${eventTypes.join(', ')}` }],
+    isEventType(type) ? [] : [{ field: `events.${i}`, message: `must be "*" or one of ${eventTypes.join(', ')}` }],
   );
   if (new Set(events).size < events.length)
     violations.push({ field: 'events', message: 'must not contain duplicates' });

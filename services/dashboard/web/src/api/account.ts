@@ -1,12 +1,15 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import type { AccountDocument } from '../../../src/documents/account.ts';
-import { call, setCsrfToken } from './client.ts';
+import { call, checkSameUser, setSession } from './client.ts';
 
 export const accountQuery = queryOptions({
   queryKey: ['account'],
-  async queryFn({ signal }) {
+  async queryFn({ signal, client, queryKey }) {
     const account = await call<AccountDocument>('/api/account', { signal });
-    setCsrfToken(account.csrf_token);
+    // Without data: the first load, or the user has signed in or out in this tab.
+    const shown = client.getQueryData<AccountDocument>(queryKey);
+    if (shown) checkSameUser(shown, account);
+    setSession(account);
     return account;
   },
   staleTime: 60_000,

@@ -1,3 +1,4 @@
+import type { AccountDocument } from '../../../src/documents/account.ts';
 import type { ErrorDocument } from '../../../src/http/refusal.ts';
 
 /** Error response of the API. */
@@ -28,11 +29,33 @@ export function fieldError(error: unknown, field: string): string | undefined {
   return error instanceof ApiError ? error.messageOf(field) : undefined;
 }
 
-/** CSRF token for changes. Set when the account is loaded. */
-let csrfToken = '';
+type SessionAccount = Pick<AccountDocument, 'csrf_token' | 'user'>;
 
-export function setCsrfToken(token: string): void {
-  csrfToken = token;
+/** Account whose data the page shows. Its CSRF token is sent with changes. */
+let current: SessionAccount | undefined;
+
+/** Sets the account whose data the page shows. */
+export function setSession(account: SessionAccount): void {
+  current = account;
+}
+
+/**
+ * Reads the account of the browser's session, which another tab may have started. Changes then have its CSRF token.
+ * Rejects with `other_user` if the session belongs to another user than the data on the page.
+ */
+export async function renewSession(): Promise<void> {
+  const account = await send<SessionAccount>('/api/account');
+  if (current) checkSameUser(current, account);
+  current = account;
+}
+
+/** Throws `other_user` if the browser has signed in as another user than the one whose data the page shows. */
+export function checkSameUser({ user: shown }: SessionAccount, { user }: SessionAccount): void {
+  if (user.id === shown.id) return;
+  const message =
+    `In another tab, this browser has signed in as ${user.email}. Reload the page to continue as this user. To keep ` +
+    `your input, first sign in as ${shown.email} again in another tab, and repeat the action.`;
+  throw failure(403, 'other_user', message, '');
 }
 
 interface Options {
@@ -41,11 +64,24 @@ interface Options {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Calls the API. Rejects with {@link ApiError}. */
-export async function call<T>(path: string, { method = 'GET', body, signal }: Options = {}): Promise<T> {
+/**
+ * Calls the API. Rejects with {@link ApiError}. If the user has signed in again in another tab, the call is repeated in
+ * the new session.
+ */
+export async function call<T>(path: string, options: Options = {}): Promise<T> {
+  try {
+    return await send<T>(path, options);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'session_changed') throw error;
+    await renewSession();
+    return send<T>(path, options);
+  }
+}
+
+async function send<T>(path: string, { method = 'GET', body, signal }: Options = {}): Promise<T> {
   const headers: Record<string, string> = {};
   if (body) headers['Content-Type'] = 'application/json';
-  if (method !== 'GET') headers['X-CSRF-Token'] = csrfToken;
+  if (method !== 'GET') headers['X-CSRF-Token'] = current?.csrf_token ?? '';
   let response: Response;
   try {
     response = await fetch(path, {

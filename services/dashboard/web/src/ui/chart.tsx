@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type PointerEvent, useState } from 'react';
 
 export interface Series<T> {
   readonly name: string;
@@ -13,7 +13,10 @@ const width = 600;
 const height = 150;
 const gapShare = 0.22;
 
-/** Stacked bar chart over time. Shows the time and the values of the bar under the pointer. */
+/**
+ * Stacked bar chart over time. Shows the time and the values of the bar under the mouse, or of the bar that was touched
+ * last.
+ */
 export function Chart<T extends { readonly at: string | null }>({
   label,
   points,
@@ -36,25 +39,27 @@ export function Chart<T extends { readonly at: string | null }>({
   const totals = series.map(
     ({ name, amountOf, total }) => `${name} ${textOf(total ?? points.reduce((sum, p) => sum + amountOf(p), 0))}`,
   );
+  const point = (event: PointerEvent) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const index = Math.floor(((event.clientX - box.left) / box.width) * points.length);
+    setPointed(Math.min(points.length - 1, Math.max(0, index)));
+  };
   const shown = pointed === undefined ? undefined : points[pointed];
   const [first, last] = [points[0]?.at, points.at(-1)?.at];
   return (
     <figure className="chart">
       <p className="chart-top" aria-hidden="true">
         <span>{shown?.at ? timeOf(shown.at) : ''}</span>
-        <span>{top > 0 ? textOf(top) : ''}</span>
+        <span>{top > 0 ? `peak ${textOf(top)}` : ''}</span>
       </p>
       <svg
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"
         role="img"
         aria-label={`${label}: ${totals.join(', ')}, peak ${textOf(top)}`}
-        onPointerLeave={() => setPointed(undefined)}
-        onPointerMove={(event) => {
-          const box = event.currentTarget.getBoundingClientRect();
-          const index = Math.floor(((event.clientX - box.left) / box.width) * points.length);
-          setPointed(Math.min(points.length - 1, Math.max(0, index)));
-        }}
+        onPointerLeave={({ pointerType }) => pointerType === 'mouse' && setPointed(undefined)}
+        onPointerDown={point}
+        onPointerMove={point}
       >
         {[0.25, 0.5, 0.75].map((share) => (
           <line key={share} className="chart-line" x1="0" x2={width} y1={height * share} y2={height * share} />
@@ -79,20 +84,20 @@ export function Chart<T extends { readonly at: string | null }>({
           });
         })}
       </svg>
-      <figcaption className="chart-foot">
+      <p className="chart-axis">
         <span>{first ? timeOf(first) : ''}</span>
-        <span className="legend">
-          {series.map(({ name, className, amountOf }) => (
-            <span key={name}>
-              <svg viewBox="0 0 10 10" aria-hidden="true">
-                <rect className={className} width="10" height="10" rx="2" />
-              </svg>
-              {name}
-              {shown ? ` ${textOf(amountOf(shown))}` : ''}
-            </span>
-          ))}
-        </span>
         <span>{last ? timeOf(last) : ''}</span>
+      </p>
+      <figcaption className="legend">
+        {series.map(({ name, className, amountOf }) => (
+          <span key={name}>
+            <svg viewBox="0 0 10 10" aria-hidden="true">
+              <rect className={className} width="10" height="10" rx="2" />
+            </svg>
+            {name}
+            {shown ? ` ${textOf(amountOf(shown))}` : ''}
+          </span>
+        ))}
       </figcaption>
     </figure>
   );

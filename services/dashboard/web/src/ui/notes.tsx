@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
+import { Button, buttonClass } from './button.tsx';
 import { Icon, type IconName } from './icons.tsx';
 
 export function Note({
@@ -30,12 +31,33 @@ export function ErrorNote({ error, fields = [] }: { readonly error: unknown; rea
           {field} {message}
         </p>
       ))}
+      <Remedy code={known?.code} />
       {known?.requestId ? (
         <p className="small">
           Request ID <code>{known.requestId}</code>
         </p>
       ) : null}
     </div>
+  );
+}
+
+/** Button for an error of the session. The input on the page stays, except after a reload. */
+function Remedy({ code }: { readonly code: string | undefined }) {
+  if (code === 'other_user') {
+    return (
+      <Button small onClick={() => location.reload()}>
+        Reload page
+      </Button>
+    );
+  }
+  if (code !== 'not_signed_in' || location.pathname === '/sign-in') return null;
+  return (
+    <p>
+      <a href="/sign-in" target="_blank" rel="noreferrer" className={buttonClass('normal', true)}>
+        Sign in in a new tab
+      </a>{' '}
+      Then repeat the action here.
+    </p>
   );
 }
 

@@ -40,6 +40,7 @@ export function documentOf(delivery: Delivery) {
     event_type: delivery.eventType,
     resource_id: delivery.resourceId,
     request_id: delivery.requestId,
+    test: delivery.origin === 'test',
     status: deliveryStatuses.toName(delivery.status),
     attempt_count: delivery.attemptCount,
     next_attempt_at: timeOf(delivery.nextAttemptTime),

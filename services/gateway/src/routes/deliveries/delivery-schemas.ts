@@ -1,14 +1,16 @@
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { enumNames } from '@rms/rpc';
+import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 import { attemptFields } from '../shared/attempt.ts';
 import { listOf, noTotal } from '../shared/list.ts';
 import { shownTime } from '../shared/time-schemas.ts';
-import { eventTypes } from '../webhooks/webhook-schemas.ts';
 
 export const deliveryStatuses = enumNames(DeliveryStatus);
 export const delayReasons = enumNames(DelayReason);
 export const deliveryStatus = z.enum(deliveryStatuses.names);
+
+export const deliveryId = z.string().meta({ pattern: '^dlv_[0-9a-z]+$', examples: ['dlv_01jc3v9m0w7y8x2k4n6p8q0r2s'] });
 
 const milliseconds = z
   .int()
@@ -26,13 +28,14 @@ const status = z
   .meta({ examples: [200] });
 
 const fields = {
-  id: z.string().meta({ pattern: '^dlv_[0-9a-z]+$', examples: ['dlv_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
+  id: deliveryId,
   type: z.literal('delivery'),
   webhook_id: z.string(),
   event_id: z.string(),
   event_type: z.enum(eventTypes),
   resource_id: z.string(),
-  request_id: z.string().describe('X-Request-ID of the change that caused the event.'),
+  request_id: z.string().describe('X-Request-ID of the change that caused the event, or of the test.'),
+  test: z.boolean().describe('Whether a test sent the event. A test delivery cannot be redelivered.'),
   status: deliveryStatus.describe(
     '`retrying`: an attempt has failed, and others follow. `skipped`: the webhook was disabled when the event arrived.',
   ),

@@ -1,14 +1,23 @@
+import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 import { defineEndpoint } from '../shared/endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../shared/list.ts';
 import { text } from '../shared/text-schemas.ts';
 import { createdRange, toTimestamp } from '../shared/time-schemas.ts';
-import { eventTypes } from '../webhooks/webhook-schemas.ts';
 import { deliveryJson } from './delivery-json.ts';
 import { deliveryList, deliveryStatus, deliveryStatuses } from './delivery-schemas.ts';
 
 const path = '/v1/deliveries';
 const reference = text(1, 128).optional();
+const flag = z
+  .enum(['true', 'false'])
+  .optional()
+  .meta({
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.enum;
+      jsonSchema.type = 'boolean';
+    },
+  });
 
 export const listDeliveries = defineEndpoint({
   method: 'get',
@@ -31,6 +40,7 @@ export const listDeliveries = defineEndpoint({
     event_id: reference,
     resource_id: reference,
     request_id: reference,
+    test: flag.describe('true: only test deliveries; false: none.'),
     ...createdRange,
     ...pageQuery,
   }),
@@ -49,6 +59,7 @@ export const listDeliveries = defineEndpoint({
         eventId: query.event_id ?? '',
         resourceId: query.resource_id ?? '',
         requestId: query.request_id ?? '',
+        ...(query.test === undefined ? {} : { test: query.test === 'true' }),
         ...(since === undefined ? {} : { since: toTimestamp(since) }),
         ...(until === undefined ? {} : { until: toTimestamp(until) }),
         pageSize,

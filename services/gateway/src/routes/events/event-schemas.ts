@@ -1,7 +1,7 @@
+import { type EventType, eventTypes, sampleEvent } from '@rms/webhook-events';
 import { z } from 'zod';
 import { resource } from '../resources/resource-schemas.ts';
 import { listOf } from '../shared/list.ts';
-import { eventTypes } from '../webhooks/webhook-schemas.ts';
 
 /** The largest integer that JSON numbers represent exactly. */
 const largest = Number.MAX_SAFE_INTEGER;
@@ -23,27 +23,46 @@ const sequence = z
   .meta({ examples: [42] });
 const id = z.string().meta({ pattern: '^evt_[0-9a-z]+$', examples: ['evt_01jc3v9m0w7y8x2k4n6p8q0r2s'] });
 const type = z.enum(eventTypes);
+const createdAt = z.string().meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] });
+const previousAttributes = resource
+  .pick({ name: true, status: true, metadata: true })
+  .partial()
+  .meta({
+    description: 'Previous values of the fields that an update changed.',
+    examples: [{ status: 'active' }],
+  });
+
+const schemaNames: Readonly<Record<EventType, string>> = {
+  'resource.created': 'ResourceCreatedEvent',
+  'resource.updated': 'ResourceUpdatedEvent',
+  'resource.deleted': 'ResourceDeletedEvent',
+  'resource.status_changed': 'ResourceStatusChangedEvent',
+};
+
+const example = {
+  eventId: 'evt_01jc3v9m0w7y8x2k4n6p8q0r2s',
+  resourceId: 'res_01jc3v9m0w7y8x2k4n6p8q0r2s',
+  at: new Date('2026-01-02T03:04:05.678Z'),
+};
+
+/** Returns the schema of an event as webhooks receive it. */
+export function envelopeOf(type: EventType) {
+  const isChange = type === 'resource.updated' || type === 'resource.status_changed';
+  const data = { object: resource, ...(isChange ? { previous_attributes: previousAttributes } : {}) };
+  return z
+    .strictObject({ id, type: z.literal(type), created_at: createdAt, data: z.strictObject(data) })
+    .meta({ id: schemaNames[type], example: sampleEvent(type, example) });
+}
 
 const event = z
   .strictObject({
     id,
     type,
-    created_at: z
-      .string()
-      .meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] })
-      .optional()
-      .describe('Absent in an erased event.'),
+    created_at: createdAt.optional().describe('Absent in an erased event.'),
     data: z
       .strictObject({
         object: resource,
-        previous_attributes: resource
-          .pick({ name: true, status: true, metadata: true })
-          .partial()
-          .meta({
-            description: 'Previous values of the fields that an update changed.',
-            examples: [{ status: 'active' }],
-          })
-          .optional(),
+        previous_attributes: previousAttributes.optional(),
       })
       .nullable()
       .describe('Null in an erased event, whose resource is deleted.'),

@@ -1,9 +1,9 @@
+import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 import { deliveryStatuses } from '../deliveries/delivery-schemas.ts';
 import { listOf, noTotal } from '../shared/list.ts';
 import { text } from '../shared/text-schemas.ts';
 import { shownTime, timeInput } from '../shared/time-schemas.ts';
-import { eventTypes } from '../webhooks/webhook-schemas.ts';
 
 /** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */
 const replayable = deliveryStatuses.names.filter((name) => name !== 'canceled');

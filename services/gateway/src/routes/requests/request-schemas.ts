@@ -1,8 +1,8 @@
+import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 import { delivery } from '../deliveries/delivery-schemas.ts';
 import { listOf, noTotal } from '../shared/list.ts';
 import { shownTime } from '../shared/time-schemas.ts';
-import { eventTypes } from '../webhooks/webhook-schemas.ts';
 
 const milliseconds = z
   .number()

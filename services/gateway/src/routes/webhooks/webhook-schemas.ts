@@ -1,23 +1,30 @@
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
+import type { WebhookUrls } from '../../config.ts';
 import { text } from '../shared/text-schemas.ts';
 import { seconds, shownTime } from '../shared/time-schemas.ts';
 
-export const eventTypes = [
-  'resource.created',
-  'resource.updated',
-  'resource.deleted',
-  'resource.status_changed',
-] as const;
-
 export const webhookStatusMessages = { active: WebhookStatus.ACTIVE, disabled: WebhookStatus.DISABLED } as const;
 
-const url = text(1, 2_048)
-  .describe(
-    'Publicly reachable HTTPS URL without user information. The port must be 443, 80 or at least 1024, and not that of ' +
-      'another well-known service.',
-  )
-  .meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]://[^\\u0000]*$', examples: ['https://example.com/hooks'] });
+/** URL of a webhook in a request. The webhooks service checks it; {@link webhookUrlShape} documents the rules. */
+export const webhookUrl = text(1, 2_048);
+
+/** Returns the keywords of {@link webhookUrl} in an installation. */
+export function webhookUrlShape({ http, privateNetworks }: WebhookUrls) {
+  const kind = http ? 'HTTP or HTTPS URL' : 'HTTPS URL';
+  const reach = privateNetworks
+    ? `${kind} that is publicly reachable or in a network that this installation permits,`
+    : `Publicly reachable ${kind}`;
+  return {
+    description:
+      `${reach} without user information. The port must be 443, 80 or at least 1024, and not that of another ` +
+      'well-known service.',
+    format: 'uri',
+    pattern: `^[Hh][Tt][Tt][Pp]${http ? '[Ss]?' : '[Ss]'}://[^\\u0000]*$`,
+    examples: ['https://example.com/hooks'],
+  };
+}
 
 const events = z
   .array(z.enum([...eventTypes, '*']))
@@ -111,14 +118,14 @@ const settings = {
 };
 
 export const createWebhookBody = z
-  .strictObject({ url, events, ...settings })
+  .strictObject({ url: webhookUrl, events, ...settings })
   .meta({ id: 'CreateWebhook', example: { url: 'https://example.com/hooks', events: ['*'] } });
 
 export const updateWebhookBody = z
-  .strictObject({ url: url.optional(), events: events.optional(), status: status.optional(), ...settings })
+  .strictObject({ url: webhookUrl.optional(), events: events.optional(), status: status.optional(), ...settings })
   .meta({ id: 'UpdateWebhook', example: { status: 'disabled' } });
 
-/** Without the https pattern: with WEBHOOK_ALLOW_HTTP, stored URLs may use http. */
+/** Without a pattern: URLs that were stored with WEBHOOK_ALLOW_HTTP may use http. */
 const shownUrl = z.string().meta({ format: 'uri', examples: ['https://example.com/hooks'] });
 
 export const webhookId = z.string().meta({ pattern: '^wh_[0-9a-z]+$', examples: ['wh_01jc3v9m0w7y8x2k4n6p8q0r2s'] });

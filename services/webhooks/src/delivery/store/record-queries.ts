@@ -1,5 +1,5 @@
 import type { Queryable } from '@rms/db';
-import { type AttemptResult, toLoggedAttempt } from '../../log/attempt.ts';
+import { type AttemptResult, toAttemptJson } from '../../log/attempt.ts';
 import type { DeliveryJob } from '../attempt/job.ts';
 import type { Settlement } from '../attempt/settle.ts';
 import { isDelivery } from './delivery-key.ts';
@@ -162,19 +162,9 @@ function valuesOf(recordings: readonly Recording[]): unknown[] {
     recordings.map(({ job }) => job.environment),
     recordings.map(({ job }) => job.id),
     recordings.map(({ job }) => job.lease),
-    recordings.map(({ job, result }) => toJson({ ...toLoggedAttempt(result), url: job.endpoint.url })),
+    recordings.map(({ job, result }) => toAttemptJson(result, job.endpoint.url)),
     recordings.map(({ settlement }) => settlement.status),
     recordings.map(({ settlement }) => settlement.dueInMs ?? null),
     recordings.map(({ job }) => job.tries + 1),
   ];
-}
-
-/**
- * Serializes a value for PostgreSQL's JSON type, which rejects NUL and lone surrogates. Texts from endpoints may
- * contain NUL, and truncation may produce lone surrogates. One rejected value would fail the whole statement.
- */
-function toJson(value: object): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'string' ? part.replaceAll('\0', '\ufffd').toWellFormed() : part,
-  );
 }

@@ -103,6 +103,13 @@ export declare type ListDeliveriesRequest = Message<"rms.webhooks.v1.ListDeliver
    * @generated from field: repeated rms.webhooks.v1.DeliveryStatus statuses = 14;
    */
   statuses: DeliveryStatus[];
+
+  /**
+   * True: only test deliveries; false: none. Unset: both.
+   *
+   * @generated from field: optional bool test = 15;
+   */
+  test?: boolean | undefined;
 };
 
 /**
@@ -1064,7 +1071,8 @@ export declare const DeliveriesService: GenService<{
     output: typeof GetDeliveryResponseSchema;
   },
   /**
-   * Attempts a delivery again immediately, regardless of its status, with a full set of retries.
+   * Attempts a delivery again immediately, regardless of its status, with a full set of retries; `conflict` for a test
+   * delivery.
    *
    * @generated from rpc rms.webhooks.v1.DeliveriesService.RedeliverDelivery
    */
@@ -1086,7 +1094,7 @@ export declare const DeliveriesService: GenService<{
   },
   /**
    * Sends deliveries of a webhook again, at a given rate. Unfinished ones are attempted immediately, with a full set of
-   * retries; in an ordered webhook, a delivery still waits for earlier ones of its resource.
+   * retries; in an ordered webhook, a delivery still waits for earlier ones of its resource. Omits test deliveries.
    *
    * @generated from rpc rms.webhooks.v1.DeliveriesService.ReplayDeliveries
    */
@@ -1134,7 +1142,7 @@ export declare const DeliveriesService: GenService<{
     output: typeof CountUnfinishedDeliveriesResponseSchema;
   },
   /**
-   * Counts deliveries by webhook, status or workspace, at a bounded cost. For operators.
+   * Counts deliveries by webhook, status or workspace, at a bounded cost, without test deliveries. For operators.
    *
    * @generated from rpc rms.webhooks.v1.DeliveriesService.CountDeliveries
    */

@@ -527,7 +527,7 @@ export declare type TestWebhookRequest = Message<"rms.webhooks.v1.TestWebhookReq
   id: string;
 
   /**
-   * Empty: "resource.created".
+   * A type that the webhook receives. Empty: the first one.
    *
    * @generated from field: string event_type = 4;
    */
@@ -581,6 +581,13 @@ export declare type TestWebhookResponse = Message<"rms.webhooks.v1.TestWebhookRe
    * @generated from field: bool replayed = 5;
    */
   replayed: boolean;
+
+  /**
+   * Delivery in the log, "dlv_…".
+   *
+   * @generated from field: string delivery_id = 6;
+   */
+  deliveryId: string;
 };
 
 /**
@@ -692,7 +699,8 @@ export declare const WebhooksService: GenService<{
     output: typeof RotateSecretResponseSchema;
   },
   /**
-   * Sends one sample event immediately and returns the endpoint's response. Not retried.
+   * Sends one sample event immediately and returns the endpoint's response. Not retried. The delivery log has it as a
+   * test delivery.
    *
    * @generated from rpc rms.webhooks.v1.WebhooksService.TestWebhook
    */

@@ -7,6 +7,7 @@ import { TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
 import { useAccountChange } from './account-change.ts';
+import { NewPasswordField } from './new-password-field.tsx';
 
 export function PasswordCard() {
   const { user } = useAccount();
@@ -42,16 +43,7 @@ export function PasswordCard() {
               required
             />
           ) : null}
-          <TextField
-            label="New password"
-            name="password"
-            type="password"
-            autoComplete="new-password"
-            hint="At least 12 characters."
-            minLength={12}
-            error={fieldError(change.error, 'password')}
-            required
-          />
+          <NewPasswordField label="New password" error={fieldError(change.error, 'password')} />
         </div>
         <ErrorNote error={change.error} fields={['password', 'current_password']} />
         <div className="row">

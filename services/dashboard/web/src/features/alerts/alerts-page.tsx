@@ -6,11 +6,12 @@ import { useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '.
 import { toast } from '../../toasts.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { durationText } from '../../ui/duration.ts';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
-import { durationText, Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/time.tsx';
 import { type RuleList, rulesPath, useIncidents, useRules } from './alert-queries.ts';
 import { RuleDialog } from './rule-dialog.tsx';
 import { WaitingEmails } from './waiting-emails.tsx';

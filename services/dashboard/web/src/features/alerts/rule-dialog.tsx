@@ -6,10 +6,10 @@ import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
+import { durationText } from '../../ui/duration.ts';
 import { Choice, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { durationText } from '../../ui/time.tsx';
 
 const windows = [60, 300, 900, 1_800, 3_600, 21_600, 86_400];
 

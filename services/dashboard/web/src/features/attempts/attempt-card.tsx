@@ -1,8 +1,9 @@
 import type { AttemptDocument, HeaderDocument } from '../../../../src/documents/delivery.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
+import { durationText } from '../../ui/duration.ts';
 import { Card, DescriptionList } from '../../ui/page.tsx';
-import { durationText, Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/time.tsx';
 import { resultText } from './delivery-status.tsx';
 
 /** One HTTP call: request, response, and timings. */

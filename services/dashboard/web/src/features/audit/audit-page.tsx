@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { toLocal, toUtc } from '../../local-time.ts';
-import { SelectField, TextField } from '../../ui/field.tsx';
+import { SelectField } from '../../ui/field.tsx';
+import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
@@ -16,7 +16,6 @@ const from = '/w/$workspace/$environment/settings/audit';
 export function AuditPage() {
   const search = useSearch({ from });
   const { cursor: _, ...filter } = search;
-  const { target, action } = filter;
   const navigate = useNavigate({ from });
   const { data, error } = useAuditEntries(search);
   const emails = useMemberEmails();
@@ -32,15 +31,7 @@ export function AuditPage() {
         actions={<ExportButton filter={filter} emails={emails} />}
       />
       <Card title="Filters">
-        <form
-          className="filters"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const form = new FormData(event.currentTarget);
-            const textOf = (name: string) => String(form.get(name)).trim();
-            set({ target: textOf('target'), action: textOf('action') });
-          }}
-        >
+        <div className="filters">
           <SelectField
             label="User"
             value={filter.actor ?? ''}
@@ -57,36 +48,20 @@ export function AuditPage() {
             ]}
             onChange={(event) => set({ environment: event.target.value })}
           />
-          <TextField
-            label="Since"
-            type="datetime-local"
-            value={toLocal(filter.since)}
-            onChange={(event) => set({ since: toUtc(event.target.value) })}
-          />
-          <TextField
-            label="Until"
-            type="datetime-local"
-            value={toLocal(filter.until)}
-            onChange={(event) => set({ until: toUtc(event.target.value) })}
-          />
-          <TextField
+          <TimeRangeFilter of={filter} onSet={set} />
+          <TextFilter
             label="Target"
-            name="target"
+            value={filter.target}
             placeholder="key_…, wh_…"
-            defaultValue={target}
-            className="input-code"
+            onSet={(target) => set({ target })}
           />
-          <TextField
+          <TextFilter
             label="Action"
-            name="action"
+            value={filter.action}
             placeholder="key. or key.created"
-            defaultValue={action}
-            className="input-code"
+            onSet={(action) => set({ action })}
           />
-          <button type="submit" className="visually-hidden">
-            Apply
-          </button>
-        </form>
+        </div>
       </Card>
       <Card flush>
         <ErrorNote error={error} />

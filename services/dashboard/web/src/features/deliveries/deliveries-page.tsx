@@ -1,27 +1,31 @@
+import { eventTypes } from '@rms/webhook-events';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
 import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
-import { toLocal, toUtc } from '../../local-time.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { Choice, SelectField, TextField } from '../../ui/field.tsx';
+import { Choice, SelectField } from '../../ui/field.tsx';
+import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { statusOptions } from '../attempts/delivery-status.tsx';
-import { eventTypes } from '../webhooks/event-choice.tsx';
 import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
 import { deliveryColumns } from './delivery-columns.tsx';
 import { matchesFilter } from './delivery-filter.ts';
 import { useDeliveries } from './delivery-queries.ts';
 import { mergeStreamed, useDeliveryTail } from './delivery-tail.ts';
 import { ReplayDialog } from './replay-dialog.tsx';
-import { TextFilter } from './text-filter.tsx';
 
 /** Polling intervals of the live tail. With a stream, polling shows the changes to old deliveries. */
 const pollMs = { withoutStream: 2_000, streaming: 15_000 };
+const testOptions: readonly (readonly [string, string])[] = [
+  ['', 'Included'],
+  ['0', 'Excluded'],
+  ['1', 'Only test events'],
+];
 const from = '/w/$workspace/$environment/deliveries';
 
 export function DeliveriesPage() {
@@ -98,20 +102,15 @@ export function DeliveriesPage() {
             options={[['', 'Any type'], ...eventTypes.map((type) => [type, type] as const)]}
             onChange={(event) => set({ type: event.target.value })}
           />
+          <SelectField
+            label="Test events"
+            value={search.test ?? ''}
+            options={testOptions}
+            onChange={(event) => set({ test: event.target.value })}
+          />
           <TextFilter label="Request ID" value={search.request} onSet={(request) => set({ request })} />
           <TextFilter label="Resource ID" value={search.resource} onSet={(resource) => set({ resource })} />
-          <TextField
-            label="Since"
-            type="datetime-local"
-            value={toLocal(search.since)}
-            onChange={(event) => set({ since: toUtc(event.target.value) })}
-          />
-          <TextField
-            label="Until"
-            type="datetime-local"
-            value={toLocal(search.until)}
-            onChange={(event) => set({ until: toUtc(event.target.value) })}
-          />
+          <TimeRangeFilter of={search} onSet={set} />
           <div className="stack-small">
             <Choice
               type="checkbox"

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
 import type { Tenant } from '../../api/tenant.ts';
+import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { DeliveryState, resultText } from '../attempts/delivery-status.tsx';
@@ -15,13 +16,16 @@ export function deliveryColumns(tenant: Tenant, urls: ReadonlyMap<string, string
     event: {
       title: 'Event',
       cell: (delivery) => (
-        <Link
-          to="/w/$workspace/$environment/deliveries/$id"
-          params={{ ...tenant, id: delivery.id }}
-          className="main-link"
-        >
-          {delivery.event_type}
-        </Link>
+        <span className="row">
+          <Link
+            to="/w/$workspace/$environment/deliveries/$id"
+            params={{ ...tenant, id: delivery.id }}
+            className="main-link"
+          >
+            {delivery.event_type}
+          </Link>
+          {delivery.origin === 'test' ? <Badge>Test</Badge> : null}
+        </span>
       ),
     },
     status: { title: 'Status', cell: (delivery) => <DeliveryState of={delivery} /> },

@@ -2,7 +2,7 @@ import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
 
 /** Filters of the list, with the names and values of the URL's search parameters. */
 export type DeliveryFilter = Partial<
-  Record<'webhook' | 'status' | 'type' | 'request' | 'resource' | 'event' | 'since' | 'until', string>
+  Record<'webhook' | 'status' | 'type' | 'request' | 'resource' | 'event' | 'test' | 'since' | 'until', string>
 >;
 
 /** Returns whether a delivery matches the filters of the list. */
@@ -18,6 +18,7 @@ export function matchesFilter(delivery: DeliveryDocument, filter: DeliveryFilter
   ];
   return (
     (!filter.status || filter.status.split(',').includes(delivery.status)) &&
+    (!filter.test || (filter.test === '1') === (delivery.origin === 'test')) &&
     pairs.every(([filtered, actual]) => !filtered || filtered === actual) &&
     !(since && atMs < Date.parse(since)) &&
     !(until && atMs >= Date.parse(until))

@@ -9,6 +9,8 @@ import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AttemptCard, curlText } from '../attempts/attempt-card.tsx';
 import { DeliveryState, delayText } from '../attempts/delivery-status.tsx';
+import { expiredText } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { useWebhook } from '../webhooks/webhook-queries.ts';
 import { useDelivery } from './delivery-queries.ts';
 
@@ -18,6 +20,7 @@ export function DeliveryPage() {
   const maySend = useMay('deliveries.send');
   const { data: delivery, error, dataUpdatedAt: nowMs } = useDelivery(id);
   const webhook = useWebhook(delivery?.webhook_id);
+  const { data: limits } = useLimits();
   const redeliver = useTenantChange(() => toast('Redelivery started.'));
   const breadcrumbs = [
     <Link key="deliveries" to="/w/$workspace/$environment/deliveries" params={tenant}>
@@ -33,6 +36,7 @@ export function DeliveryPage() {
     );
   }
   const last = delivery.all_attempts.at(-1);
+  const isTest = delivery.origin === 'test';
   const url = webhook.data?.url;
   return (
     <>
@@ -46,7 +50,7 @@ export function DeliveryPage() {
             {url && last ? (
               <CopyButton small={false} label="Copy as curl" text={curlText(url, last, delivery.request_body)} />
             ) : null}
-            {maySend ? (
+            {maySend && !isTest ? (
               <Button
                 variant="main"
                 busy={redeliver.isPending}
@@ -59,6 +63,11 @@ export function DeliveryPage() {
         }
       />
       <ErrorNote error={redeliver.error} />
+      {isTest ? (
+        <Note>
+          A test event about a resource that does not exist. It does not count in success rates, and no alert is sent.
+        </Note>
+      ) : null}
       {delivery.next_attempt_at ? (
         <Note>
           {delivery.delay_reason ? `The delivery waits ${delayText(delivery.delay_reason)}. ` : ''}
@@ -72,9 +81,7 @@ export function DeliveryPage() {
           )}
         </Note>
       ) : null}
-      {delivery.end_reason === 'expired' ? (
-        <Note>The delivery reached the retention of the delivery log and is no longer retried.</Note>
-      ) : null}
+      {delivery.end_reason === 'expired' ? <Note>{expiredText(limits)}</Note> : null}
       <Card title="Details">
         <DescriptionList
           of={[
@@ -90,13 +97,17 @@ export function DeliveryPage() {
             ],
             [
               'Resource',
-              <Link
-                key="resource"
-                to="/w/$workspace/$environment/resources/$id"
-                params={{ ...tenant, id: delivery.resource_id }}
-              >
-                <code>{delivery.resource_id}</code>
-              </Link>,
+              isTest ? (
+                <code key="resource">{delivery.resource_id}</code>
+              ) : (
+                <Link
+                  key="resource"
+                  to="/w/$workspace/$environment/resources/$id"
+                  params={{ ...tenant, id: delivery.resource_id }}
+                >
+                  <code>{delivery.resource_id}</code>
+                </Link>
+              ),
             ],
             ['Event', <CopyableId key="event" id={delivery.event_id} />],
             [
@@ -149,8 +160,8 @@ function MissingAttempts({ after, before }: { readonly after: number; readonly b
 }
 
 function originText(origin: string): string {
-  if (origin === 'event') return 'event';
-  return origin === 'redelivery' ? 'redelivery' : `replay ${origin}`;
+  if (origin === 'test') return 'test event';
+  return origin === 'event' || origin === 'redelivery' ? origin : `replay ${origin}`;
 }
 
 /** Formats JSON with indentation; returns other text unchanged. */

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
+import { call, renewSession } from '../../api/client.ts';
 import { tenantPath, useTenant } from '../../api/tenant.ts';
 
 /** Deliveries received from the stream, by ID. */
@@ -51,10 +52,9 @@ export function useDeliveryTail(enabled: boolean): { readonly isOpen: boolean; r
       source.addEventListener('missed', () => {
         reloadTimer ??= setTimeout(reload, Math.max(0, reloadedAtMs + minReloadIntervalMs - Date.now()));
       });
-      // The session or the role has ended. Reloading shows the sign-in page or the remaining permissions.
       source.addEventListener('end', () => {
         close();
-        location.reload();
+        void reconnect();
       });
       source.addEventListener('error', () => {
         setOpen(false);
@@ -65,14 +65,28 @@ export function useDeliveryTail(enabled: boolean): { readonly isOpen: boolean; r
         reconnectTimer = setTimeout(openOrClose, reconnectDelayMs);
       });
     };
+    /** After the end of the session or the role: continues if the user has signed in again in another tab. */
+    const reconnect = async () => {
+      try {
+        await renewSession();
+        await call(tenantPath({ workspace, environment }, '/deliveries'));
+      } catch {
+        // Shows the sign-in page, another user's data, or the remaining permissions.
+        location.reload();
+        return;
+      }
+      if (!isStopped) openOrClose();
+    };
     const openOrClose = () => {
       if (document.visibilityState === 'hidden') close();
       else if (!source) open();
     };
+    let isStopped = false;
     let reconnectTimer: ReturnType<typeof setTimeout> | undefined;
     openOrClose();
     document.addEventListener('visibilitychange', openOrClose);
     return () => {
+      isStopped = true;
       document.removeEventListener('visibilitychange', openOrClose);
       clearTimeout(reloadTimer);
       clearTimeout(reconnectTimer);

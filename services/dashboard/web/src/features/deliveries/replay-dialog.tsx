@@ -5,21 +5,17 @@ import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { useTenantChange } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
+import { durationText } from '../../ui/duration.ts';
 import { Choice, SelectField, TextField } from '../../ui/field.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
-import { durationText } from '../../ui/time.tsx';
 import { deliveryStatuses } from '../attempts/delivery-status.tsx';
+import { logRanges } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { useReplay } from './delivery-queries.ts';
 
-const timeRanges: readonly (readonly [string, string])[] = [
-  ['3600', 'Last hour'],
-  ['86400', 'Last 24 hours'],
-  ['604800', 'Last 7 days'],
-  ['2592000', 'Last 30 days'],
-];
-/** Initially selected. Includes `retrying`, because most failing deliveries are still retrying during an outage. */
 /** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */
 const replayable = deliveryStatuses.filter(([status]) => status !== 'canceled');
+/** Initially selected. Includes `retrying`, because most failing deliveries are still retrying during an outage. */
 const defaultStatuses: readonly DeliveryStatusName[] = ['failed', 'retrying', 'skipped'];
 
 /** Dialog for redelivering deliveries of a time range. Shows the number of deliveries, then the progress. */
@@ -34,6 +30,7 @@ export function ReplayDialog({
   readonly onClose: () => void;
 }) {
   const [webhook, setWebhook] = useState(selected ?? webhooks[0]?.id ?? '');
+  const { data: limits } = useLimits();
   const [rangeSeconds, setRangeSeconds] = useState('86400');
   const [rate, setRate] = useState('100');
   const [statuses, setStatuses] = useState(defaultStatuses);
@@ -80,7 +77,7 @@ export function ReplayDialog({
           <SelectField
             label="Time range"
             value={rangeSeconds}
-            options={timeRanges}
+            options={logRanges(limits)}
             onChange={(event) => {
               setRangeSeconds(event.target.value);
               setPlan(undefined);

@@ -6,8 +6,11 @@ import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { keyLimitHint } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 
 export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; readonly onClose: () => void }) {
+  const { data: limits } = useLimits();
   const update = useTenantChange(() => {
     onClose();
     toast('Key updated. The change is effective on every gateway.');
@@ -54,7 +57,8 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; 
           type="number"
           min={1}
           defaultValue={key.rate_limit_requests ?? ''}
-          hint="Leave empty to use the limit of the plan. A key cannot exceed it."
+          max={limits?.rate_limit_requests || undefined}
+          hint={keyLimitHint(limits)}
         />
         <ErrorNote error={update.error} fields={['name', 'allowed_ips', 'allowed_ips.0']} />
         <DialogFooter onClose={onClose} busy={update.isPending}>

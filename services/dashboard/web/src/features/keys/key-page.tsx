@@ -10,6 +10,8 @@ import { Empty, ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { keyLimitText } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { EditKeyDialog } from './edit-key-dialog.tsx';
 import { useKey } from './key-queries.ts';
 import { isValid, KeyStateBadge } from './key-state.tsx';
@@ -21,6 +23,7 @@ export function KeyPage() {
   const { id = '' } = useParams({ strict: false });
   const mayWrite = useMay('keys.write');
   const { data: key, error } = useKey(id);
+  const { data: limits } = useLimits();
   const [openDialog, setOpenDialog] = useState<'edit' | 'roll' | 'revoke'>();
   const [created, setCreated] = useState<NewKeyDocument>();
   const revoke = useTenantChange(() => {
@@ -84,7 +87,7 @@ export function KeyPage() {
             ['Created by', key.created_by ?? 'unknown'],
             ['Expires', <Time key="expires" at={key.expires_at} />],
             ['Allowed IP addresses', key.allowed_ips.length > 0 ? key.allowed_ips.join(', ') : 'any'],
-            ['Requests per window', limitText(key.rate_limit_requests)],
+            ['Requests per window', keyLimitText(key.rate_limit_requests, limits)],
             ['Revoked', <Time key="revoked" at={key.revoked_at} none="no" />],
           ]}
         />
@@ -135,8 +138,4 @@ export function KeyPage() {
       {created ? <ShowKeyDialog created={created} onClose={() => setCreated(undefined)} /> : null}
     </>
   );
-}
-
-function limitText(requests: number | null): string {
-  return requests === null ? 'limit of the plan' : requests.toLocaleString();
 }

@@ -12,11 +12,11 @@ export function useKey(id: string): UseQueryResult<KeyDocument> {
 }
 
 /** Queries a page of keys. `show`: "all" includes keys that are no longer valid. */
-export function useKeys(search: {
-  readonly show?: string | undefined;
-  readonly cursor?: string | undefined;
-}): UseQueryResult<KeyList> {
-  return useTenantQuery('/keys', { search });
+export function useKeys(
+  search: { readonly show?: string | undefined; readonly cursor?: string | undefined },
+  enabled = true,
+): UseQueryResult<KeyList> {
+  return useTenantQuery('/keys', { search, enabled });
 }
 
 /** Queries the most recent keys that have their own rate limit. */

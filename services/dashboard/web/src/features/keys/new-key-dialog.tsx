@@ -6,6 +6,8 @@ import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Choice, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { keyCountText, keyLimitHint } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 
 const scopes: readonly (readonly [ScopeName, string])[] = [
   ['read', 'Read resources'],
@@ -30,6 +32,7 @@ export function NewKeyDialog({
 }) {
   const [scope, setScope] = useState<ScopeName>('read');
   const create = useTenantChange<NewKeyDocument>(onCreated);
+  const { data: limits } = useLimits();
   return (
     <Dialog title="Create API key" onClose={onClose}>
       <form
@@ -55,7 +58,7 @@ export function NewKeyDialog({
         <TextField
           label="Name"
           name="name"
-          hint="Purpose of the key."
+          hint={`Purpose of the key. ${keyCountText(limits)}`}
           maxLength={100}
           error={fieldError(create.error, 'name')}
           required
@@ -87,7 +90,8 @@ export function NewKeyDialog({
             name="rate_limit"
             type="number"
             min={1}
-            placeholder="Limit of the plan"
+            max={limits?.rate_limit_requests || undefined}
+            hint={keyLimitHint(limits)}
             error={fieldError(create.error, 'rate_limit_requests')}
           />
         </div>

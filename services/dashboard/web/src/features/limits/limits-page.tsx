@@ -1,13 +1,14 @@
 import { useMay, useTenant } from '../../api/tenant.ts';
+import { durationText } from '../../ui/duration.ts';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
-import { durationText } from '../../ui/time.tsx';
 import { useKeysWithOwnLimit } from '../keys/key-queries.ts';
 import { KeyLink } from '../keys/key-state.tsx';
+import { daysText, maximumText, rateText, requestLogText } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { Quota } from '../usage/quota.tsx';
 import { useUsage } from '../usage/usage-queries.ts';
-import { useLimits } from './limits-queries.ts';
 
 /** Page with the limits of the workspace and its keys. */
 export function LimitsPage() {
@@ -29,15 +30,25 @@ export function LimitsPage() {
               ['Requests per key', rateText(data.rate_limit_requests, data.rate_limit_window_seconds)],
               [
                 'Requests of all keys',
-                rateText(data.workspace_rate_limit_requests, data.rate_limit_window_seconds, ' and environment'),
+                `${rateText(data.workspace_rate_limit_requests, data.rate_limit_window_seconds)}${data.workspace_rate_limit_requests === 0 ? '' : ' and environment'}`,
               ],
               [
                 'Requests per month',
                 data.monthly_quota === 0 ? 'no limit' : `${data.monthly_quota.toLocaleString()} per environment`,
               ],
-              ['Valid keys', data.max_keys === 0 ? 'no limit' : `at most ${data.max_keys.toLocaleString()}`],
-              ['Webhooks', data.max_webhooks === 0 ? 'no limit' : `at most ${data.max_webhooks.toLocaleString()}`],
               ['Month start', 'first day of the month, 00:00 UTC'],
+              ['Valid keys', maximumText(data.max_keys)],
+              ['Webhooks', maximumText(data.max_webhooks)],
+              ['Members', maximumText(data.max_members)],
+              ['Open invitations', maximumText(data.max_invitations)],
+              ['Delivery log and events', daysText(data.delivery_log_days)],
+              ['Request log', requestLogText(data)],
+              [
+                'Failing webhooks',
+                data.webhook_disable_after_hours === 0
+                  ? 'never disabled'
+                  : `disabled after ${durationText(data.webhook_disable_after_hours * 3_600)} without a success`,
+              ],
             ]}
           />
         ) : error ? null : (
@@ -82,8 +93,4 @@ function KeysWithOwnLimits() {
       {data?.next ? <div className="table-foot">The {rows.length} most recent keys are shown.</div> : null}
     </Card>
   );
-}
-
-function rateText(requests: number, windowSeconds: number, of = ''): string {
-  return requests === 0 ? 'no limit' : `${requests.toLocaleString()} per ${durationText(windowSeconds)}${of}`;
 }

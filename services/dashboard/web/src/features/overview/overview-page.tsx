@@ -11,8 +11,10 @@ import { SpanSwitch, UsageCharts } from '../usage/usage-charts.tsx';
 import { useUsage } from '../usage/usage-queries.ts';
 import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
 import { FirstSteps } from './first-steps.tsx';
+import { needsSteps } from './steps.ts';
 
 const everyMs = 15_000;
+const failing = { status: failingStatuses, test: '0' };
 const spanNames = ['hour', 'day', 'month'] as const;
 
 /** Overview page: usage charts, totals, and recent failures. */
@@ -22,7 +24,7 @@ export function OverviewPage() {
   const tenant = useTenant();
   const resources = useResourceTotal(everyMs);
   const webhooks = useWebhooks({ everyMs });
-  const failed = useDeliveries({ status: failingStatuses }, everyMs);
+  const failed = useDeliveries(failing, everyMs);
   const tiles = [
     ['Resources', '/w/$workspace/$environment/resources', resources.data?.total, 'Browse resources'],
     ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.total, 'Browse webhooks'],
@@ -30,13 +32,14 @@ export function OverviewPage() {
   // Loads the usage concurrently. UsageCharts, which shows it, mounts only after resources and webhooks have loaded.
   useUsage(span);
   const isKnown = Boolean(resources.data && webhooks.data) || Boolean(resources.error ?? webhooks.error);
-  const isNew = resources.data?.total === 0 && webhooks.data?.total === 0;
+  const progress = resources.data &&
+    webhooks.data && { resources: resources.data.total, webhooks: webhooks.data.total };
   const columns = deliveryColumns(tenant, urlsOf(webhooks.data));
   return (
     <>
       <PageHeader title="Overview" actions={<SpanSwitch span={span} />} />
       <ErrorNote error={resources.error ?? webhooks.error ?? failed.error} />
-      {isNew ? <FirstSteps /> : null}
+      {progress && needsSteps(progress) ? <FirstSteps {...progress} /> : null}
       {isKnown ? null : <Loading what="the overview" rows={12} />}
       {isKnown ? (
         <UsageCharts
@@ -56,12 +59,7 @@ export function OverviewPage() {
         title="Failed and retrying deliveries"
         flush
         actions={
-          <Link
-            to="/w/$workspace/$environment/deliveries"
-            params={tenant}
-            search={{ status: failingStatuses }}
-            className="small"
-          >
+          <Link to="/w/$workspace/$environment/deliveries" params={tenant} search={failing} className="small">
             View all
           </Link>
         }

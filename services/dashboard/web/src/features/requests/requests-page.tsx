@@ -1,10 +1,13 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useTenant } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
+import { durationText } from '../../ui/duration.ts';
 import { TextField } from '../../ui/field.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { durationText, Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/time.tsx';
+import { unknownRequestText } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { useRequest } from './request-queries.ts';
 
 const from = '/w/$workspace/$environment/requests';
@@ -60,6 +63,7 @@ export function RequestsPage() {
 function TimeLine({ id }: { readonly id: string }) {
   const tenant = useTenant();
   const { data, error } = useRequest(id);
+  const { data: limits } = useLimits();
   const first = data?.steps[0]?.at ?? '';
   return (
     <Card
@@ -81,7 +85,7 @@ function TimeLine({ id }: { readonly id: string }) {
       {data ? null : error ? null : <Loading what="the timeline" />}
       {data?.steps.length === 0 ? (
         <Empty icon="requests" title="No record of this request">
-          It was sent to the other environment, had no key of this workspace, or is older than the retention period.
+          {unknownRequestText(limits)}
         </Empty>
       ) : null}
       <ol className="timeline">

@@ -5,8 +5,8 @@ import { ApiError, call, fieldError } from '../../api/client.ts';
 import { linkToken } from '../../api/link-token.ts';
 import { CenteredPage } from '../../layout/centered-page.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { TextField } from '../../ui/field.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { NewPasswordField } from '../account/new-password-field.tsx';
 
 /** Page that the link in a password reset email opens. */
 export function PasswordResetPage() {
@@ -45,16 +45,7 @@ export function PasswordResetPage() {
           reset.mutate(String(new FormData(event.currentTarget).get('password')));
         }}
       >
-        <TextField
-          label="New password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint="At least 12 characters."
-          minLength={12}
-          error={fieldError(error, 'password')}
-          required
-        />
+        <NewPasswordField label="New password" error={fieldError(error, 'password')} />
         <ErrorNote error={error} fields={['password']} />
         <Button type="submit" variant="main" busy={reset.isPending}>
           Change password

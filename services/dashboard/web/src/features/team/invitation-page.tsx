@@ -9,6 +9,7 @@ import { CenteredPage } from '../../layout/centered-page.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
+import { NewPasswordField } from '../account/new-password-field.tsx';
 
 interface FoundInvitation {
   readonly email: string;
@@ -102,16 +103,7 @@ export function InvitationPage() {
         }}
       >
         <TextField label="Name" name="name" autoComplete="name" maxLength={100} />
-        <TextField
-          label="Password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint="At least 12 characters."
-          minLength={12}
-          error={fieldError(join.error, 'password')}
-          required
-        />
+        <NewPasswordField label="Password" error={fieldError(join.error, 'password')} />
         <ErrorNote error={join.error} fields={['password']} />
         <Button type="submit" variant="main" busy={join.isPending}>
           Join

@@ -9,6 +9,8 @@ import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { Time } from '../../ui/time.tsx';
+import { memberCountText } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 
 const roleHints: Readonly<Record<Role, string>> = {
   viewer: 'view everything except keys and the audit log',
@@ -20,6 +22,7 @@ const roleHints: Readonly<Record<Role, string>> = {
 /** Dialog for inviting a member. Without an SMTP server, it then shows the link. */
 export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const role = useRole();
+  const { data: limits } = useLimits();
   const invite = useTenantChange<NewInvitationDocument>(({ email, link }) => {
     if (link !== null) return;
     onClose();
@@ -43,6 +46,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
           name="email"
           type="email"
           autoComplete="off"
+          hint={memberCountText(limits)}
           error={fieldError(invite.error, 'email')}
           required
         />

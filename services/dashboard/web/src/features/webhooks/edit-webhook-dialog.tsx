@@ -6,6 +6,8 @@ import { toast } from '../../toasts.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Choice, TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { webhookUrlHint } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { EventChoice } from './event-choice.tsx';
 import { RateLimitFields, rateLimitFields, rateLimitOf } from './rate-limit.tsx';
 
@@ -18,6 +20,7 @@ export function EditWebhookDialog({
 }) {
   const [events, setEvents] = useState<readonly string[]>(webhook.events);
   const [ordered, setOrdered] = useState(webhook.ordered);
+  const { data: limits } = useLimits();
   const update = useTenantChange(() => {
     onClose();
     toast('Webhook updated.');
@@ -39,6 +42,7 @@ export function EditWebhookDialog({
           name="url"
           inputMode="url"
           defaultValue={webhook.url}
+          hint={webhookUrlHint(limits)}
           error={fieldError(update.error, 'url')}
           required
         />

@@ -1,20 +1,14 @@
+import { type EventType, eventTypes } from '@rms/webhook-events';
 import { Choice } from '../../ui/field.tsx';
 
-/** Event types for subscriptions. "*" subscribes to all types, including future ones. */
-export const eventTypes = [
-  'resource.created',
-  'resource.updated',
-  'resource.status_changed',
-  'resource.deleted',
-] as const;
-
-const eventDescriptions: Readonly<Record<(typeof eventTypes)[number], string>> = {
+const eventDescriptions: Readonly<Record<EventType, string>> = {
   'resource.created': 'A resource was created',
   'resource.updated': 'Name, status or metadata changed',
   'resource.status_changed': 'The status changed; sent in addition to resource.updated',
   'resource.deleted': 'A resource was deleted',
 };
 
+/** Event types of a subscription. "*" subscribes to all types, including future ones. */
 export function EventChoice({
   selected,
   onChange,

@@ -7,6 +7,8 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
+import { webhookCountText, webhookUrlHint } from '../rules/limit-texts.ts';
+import { useLimits } from '../rules/limits-queries.ts';
 import { EventChoice } from './event-choice.tsx';
 import { RateLimitFields, rateLimitFields, rateLimitOf } from './rate-limit.tsx';
 import { ShowSecretDialog } from './show-secret-dialog.tsx';
@@ -22,10 +24,12 @@ export function NewWebhookPage() {
   const [idempotencyKey] = useState(() => `dashboard-${crypto.randomUUID()}`);
   const [created, setCreated] = useState<NewSecretDocument>();
   const create = useTenantChange<NewSecretDocument>(setCreated);
+  const { data: limits } = useLimits();
   return (
     <>
       <PageHeader
         title="Create webhook"
+        lead={webhookCountText(limits)}
         breadcrumbs={[
           <Link key="webhooks" to="/w/$workspace/$environment/webhooks" params={tenant}>
             Webhooks
@@ -51,7 +55,7 @@ export function NewWebhookPage() {
             name="url"
             inputMode="url"
             placeholder="https://example.com/webhooks"
-            hint="A public HTTPS URL. It must respond with status 200 within 10 seconds."
+            hint={webhookUrlHint(limits)}
             error={fieldError(create.error, 'url')}
             required
             autoFocus

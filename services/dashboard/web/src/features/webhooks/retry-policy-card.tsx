@@ -8,6 +8,10 @@ import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Schedule } from './schedule.tsx';
 
+const maxRetries = 50;
+/** Bounds of a delay, in seconds. */
+const delayBounds = { min: 0.01, max: 7 * 86_400 };
+
 /** Card for the retry policy. The schedule shows the values entered so far. */
 export function RetryPolicyCard({ of: webhook }: { readonly of: WebhookDocument }) {
   const mayWrite = useMay('webhooks.write');
@@ -43,7 +47,7 @@ export function RetryPolicyCard({ of: webhook }: { readonly of: WebhookDocument 
               label="Delays in seconds"
               value={customDelays}
               disabled={!mayWrite}
-              hint="One per retry, separated by commas."
+              hint={`One per retry, separated by commas: up to ${maxRetries}, each from 0.01 to 604,800 (7 days).`}
               onChange={(event) => setCustomDelays(event.target.value)}
             />
           ) : (
@@ -52,7 +56,8 @@ export function RetryPolicyCard({ of: webhook }: { readonly of: WebhookDocument 
                 label="Retries"
                 type="number"
                 min={0}
-                max={50}
+                max={maxRetries}
+                hint={`Up to ${maxRetries}.`}
                 value={retries}
                 disabled={!mayWrite}
                 onChange={(event) => setRetries(event.target.value)}
@@ -60,7 +65,7 @@ export function RetryPolicyCard({ of: webhook }: { readonly of: WebhookDocument 
               <TextField
                 label="First delay in seconds"
                 type="number"
-                min={0}
+                {...delayBounds}
                 step="any"
                 value={initialDelay}
                 disabled={!mayWrite}
@@ -69,7 +74,8 @@ export function RetryPolicyCard({ of: webhook }: { readonly of: WebhookDocument 
               <TextField
                 label="Maximum delay in seconds"
                 type="number"
-                min={0}
+                {...delayBounds}
+                hint="Up to 604,800, which is 7 days."
                 step="any"
                 value={maxDelay}
                 disabled={!mayWrite}
@@ -99,8 +105,6 @@ interface FormValues {
   readonly maxDelay: string;
   readonly customDelays: string;
 }
-
-const maxRetries = 50;
 
 function policyOf({ kind, retries, initialDelay, maxDelay, customDelays }: FormValues): RetryPolicyDocument {
   const number = (text: string) => (Number.isFinite(Number(text)) ? Math.max(0, Number(text)) : 0);

@@ -1,5 +1,7 @@
+import { useLayoutEffect, useRef, useState } from 'react';
 import type { RetryPolicyDocument } from '../../../../src/documents/webhook.ts';
-import { durationText } from '../../ui/time.tsx';
+import { durationText } from '../../ui/duration.ts';
+import { placeLabels } from './schedule-labels.ts';
 
 /** Delays of services/webhooks as multiples of the first delay. Each further delay is six times the previous one. */
 const delayMultiples = [1, 5, 30, 120, 720];
@@ -17,8 +19,8 @@ export function delaysOf(policy: RetryPolicyDocument): number[] {
 
 /** Margin on each side, in percent of the width. */
 const marginPercent = 2;
-/** Minimum distance between labels, in percent. Labels alternate above and below the line. */
-const minLabelDistance = 13;
+/** Width until the first measurement, in pixels. */
+const initialWidth = 280;
 
 /** Attempts on a compressed time axis, with later times closer together. */
 export function Schedule({ policy }: { readonly policy: RetryPolicyDocument }) {
@@ -35,34 +37,41 @@ export function Schedule({ policy }: { readonly policy: RetryPolicyDocument }) {
     const share = total > 0 ? Math.log1p(seconds) / Math.log1p(total) : 0;
     return marginPercent + share * (100 - 2 * marginPercent);
   };
-  // Indexes of the labels that fit.
-  const labeled: number[] = [];
-  for (const [index, seconds] of times.entries()) {
-    const before = labeled.at(-1);
-    const isLast = index === times.length - 1;
-    const distance = before === undefined ? 100 : percentAt(seconds) - percentAt(times[before] ?? 0);
-    if (isLast && distance < minLabelDistance && labeled.length > 1) labeled.pop();
-    if (isLast || distance >= minLabelDistance) labeled.push(index);
-  }
+  const svg = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(initialWidth);
+  useLayoutEffect(() => {
+    if (!svg.current) return;
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(entry.contentRect.width));
+    observer.observe(svg.current);
+    return () => observer.disconnect();
+  }, []);
+  const points = times.map((seconds, index) => ({
+    x: (percentAt(seconds) / 100) * width,
+    text: index === 0 ? 'now' : durationText(seconds),
+  }));
+  const sides = placeLabels(points, width);
   return (
     <figure className="schedule">
-      <svg role="img" aria-label={text}>
+      <svg ref={svg} role="img" aria-label={text}>
         <line className="schedule-line" x1={`${marginPercent}%`} x2={`${100 - marginPercent}%`} y1="32" y2="32" />
         {times.map((seconds, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: attempts are numbered
           <circle key={index} className="schedule-dot" cx={`${percentAt(seconds)}%`} cy="32" r="7" />
         ))}
-        {labeled.map((index, position) => (
-          <text
-            key={index}
-            className="schedule-text"
-            x={`${percentAt(times[index] ?? 0)}%`}
-            y={position % 2 === 0 ? 14 : 58}
-            textAnchor={index === 0 ? 'start' : index === times.length - 1 ? 'end' : 'middle'}
-          >
-            {index === 0 ? 'now' : durationText(times[index] ?? 0)}
-          </text>
-        ))}
+        {points.map(({ x, text: label }, index) =>
+          sides[index] ? (
+            <text
+              // biome-ignore lint/suspicious/noArrayIndexKey: attempts are numbered
+              key={index}
+              className="schedule-text"
+              x={x}
+              y={sides[index] === 'above' ? 14 : 58}
+              textAnchor={index === 0 ? 'start' : index === times.length - 1 ? 'end' : 'middle'}
+            >
+              {label}
+            </text>
+          ) : null,
+        )}
       </svg>
       <figcaption className="soft small">{text}</figcaption>
     </figure>

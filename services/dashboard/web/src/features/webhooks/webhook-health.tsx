@@ -2,10 +2,11 @@ import { Link } from '@tanstack/react-router';
 import type { HealthWindowDocument, WebhookHealthDocument } from '../../../../src/documents/webhook-health.ts';
 import { useTenant } from '../../api/tenant.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { durationText } from '../../ui/duration.ts';
 import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
-import { durationText, Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/time.tsx';
 import { delayText, failingStatuses } from '../attempts/delivery-status.tsx';
 import { shareText } from '../usage/rates.ts';
 import { useWebhookHealth } from './webhook-queries.ts';
@@ -30,12 +31,12 @@ export function WebhookHealthCard({ id }: { readonly id: string }) {
   return (
     <Card
       title="Health"
-      about="Results of delivery attempts, including redeliveries."
+      about="Results of delivery attempts, including redeliveries but not test events."
       actions={
         <Link
           to="/w/$workspace/$environment/deliveries"
           params={tenant}
-          search={{ webhook: id, status: failingStatuses }}
+          search={{ webhook: id, status: failingStatuses, test: '0' }}
           className="small"
         >
           View failed

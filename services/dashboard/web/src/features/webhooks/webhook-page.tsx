@@ -11,11 +11,13 @@ import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AttemptCard } from '../attempts/attempt-card.tsx';
+import { useLimits } from '../rules/limits-queries.ts';
 import { EditWebhookDialog } from './edit-webhook-dialog.tsx';
 import { rateLimitText } from './rate-limit.tsx';
 import { RetryPolicyCard } from './retry-policy-card.tsx';
 import { RotateSecretDialog } from './rotate-secret-dialog.tsx';
 import { ShowSecretDialog, VerificationCode } from './show-secret-dialog.tsx';
+import { TestDialog } from './test-dialog.tsx';
 import { WebhookHealthCard } from './webhook-health.tsx';
 import { useWebhook } from './webhook-queries.ts';
 import { eventsText, reasonText, WebhookStatusBadge } from './webhook-status.tsx';
@@ -27,10 +29,11 @@ export function WebhookPage() {
   const mayWrite = useMay('webhooks.write');
   const maySend = useMay('deliveries.send');
   const { data: webhook, error } = useWebhook(id);
-  const [openDialog, setOpenDialog] = useState<'edit' | 'rotate' | 'delete'>();
+  const [openDialog, setOpenDialog] = useState<'test' | 'edit' | 'rotate' | 'delete'>();
   const [created, setCreated] = useState<NewSecretDocument>();
+  const { data: limits } = useLimits();
   const close = () => setOpenDialog(undefined);
-  const test = useTenantChange<TestDocument>();
+  const [tested, setTested] = useState<TestDocument>();
   const toggle = useOptimisticTenantChange<WebhookDocument, WebhookDocument['status'], WebhookDocument>({
     path: `/webhooks/${id}`,
     change: (status) => ({ method: 'PATCH', path: `/webhooks/${id}`, body: { status } }),
@@ -64,14 +67,7 @@ export function WebhookPage() {
         badge={<WebhookStatusBadge of={webhook} />}
         actions={
           <>
-            {maySend ? (
-              <Button
-                busy={test.isPending}
-                onClick={() => test.mutate({ method: 'POST', path: `/webhooks/${id}/test` })}
-              >
-                Send test event
-              </Button>
-            ) : null}
+            {maySend ? <Button onClick={() => setOpenDialog('test')}>Send test event</Button> : null}
             <Link
               to="/w/$workspace/$environment/deliveries"
               params={tenant}
@@ -96,13 +92,19 @@ export function WebhookPage() {
       />
       {isActive ? null : (
         <Note tone="warn">
-          This webhook is disabled: {reasonText(webhook.disable_reason)}. New events are recorded as skipped and can be
-          redelivered after you enable it.
+          This webhook is disabled: {reasonText(webhook.disable_reason, limits)}. New events are recorded as skipped and
+          can be redelivered after you enable it.
         </Note>
       )}
-      <ErrorNote error={test.error} />
-      {test.data ? (
-        <AttemptCard of={test.data} title="Test event" url={webhook.url} requestBody={test.data.request_body} />
+      {tested ? (
+        <>
+          <AttemptCard of={tested} title="Test event" url={webhook.url} requestBody={tested.request_body} />
+          <p className="small">
+            <Link to="/w/$workspace/$environment/deliveries/$id" params={{ ...tenant, id: tested.delivery_id }}>
+              Test event in the delivery log
+            </Link>
+          </p>
+        </>
       ) : null}
       <WebhookHealthCard id={id} />
       <Card title="Details">
@@ -139,6 +141,16 @@ export function WebhookPage() {
         </div>
       </Card>
       <RetryPolicyCard key={webhook.updated_at} of={webhook} />
+      {openDialog === 'test' ? (
+        <TestDialog
+          of={webhook}
+          onClose={close}
+          onTested={(document) => {
+            close();
+            setTested(document);
+          }}
+        />
+      ) : null}
       {openDialog === 'edit' ? <EditWebhookDialog of={webhook} onClose={close} /> : null}
       {openDialog === 'rotate' ? (
         <RotateSecretDialog

@@ -1,0 +1,2 @@
+export { type EventType, eventTypes, isEventType, receivedTypes } from './event-types.ts';
+export { type SampleParts, sampleEvent } from './sample-event.ts';

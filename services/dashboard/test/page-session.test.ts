@@ -1,0 +1,70 @@
+import type { AccountDocument } from '../src/documents/account.ts';
+import { ApiError, call, renewSession, setSession } from '../web/src/api/client.ts';
+import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
+
+const { fetch } = globalThis;
+const path = `/api/workspaces/${ownWorkspace}/live/webhooks/wh_1`;
+
+describe('an older page after the browser has signed in again', () => {
+  let dashboard: TestDashboard;
+  /** Cookie of the browser, which all its tabs share. */
+  let cookie = '';
+  /** Calls that the page has sent. */
+  let sent: string[];
+
+  beforeEach(async () => {
+    dashboard = await startDashboard();
+    sent = [];
+    globalThis.fetch = (url, init = {}) => {
+      // Only pages use relative URLs.
+      if (!String(url).startsWith('/')) return fetch(url, init);
+      sent.push(`${init.method} ${String(url)}`);
+      const headers = { ...(init.headers as Record<string, string>), Cookie: cookie, Origin: dashboard.url };
+      return fetch(`${dashboard.url}${String(url)}`, { ...init, headers });
+    };
+    ({ cookie } = await dashboard.signIn());
+    setSession(await call<AccountDocument>('/api/account'));
+    sent = [];
+  });
+  afterEach(async () => {
+    globalThis.fetch = fetch;
+    await dashboard.stop();
+  });
+
+  const deleted = () => dashboard.recorded.filter(({ method }) => method === 'deleteWebhook').length;
+  const failureOf = (action: Promise<unknown>) =>
+    action.then(
+      () => undefined,
+      (error: unknown) => (error instanceof ApiError ? [error.status, error.code] : error),
+    );
+
+  test('changes data in the new session, once', async () => {
+    ({ cookie } = await dashboard.signIn({ cookie }));
+    await call(path, { method: 'DELETE' });
+    expect(sent).toEqual([`DELETE ${path}`, 'GET /api/account', `DELETE ${path}`]);
+    expect(deleted()).toBe(1);
+    await call(path, { method: 'DELETE' });
+    expect(sent).toHaveLength(4);
+  });
+
+  test('changes nothing while the browser is signed out, and continues after it has signed in', async () => {
+    cookie = '';
+    expect(await failureOf(call(path, { method: 'DELETE' }))).toEqual([401, 'not_signed_in']);
+    ({ cookie } = await dashboard.signIn());
+    await call(path, { method: 'DELETE' });
+    expect(deleted()).toBe(1);
+  });
+
+  test('changes nothing as another user', async () => {
+    dashboard.account.userId = 'usr_2';
+    ({ cookie } = await dashboard.signIn({ cookie }));
+    for (const action of [call(path, { method: 'DELETE' }), renewSession()]) {
+      expect(await failureOf(action)).toEqual([403, 'other_user']);
+    }
+    expect(deleted()).toBe(0);
+    dashboard.account.userId = 'usr_1';
+    ({ cookie } = await dashboard.signIn({ cookie }));
+    await call(path, { method: 'DELETE' });
+    expect(deleted()).toBe(1);
+  });
+});

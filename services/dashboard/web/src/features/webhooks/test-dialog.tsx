@@ -1,0 +1,60 @@
+import { receivedTypes, sampleEvent } from '@rms/webhook-events';
+import { useState } from 'react';
+import type { TestDocument } from '../../../../src/documents/delivery.ts';
+import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
+import { fieldError } from '../../api/client.ts';
+import { useTenantChange } from '../../api/tenant.ts';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
+import { SelectField } from '../../ui/field.tsx';
+import { ErrorNote } from '../../ui/notes.tsx';
+
+/** Sends a sample event of a type that the webhook receives. */
+export function TestDialog({
+  of: webhook,
+  onClose,
+  onTested,
+}: {
+  readonly of: WebhookDocument;
+  readonly onClose: () => void;
+  readonly onTested: (test: TestDocument) => void;
+}) {
+  const types = receivedTypes(webhook.events);
+  const [chosen, setChosen] = useState<string>(types[0] ?? '');
+  const [openedAt] = useState(() => new Date());
+  const send = useTenantChange<TestDocument>(onTested);
+  const type = types.find((one) => one === chosen);
+  return (
+    <Dialog title="Send test event" onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          send.mutate({ method: 'POST', path: `/webhooks/${webhook.id}/test`, body: { event_type: chosen } });
+        }}
+      >
+        <p>
+          The endpoint gets one signed request, also if the webhook is disabled. It is not retried, and does not count
+          in success rates or alerts.
+        </p>
+        <SelectField
+          label="Event type"
+          value={chosen}
+          options={types.map((one) => [one, one])}
+          onChange={(event) => setChosen(event.target.value)}
+          error={fieldError(send.error, 'event_type')}
+        />
+        {type ? (
+          <CodeBlock
+            label="Body, with other IDs"
+            text={JSON.stringify(sampleEvent(type, { eventId: 'evt_…', resourceId: 'res_…', at: openedAt }), null, 2)}
+          />
+        ) : null}
+        <ErrorNote error={send.error} fields={['event_type']} />
+        <DialogFooter onClose={onClose} busy={send.isPending}>
+          Send test event
+        </DialogFooter>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,52 @@
+import { type EventType, eventTypes } from '@rms/webhook-events';
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject } from 'zod-openapi';
+import { envelopeOf } from '../routes/events/event-schemas.ts';
+import type { Tag } from '../routes/shared/tags.ts';
+
+const operations: Readonly<Record<EventType, { operationId: string; summary: string }>> = {
+  'resource.created': { operationId: 'onResourceCreated', summary: 'A resource was created' },
+  'resource.updated': { operationId: 'onResourceUpdated', summary: 'A resource was changed' },
+  'resource.deleted': { operationId: 'onResourceDeleted', summary: 'A resource was deleted' },
+  'resource.status_changed': {
+    operationId: 'onResourceStatusChanged',
+    summary: 'The status of a resource was changed',
+  },
+};
+const tag: Tag = 'Webhooks';
+
+const text = (description: string, ...examples: string[]) => z.string().describe(description).meta({ examples });
+const headers = z.object({
+  'webhook-id': text('ID of the event, the same in every attempt.', 'evt_01jc3v9m0w7y8x2k4n6p8q0r2s'),
+  'webhook-timestamp': text('Time of the attempt, in seconds since 1970.', '1767323045'),
+  'webhook-signature': text(
+    'Signatures as defined by Standard Webhooks, separated by spaces: one per valid secret.',
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ),
+  'X-Service-Signature': text(
+    'Lowercase hexadecimal HMAC-SHA-256 of the body, keyed with the secret of the webhook.',
+    '3f6c8d1b0a9e7f5c4d2b1a0f9e8d7c6b5a4f3e2d1c0b9a8f7e6d5c4b3a2f1e0d',
+  ),
+  'X-Request-ID': text('Request that caused the event.', 'req_01jc3v9m0w7y8x2k4n6p8q0r2s'),
+});
+
+/** Returns the requests that webhooks receive, by event type. */
+export function webhookOperations(): Record<string, { post: ZodOpenApiOperationObject }> {
+  return Object.fromEntries(eventTypes.map((type) => [type, { post: operationOf(type) }]));
+}
+
+function operationOf(type: EventType): ZodOpenApiOperationObject {
+  return {
+    ...operations[type],
+    description: 'Sent to the URL of every webhook that receives this event type. Test events have the same form.',
+    tags: [tag],
+    security: [],
+    requestParams: { header: headers },
+    requestBody: { required: true, content: { 'application/json': { schema: envelopeOf(type) } } },
+    responses: {
+      200: { description: 'The event is delivered.' },
+      410: { description: 'The webhook is disabled.' },
+      default: { description: 'The attempt has failed, and is retried.' },
+    },
+  };
+}
