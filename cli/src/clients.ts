@@ -45,6 +45,7 @@ export async function createClients<Name extends ServiceName>(
  */
 function addresses(settings: Settings): {
   auth: string;
+  resources: string;
   webhooks: string;
   alerts: string | undefined;
   isLocal: boolean;
@@ -52,6 +53,7 @@ function addresses(settings: Settings): {
   const local = localServices(settings);
   return {
     auth: local.auth ?? settings.AUTH_ADDRESS,
+    resources: local.resources ?? settings.RESOURCES_ADDRESS,
     webhooks: local.webhooks ?? settings.WEBHOOKS_ADDRESS,
     alerts: local.alerts ?? settings.ALERTS_ADDRESS,
     isLocal: local.webhooks !== undefined,

@@ -51,6 +51,7 @@ export function keyDocument(key: Key, value?: string) {
   };
 }
 
-export function workspaceDocument({ id, name, createTime, plan }: Workspace) {
-  return { id, name, created_at: time(createTime), plan: plan || null };
+export function workspaceDocument({ id, name, createTime, plan, deletionStartTime }: Workspace) {
+  const deletion_started_at = time(deletionStartTime);
+  return { id, name, created_at: time(createTime), plan: plan || null, deletion_started_at };
 }

@@ -5,6 +5,7 @@ import type { Settings, ShownSetting } from '@rms/settings';
 /** Service addresses and settings that a running `npm start` writes to services.json in DATA_DIR. */
 export interface LocalServices {
   readonly auth?: string;
+  readonly resources?: string;
   readonly webhooks?: string;
   readonly alerts?: string;
   /** The settings of the running process, without secrets. */

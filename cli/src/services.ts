@@ -14,10 +14,19 @@ export const definitions = {
     at: 'auth',
     load: async () => (await import('@rms/proto/rms/auth/v1/secrets_service_pb')).SecretsService,
   },
+  authDeletion: {
+    at: 'auth',
+    load: async () => (await import('@rms/proto/rms/auth/v1/workspace_deletion_service_pb')).WorkspaceDeletionService,
+  },
   lookup: { at: 'auth', load: async () => (await import('@rms/proto/rms/auth/v1/lookup_service_pb')).LookupService },
   requests: {
     at: 'auth',
     load: async () => (await import('@rms/proto/rms/auth/v1/requests_service_pb')).RequestsService,
+  },
+  resourcesDeletion: {
+    at: 'resources',
+    load: async () =>
+      (await import('@rms/proto/rms/resources/v1/workspace_deletion_service_pb')).WorkspaceDeletionService,
   },
   events: {
     at: 'webhooks',
@@ -39,6 +48,11 @@ export const definitions = {
     at: 'webhooks',
     load: async () => (await import('@rms/proto/rms/webhooks/v1/secrets_service_pb')).SecretsService,
   },
+  webhooksDeletion: {
+    at: 'webhooks',
+    load: async () =>
+      (await import('@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb')).WorkspaceDeletionService,
+  },
   alerts: {
     at: 'alerts',
     load: async () => (await import('@rms/proto/rms/alerts/v1/alerts_service_pb')).AlertsService,
@@ -46,6 +60,10 @@ export const definitions = {
   alertsSecrets: {
     at: 'alerts',
     load: async () => (await import('@rms/proto/rms/alerts/v1/secrets_service_pb')).SecretsService,
+  },
+  alertsDeletion: {
+    at: 'alerts',
+    load: async () => (await import('@rms/proto/rms/alerts/v1/workspace_deletion_service_pb')).WorkspaceDeletionService,
   },
 } as const;
 

@@ -1,4 +1,5 @@
 import { RmsError } from '@rms/errors';
+import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
 import type { Pages } from './pages.ts';
 import type { Services } from './services.ts';
 
@@ -136,6 +137,27 @@ async function* everyWorkspace({ workspaces }: Pick<Services, 'workspaces'>): As
     for (const { id } of page.workspaces) yield id;
     pageToken = page.nextPageToken;
   } while (pageToken !== '');
+}
+
+/** Finds a workspace by ID or name, also one that is being deleted. Throws if several have the name. */
+export async function workspaceNamed(
+  { workspaces }: Pick<Services, 'workspaces'>,
+  nameOrId: string,
+): Promise<Workspace> {
+  const named: Workspace[] = [];
+  let pageToken = '';
+  do {
+    const page = await workspaces.listWorkspaces({ pageToken, includeDeleting: true });
+    const found = page.workspaces.find(({ id }) => id === nameOrId);
+    if (found) return found;
+    named.push(...page.workspaces.filter(({ name }) => name === nameOrId));
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  const [only, ...others] = named;
+  if (!only) throw new RmsError('not_found', { message: `There is no workspace "${nameOrId}".` });
+  if (others.length === 0) return only;
+  const ids = named.slice(0, maxNamed).map(({ id }) => id);
+  throw new Error(`${named.length} workspaces have the name "${nameOrId}". Give the ID: ${ids.join(', ')}`);
 }
 
 async function existing({ workspaces }: Pick<Services, 'workspaces'>, workspaceId: string): Promise<string> {

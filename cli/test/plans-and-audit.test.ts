@@ -46,7 +46,7 @@ describe('rms plans and rms audit', () => {
       (await services.json('workspaces', 'list')).data.find((one: { id: string }) => one.id === id).plan;
     expect(await put('gold')).toMatchObject({ id, plan: 'gold' });
     expect(await planOf()).toBe('gold');
-    expect((await services.rms('workspaces', 'list')).stdout).toMatch(new RegExp(`${id} +w +gold\n`));
+    expect((await services.rms('workspaces', 'list')).stdout).toMatch(new RegExp(`${id} +w +gold +active\n`));
     expect(await put('none')).toMatchObject({ id, plan: null });
     expect(await planOf()).toBeNull();
   });

@@ -15,14 +15,19 @@ import { createInProcessBus } from '@rms/bus';
 import { createPool } from '@rms/db';
 import { createMemoryLimiter, type KeyChange } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
+import { migrations as outboxMigrations } from '@rms/outbox';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { createResources, createResourcesContext, readResourcesConfig } from '@rms/resources';
+import { migrations as resourcesMigrations } from '@rms/resources/migrations';
 import { createClient } from '@rms/rpc';
 import { readSettings } from '@rms/settings';
 import { type Outcome, programEnv, startCommands, testDatabase, waitUntil } from '@rms/testkit';
@@ -83,10 +88,13 @@ function startRms(args: readonly string[], env: Readonly<Record<string, string>>
 
 export type TestServices = Awaited<ReturnType<typeof startServices>>;
 
-/** Starts auth and webhooks on a real database, with a DATA_DIR in which the command finds their addresses. */
+/** Starts auth, alerts, webhooks and resources on a real database, with a DATA_DIR in which the command finds their addresses. */
 export async function startServices() {
   const log = createLogger({ name: 'test', level: 'silent' });
-  const database = await testDatabase([auditMigrations, authMigrations, webhookMigrations, alertsMigrations]);
+  const database = await testDatabase([
+    ...[auditMigrations, outboxMigrations, authMigrations],
+    ...[resourcesMigrations, webhookMigrations, alertsMigrations],
+  ]);
   const pool = () => createPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
   const settings = readSettings({
     ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -125,6 +133,13 @@ export async function startServices() {
     ),
   );
   await alerts.start();
+  // Without a consumer, events of resources stay in the outbox.
+  const outboxBus = createInProcessBus({ log });
+  const resources = createResources(
+    readResourcesConfig(settings),
+    createResourcesContext(settings, { pool: pool(), bus: outboxBus, log }),
+  );
+  await resources.start();
   let running = await startWebhooks();
   const webhooks = running.service;
   const dataDir = mkdtempSync(join(tmpdir(), 'rms-cli-'));
@@ -132,14 +147,16 @@ export async function startServices() {
     auth: auth.address,
     webhooks: webhooks.address,
     alerts: alerts.address,
-    resources: '127.0.0.1:1',
+    resources: resources.address,
   };
   const servicesFile = join(dataDir, 'services.json');
   writeFileSync(servicesFile, JSON.stringify(addresses));
   const clients = {
     workspaces: createClient(WorkspacesService, { target: auth.address, timeoutMs: 60_000 }),
+    deletion: createClient(WorkspaceDeletionService, { target: auth.address, timeoutMs: 60_000 }),
     keys: createClient(KeysService, { target: auth.address, timeoutMs: 60_000 }),
     keyUses: createClient(KeyUsesService, { target: auth.address, timeoutMs: 60_000 }),
+    resources: createClient(ResourcesService, { target: resources.address, timeoutMs: 60_000 }),
     webhooks: createClient(WebhooksService, { target: webhooks.address, timeoutMs: 60_000 }),
     deliveries: createClient(DeliveriesService, { target: webhooks.address, timeoutMs: 60_000 }),
     feed: createClient(EventsService, { target: webhooks.address, timeoutMs: 60_000 }),
@@ -242,7 +259,8 @@ export async function startServices() {
     async stop() {
       await commands.stop();
       for (const client of Object.values(clients)) client.close();
-      await Promise.all([alerts.stop(), running.service.stop()]);
+      await outboxBus.stop();
+      await Promise.all([alerts.stop(), running.service.stop(), resources.stop()]);
       await auth.stop();
       await database.drop();
       rmSync(dataDir, { recursive: true });

@@ -28,11 +28,11 @@ describe('rms workspaces, and the workspace of a command', () => {
     expect((await services.json('keys', 'list', '--workspace', second.id)).data).toMatchObject([{ id }]);
     expect((await services.json('keys', 'list', '--workspace', first.id)).data).toEqual([]);
     expect((await services.json('workspaces', 'list')).data).toEqual([
-      { ...first, plan: null },
-      { ...second, plan: null },
+      { ...first, plan: null, deletion_started_at: null },
+      { ...second, plan: null, deletion_started_at: null },
     ]);
     const limited = await services.rms('workspaces', 'list', '--limit', '1', '--json');
-    expect(JSON.parse(limited.stdout).data).toEqual([{ ...first, plan: null }]);
+    expect(JSON.parse(limited.stdout).data).toEqual([{ ...first, plan: null, deletion_started_at: null }]);
     expect(limited.stderr).toContain('oldest 1 workspaces');
 
     for (let i = 0; i < 19; i += 1) await services.workspaces.createWorkspace({ name: `further-${i}` });

@@ -1,4 +1,5 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { RmsError } from '@rms/errors';
 import type { Environment } from '@rms/tenant';
 import { type Command, Option } from 'commander';
 import { allWorkspacesOption, environmentOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
@@ -31,10 +32,10 @@ export function define(audit: Command): void {
     .option('--actor <actor>', 'only changes by this actor, e.g. user:usr_…, key:key_… or operator:alice@laptop')
     .addOption(environmentOption('only changes in this environment, and those that concern both'))
     .addOption(
-      new Option('--installation', 'entries without a workspace (plans, failed sign-ins of unknown users)').conflicts([
-        'workspace',
-        'allWorkspaces',
-      ]),
+      new Option(
+        '--installation',
+        'entries without a workspace (plans, deleted workspaces, failed sign-ins of unknown users)',
+      ).conflicts(['workspace', 'allWorkspaces']),
     )
     .option('--limit <n>', 'maximum number of entries', positiveNumber, 100)
     .addOption(workspaceOption())
@@ -44,7 +45,7 @@ export function define(audit: Command): void {
         const read = (workspaceId: string) => listEntries(services, workspaceId, options);
         const { found: data, more }: Pages<Listed<EntryDocument>> = options.installation
           ? await read('')
-          : await newestIn(services, await withTarget(services, options), options.limit, read);
+          : await alsoDeleted(services, await withTarget(services, options), options.limit, read);
         print(options, { data }, () =>
           table(
             ...withWorkspaces(
@@ -61,6 +62,23 @@ export function define(audit: Command): void {
         if (more) note(`showing the newest ${data.length} entries; --limit shows more`);
       }),
     );
+}
+
+/** Like {@link newestIn}, but also reads the log of a workspace that was deleted. */
+async function alsoDeleted(
+  services: Pick<Services, 'workspaces'>,
+  options: WorkspaceOptions,
+  limit: number,
+  read: (workspaceId: string) => Promise<Pages<EntryDocument>>,
+): Promise<Pages<Listed<EntryDocument>>> {
+  try {
+    return await newestIn(services, options, limit, read);
+  } catch (error) {
+    const isMissing = error instanceof RmsError && error.code === 'not_found' && options.workspace !== undefined;
+    const entries = isMissing ? await read(options.workspace) : undefined;
+    if (!entries?.found.length) throw error;
+    return entries;
+  }
 }
 
 /** Adds the workspace of the target to the options. A deleted target belongs to no workspace. */

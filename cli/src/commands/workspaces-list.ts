@@ -17,14 +17,19 @@ export function workspacesListCommand(): Command {
     .action((options: Options) =>
       withServices(['workspaces'], async (services) => {
         const { found, more } = await takePages(options.limit, async (page) => {
-          const { workspaces: items, nextPageToken } = await services.workspaces.listWorkspaces(page);
+          const { workspaces: items, nextPageToken } = await services.workspaces.listWorkspaces({
+            ...page,
+            includeDeleting: true,
+          });
           return { items, nextPageToken };
         });
         const data = found.map(workspaceDocument);
         print(options, { data }, () =>
           table(
-            ['ID', 'NAME', 'PLAN'],
-            data.map(({ id, name, plan }) => [id, name, plan ?? '']),
+            ['ID', 'NAME', 'PLAN', 'STATE'],
+            data.map(({ id, name, plan, deletion_started_at }) => [
+              ...[id, name, plan ?? '', deletion_started_at ? 'being deleted' : 'active'],
+            ]),
           ),
         );
         if (more) note(`showing the oldest ${data.length} workspaces; --limit shows more`);

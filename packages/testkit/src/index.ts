@@ -26,3 +26,4 @@ export { type SmtpReceiver, startSmtpReceiver } from './smtp/smtp-receiver.ts';
 export { type TestDatabase, testDatabase } from './test-database.ts';
 export { type RunServer, testServer } from './test-run.ts';
 export { waitUntil } from './wait-until.ts';
+export { fillWorkspace, rowsOfWorkspace } from './workspace-rows.ts';

@@ -2,6 +2,8 @@ import type { Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
 import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
+import { contents } from './deletion/contents.ts';
 import { forgetEmails } from './email/email-queries.ts';
 import { forgetIncidents } from './incident/incident-queries.ts';
 import { forgetSequences } from './notices/notice-queries.ts';
@@ -12,7 +14,7 @@ import { forgetCounts, forgetReporters } from './usage/old-usage-queries.ts';
 
 const everyMs = 10 * 60_000;
 
-/** Creates the worker that deletes expired rows. */
+/** Creates the worker that deletes expired rows, and late rows of deleted workspaces. */
 export function createHousekeeping({ pool, log, metrics }: { pool: Pool; log: Logger; metrics: Metrics }): Worker {
   return createHousekeepingWorker({
     everyMs,
@@ -28,6 +30,7 @@ export function createHousekeeping({ pool, log, metrics }: { pool: Pool; log: Lo
       recipients: () => forgetUnconfirmed(pool, confirmationLifeSeconds),
       throttles: () => throttles.trim(pool),
       notices: () => forgetSequences(pool),
+      deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
     },
   });
 }

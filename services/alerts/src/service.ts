@@ -2,6 +2,7 @@ import { checkPrimary, showPools, translatePgError } from '@rms/db';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { WorkspaceDeletionService } from '@rms/proto/rms/alerts/v1/workspace_deletion_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
 import { callers } from './callers.ts';
@@ -19,6 +20,7 @@ import { createNotifier } from './notify/notifier.ts';
 import { createRecipients } from './recipient/recipients.ts';
 import { createWorkspaces } from './recipient/workspaces.ts';
 import { confirmRecipient } from './rpc/confirm-recipient.ts';
+import { deleteContents } from './rpc/delete-contents.ts';
 import { describeRecipient } from './rpc/describe-recipient.ts';
 import { describeUnsubscribe } from './rpc/describe-unsubscribe.ts';
 import { getEmailStatus } from './rpc/get-email-status.ts';
@@ -75,6 +77,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
         getEmailStatus: getEmailStatus(parts, config),
       }),
       rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts, box) }),
+      rpcService(WorkspaceDeletionService, { deleteContents: deleteContents(parts) }),
     ],
     workers: [
       createEvaluator({ pool, log, now, everyMs: evaluateEveryMs, onNotices: notifier.wake, metrics }),

@@ -3,6 +3,8 @@ import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
 import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
+import { contents } from './deletion/contents.ts';
 import { trimEmails } from './email/email-queries.ts';
 import { trimEmailChanges } from './email-change/email-change-queries.ts';
 import { trimInvitations } from './invitation/invitation-queries.ts';
@@ -14,7 +16,7 @@ import { throttles } from './sign-in/throttle.ts';
 
 const everyMs = 10 * 60_000;
 
-/** Creates the worker that deletes expired rows, and creates and drops the daily partitions of the request log. */
+/** Creates the worker that deletes expired rows and late rows of deleted workspaces, and creates and drops the daily partitions of the request log. */
 export function createHousekeeping(parts: {
   pool: Pool;
   log: Logger;
@@ -41,6 +43,7 @@ export function createHousekeeping(parts: {
       invitations: () => trimInvitations(pool),
       emails: () => trimEmails(pool),
       idempotency_keys: () => deleteExpiredKeys(pool, 'auth'),
+      deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
     },
   });
 }

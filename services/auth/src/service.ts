@@ -6,6 +6,7 @@ import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
@@ -20,9 +21,13 @@ import { batchReportKeyUses } from './rpc/batch-report-key-uses.ts';
 import { batchReportRequests } from './rpc/batch-report-requests.ts';
 import { batchRevokeKeys } from './rpc/batch-revoke-keys.ts';
 import { batchVerifyKeys } from './rpc/batch-verify-keys.ts';
+import { beginDeletion } from './rpc/begin-deletion.ts';
 import { bootstrapWorkspace } from './rpc/bootstrap-workspace.ts';
+import { completeDeletion } from './rpc/complete-deletion.ts';
+import { countContents } from './rpc/count-contents.ts';
 import { createKey } from './rpc/create-key.ts';
 import { createWorkspace } from './rpc/create-workspace.ts';
+import { deleteContents } from './rpc/delete-contents.ts';
 import { findWorkspaces } from './rpc/find-workspaces.ts';
 import { getKey } from './rpc/get-key.ts';
 import { getWorkspace } from './rpc/get-workspace.ts';
@@ -101,6 +106,12 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         getWorkspace: getWorkspace(parts),
         bootstrapWorkspace: bootstrapWorkspace(parts),
         setWorkspacePlan: setWorkspacePlan(parts),
+      }),
+      rpcService(WorkspaceDeletionService, {
+        countContents: countContents(parts),
+        beginDeletion: beginDeletion(parts),
+        deleteContents: deleteContents(parts),
+        completeDeletion: completeDeletion(parts),
       }),
       rpcService(LookupService, { findWorkspaces: findWorkspaces(parts) }),
       rpcService(PlansService, { setPlan: setPlan(parts), listPlans: listPlans(parts) }),

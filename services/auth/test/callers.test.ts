@@ -12,6 +12,7 @@ import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_serv
 import { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
+import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { operatorMethods } from '@rms/rpc';
 import { callEachMethod, callerKinds } from '@rms/testkit';
@@ -33,6 +34,7 @@ const services = [
   SecretsService,
   SignInService,
   UsersService,
+  WorkspaceDeletionService,
   WorkspacesService,
 ];
 
@@ -50,6 +52,10 @@ const forOperators: readonly string[] = [
   'rms.auth.v1.UsersService/ListUsers',
   'rms.auth.v1.UsersService/ResetUser',
   'rms.auth.v1.UsersService/SetUserDisabled',
+  'rms.auth.v1.WorkspaceDeletionService/BeginDeletion',
+  'rms.auth.v1.WorkspaceDeletionService/CompleteDeletion',
+  'rms.auth.v1.WorkspaceDeletionService/CountContents',
+  'rms.auth.v1.WorkspaceDeletionService/DeleteContents',
   'rms.auth.v1.WorkspacesService/BootstrapWorkspace',
   'rms.auth.v1.WorkspacesService/SetWorkspacePlan',
 ];

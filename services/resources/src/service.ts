@@ -2,17 +2,19 @@ import { checkPrimary, createDatabaseClock, createDiskSpaceWatch, showPools, tra
 import { createIds } from '@rms/ids';
 import { createRelay } from '@rms/outbox';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
-import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { ResourcesConfig } from './config.ts';
 import type { ResourcesContext } from './context.ts';
-import { createHousekeeping } from './idempotency/housekeeping.ts';
+import { createHousekeeping } from './housekeeping.ts';
 import { batchCreateResources } from './rpc/batch-create-resources.ts';
 import { batchDeleteResources } from './rpc/batch-delete-resources.ts';
 import { batchGetResources } from './rpc/batch-get-resources.ts';
 import { batchUpdateResources } from './rpc/batch-update-resources.ts';
 import { changeInBatch } from './rpc/change-in-batch.ts';
+import { countContents } from './rpc/count-contents.ts';
+import { deleteContents } from './rpc/delete-contents.ts';
 import { listResources } from './rpc/list-resources.ts';
 import type { WriteParts } from './rpc/parts.ts';
 
@@ -54,8 +56,12 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
         batchDeleteResources: batchDeleteResources(change),
         listResources: listResources({ pool, pageTokenKeys: config.pageTokenKeys }),
       }),
+      rpcService(WorkspaceDeletionService, {
+        countContents: countContents(parts),
+        deleteContents: deleteContents(parts),
+      }),
     ],
-    workers: [relay, createHousekeeping({ pool, log, onSuccess: showHousekeeping(context.metrics) })],
+    workers: [relay, createHousekeeping({ pool, log, metrics: context.metrics })],
     // Does not check the bus: during a broker outage, writes continue and their events wait in the outbox.
     checks: {
       async database() {

@@ -3,6 +3,8 @@ import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
 import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
+import { contents } from './deletion/contents.ts';
 import type { RejectedReporter } from './delivery/rejected-reporter.ts';
 import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/store/expiry-queries.ts';
 import { eraseDeleted } from './log/erase-queries.ts';
@@ -22,8 +24,8 @@ export interface HousekeepingParts {
 
 /**
  * Creates the worker that creates partitions for the coming days and deletes expired data: queued deliveries and log
- * partitions older than the retention, idempotency records after 24 hours, and, if enabled, event bodies of deleted
- * resources.
+ * partitions older than the retention, idempotency records after 24 hours, late rows of deleted workspaces, and, if
+ * enabled, event bodies of deleted resources.
  */
 export function createHousekeeping(parts: HousekeepingParts): Worker {
   const { pool, log, metrics, eraseOnDelete, retentionDays } = parts;
@@ -40,6 +42,7 @@ export function createHousekeeping(parts: HousekeepingParts): Worker {
         if (dropped > 0) log.info({ dropped, retention_days: retentionDays }, 'expired log partitions dropped');
       },
       idempotency_keys: () => deleteExpiredKeys(pool, 'webhooks'),
+      deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
       ...(eraseOnDelete && { erasure: { everyMs: eraseEveryMs, run: () => erase(parts) } }),
     },
   });

@@ -5,6 +5,7 @@ import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { WorkspaceDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { createSecretBox } from '@rms/secrets';
 import { callers } from './callers.ts';
@@ -33,9 +34,11 @@ import { createReplayer } from './replay/replayer.ts';
 import { batchGetWebhookHealth } from './rpc/batch-get-webhook-health.ts';
 import { cancelDelivery } from './rpc/cancel-delivery.ts';
 import { cancelReplay } from './rpc/cancel-replay.ts';
+import { countContents } from './rpc/count-contents.ts';
 import { countDeliveries } from './rpc/count-deliveries.ts';
 import { countUnfinishedDeliveries } from './rpc/count-unfinished-deliveries.ts';
 import { createWebhook } from './rpc/create-webhook.ts';
+import { deleteContents } from './rpc/delete-contents.ts';
 import { deleteWebhook } from './rpc/delete-webhook.ts';
 import { findWorkspaces } from './rpc/find-workspaces.ts';
 import { getDelivery } from './rpc/get-delivery.ts';
@@ -149,6 +152,10 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       }),
       rpcService(LookupService, { findWorkspaces: findWorkspaces(parts) }),
       rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
+      rpcService(WorkspaceDeletionService, {
+        countContents: countContents(parts),
+        deleteContents: deleteContents(parts),
+      }),
     ],
     workers: [
       fanOut,

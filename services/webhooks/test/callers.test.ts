@@ -3,12 +3,20 @@ import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { WorkspaceDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
 import { operatorMethods } from '@rms/rpc';
 import { callEachMethod, callerKinds } from '@rms/testkit';
 import { callers } from '../src/callers.ts';
 import { startWebhooks } from './support.ts';
 
-const services = [DeliveriesService, EventsService, LookupService, SecretsService, WebhooksService];
+const services = [
+  DeliveriesService,
+  EventsService,
+  LookupService,
+  SecretsService,
+  WebhooksService,
+  WorkspaceDeletionService,
+];
 
 /** Methods that only `rms` may call, and only for an operator. */
 const forOperators: readonly string[] = [
@@ -16,6 +24,8 @@ const forOperators: readonly string[] = [
   'rms.webhooks.v1.EventsService/WatchEvents',
   'rms.webhooks.v1.LookupService/FindWorkspaces',
   'rms.webhooks.v1.SecretsService/ReencryptSecrets',
+  'rms.webhooks.v1.WorkspaceDeletionService/CountContents',
+  'rms.webhooks.v1.WorkspaceDeletionService/DeleteContents',
 ];
 
 describe('methods for operators', () => {

@@ -1,5 +1,5 @@
-import { expectStatus } from '../support/api-client.ts';
-import type { DeliveryList, One, Webhook } from '../support/api-types.ts';
+import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import type { DeliveryList, ErrorBody, One, Webhook } from '../support/api-types.ts';
 import { type Account, newAccount, type Target } from '../support/shape.ts';
 
 export function operatorSuite(target: () => Target): void {
@@ -33,6 +33,25 @@ export function operatorSuite(target: () => Target): void {
         expect(failure).toMatch(/not found|no such|nothing|unknown|there is no/i);
         expect(failure).not.toMatch(/\n\s+at /);
       }
+    });
+
+    test('a deleted workspace: its keys return 401, and another workspace keeps its data', async () => {
+      const { shape } = target();
+      const deleted = await newAccount(target());
+      const clients = [await deleted.client('live', 'admin'), await deleted.client('test', 'admin')];
+      const kept = await account.client('live', 'admin');
+      const create = async (client: ApiClient) =>
+        expectStatus(await client.post<One<{ id: string }>>('/v1/resources', { name: 'thing' }), 201).body.data.id;
+      const id = await create(kept);
+      for (const client of clients) await create(client);
+      const args = ['workspaces', 'delete', deleted.workspaceId, '--purge', '--confirm', 'Suite'];
+      const { rows } = await shape.rms<{ rows: Record<string, number> }>(...args);
+      expect(rows).toMatchObject({ 'auth.keys': 2, 'resources.resources': 2 });
+      for (const client of clients) {
+        const { error } = expectStatus(await client.get<ErrorBody>('/v1/resources'), 401).body;
+        expect(error.code).toBe('invalid_api_key');
+      }
+      expectStatus(await kept.get(`/v1/resources/${id}`), 200);
     });
 
     test('the command line lists the webhooks of both environments', async () => {

@@ -1,6 +1,7 @@
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService as AlertsSecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { WorkspaceDeletionService as AlertsDeletionService } from '@rms/proto/rms/alerts/v1/workspace_deletion_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
@@ -15,13 +16,16 @@ import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_serv
 import { SecretsService as AuthSecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
+import { WorkspaceDeletionService as AuthDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { WorkspaceDeletionService as ResourcesDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { LookupService as WebhooksLookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { WorkspaceDeletionService as WebhooksDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
 import { createClient } from '@rms/rpc';
 import type { Network } from '@rms/testkit';
 
@@ -36,9 +40,11 @@ export function connectAll({ env }: Network) {
   const resources = { target: env.RESOURCES_ADDRESS ?? '', timeoutMs };
   const clients = {
     alerts: createClient(AlertsService, alerts),
+    alertsDeletion: createClient(AlertsDeletionService, alerts),
     alertsSecrets: createClient(AlertsSecretsService, alerts),
     usage: createClient(UsageService, alerts),
     audit: createClient(AuditService, auth),
+    authDeletion: createClient(AuthDeletionService, auth),
     authSecrets: createClient(AuthSecretsService, auth),
     invitations: createClient(InvitationsService, auth),
     emailRequests: createClient(EmailRequestsService, auth),
@@ -54,11 +60,13 @@ export function connectAll({ env }: Network) {
     requests: createClient(RequestsService, auth),
     workspaces: createClient(WorkspacesService, auth),
     resources: createClient(ResourcesService, resources),
+    resourcesDeletion: createClient(ResourcesDeletionService, resources),
     deliveries: createClient(DeliveriesService, webhooks),
     events: createClient(EventsService, webhooks),
     webhooksLookup: createClient(WebhooksLookupService, webhooks),
     secrets: createClient(SecretsService, webhooks),
     webhooks: createClient(WebhooksService, webhooks),
+    webhooksDeletion: createClient(WebhooksDeletionService, webhooks),
   };
   return {
     ...clients,

@@ -2,6 +2,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService as AlertsSecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { WorkspaceDeletionService as AlertsDeletionService } from '@rms/proto/rms/alerts/v1/workspace_deletion_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
@@ -16,13 +17,16 @@ import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_serv
 import { SecretsService as AuthSecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
+import { WorkspaceDeletionService as AuthDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
+import { WorkspaceDeletionService as ResourcesDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { LookupService as WebhooksLookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { WorkspaceDeletionService as WebhooksDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
 import { alertsEntries, alertsSecretsEntries, usageEntries } from './alerts-entries.ts';
 import {
   auditEntries,
@@ -33,6 +37,12 @@ import {
   requestsEntries,
   workspacesEntries,
 } from './auth-entries.ts';
+import {
+  alertsDeletionEntries,
+  authDeletionEntries,
+  resourcesDeletionEntries,
+  webhooksDeletionEntries,
+} from './deletion-entries.ts';
 import type { Entry } from './entry.ts';
 import { resourcesEntries } from './resources-entries.ts';
 import {
@@ -55,6 +65,10 @@ import {
 
 /** Every service, with the calls of each of its methods by strangers. */
 export const tables: [DescService, Readonly<Record<string, Entry>>][] = [
+  [AlertsDeletionService, alertsDeletionEntries],
+  [AuthDeletionService, authDeletionEntries],
+  [ResourcesDeletionService, resourcesDeletionEntries],
+  [WebhooksDeletionService, webhooksDeletionEntries],
   [AlertsService, alertsEntries],
   [AlertsSecretsService, alertsSecretsEntries],
   [UsageService, usageEntries],

@@ -135,7 +135,7 @@ components that read it as the setting of that name, or as `setting`.
   "webhooks" (list "alerts")
   "alerts" (list "auth")
   "dashboard" (list "auth" "resources" "webhooks" "alerts")
-  "cli" (list "auth" "webhooks" "alerts")
+  "cli" (list "auth" "resources" "webhooks" "alerts")
   "test" (list "gateway" "auth" "webhooks")
 ) -}}
 {{- end -}}

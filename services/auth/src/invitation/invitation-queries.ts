@@ -105,6 +105,11 @@ export async function deleteInvitation(
   return rows[0] && toInvitation(rows[0]);
 }
 
+/** Deletes all invitations of a workspace. */
+export async function deleteInvitationsOf(tx: Queryable, workspaceId: string): Promise<void> {
+  await tx.query('delete from auth.invitations where workspace_id = $1', [workspaceId]);
+}
+
 /** Deletes the open invitations that a user created, in all workspaces of the user, and returns them. */
 export async function deleteInvitationsBy(tx: Queryable, userId: string): Promise<Invitation[]> {
   const { rows } = await tx.query<InvitationRow>(

@@ -6,7 +6,7 @@ import { countValidKeys } from './key-queries.ts';
 
 /**
  * Locks the workspace until the transaction ends. Throws `conflict` if the workspace already has as many valid keys as
- * its plan allows, and `not_found` if it does not exist.
+ * its plan allows, and `not_found` if it does not exist or is being deleted.
  * @param maxKeys limit of workspaces whose plan sets none; 0: no limit
  */
 export async function checkKeyLimit(tx: Queryable, workspaceId: string, maxKeys: number): Promise<void> {

@@ -168,6 +168,15 @@ export async function lockKeys(tx: Queryable, refs: readonly KeyRef[]): Promise<
   return rows.map(toKey);
 }
 
+/** Returns up to `limit` keys of a workspace that are not revoked, locked in ID order until the transaction ends. */
+export async function lockUnrevoked(tx: Queryable, workspaceId: string, limit: number): Promise<StoredKey[]> {
+  const { rows } = await tx.query<KeyRow>(
+    `select ${columns} from auth.keys where workspace_id = $1 and revoked_at is null order by id limit $2 for update`,
+    [workspaceId, limit],
+  );
+  return rows.map(toKey);
+}
+
 /** Reference to a key. */
 export interface KeyRef extends TenantScope {
   readonly id: string;

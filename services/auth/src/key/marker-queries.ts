@@ -32,12 +32,16 @@ export async function readPendingMarkers(db: Queryable, limit: number): Promise<
     text: 'select workspace_id, environment, key_id, version from auth.pending_marks limit $1',
     values: [limit],
   });
-  return rows.map((row) => ({
-    workspaceId: row.workspace_id,
-    environment: row.environment,
-    keyId: row.key_id,
-    version: Number(row.version),
-  }));
+  return rows.map(toMarker);
+}
+
+/** Returns the pending markers of a workspace. */
+export async function readPendingMarkersOf(db: Queryable, workspaceId: string): Promise<KeyMarker[]> {
+  const { rows } = await db.query<MarkerRow>(
+    'select workspace_id, environment, key_id, version from auth.pending_marks where workspace_id = $1',
+    [workspaceId],
+  );
+  return rows.map(toMarker);
 }
 
 /** Deletes these pending markers after they are set. Keeps markers of later versions. */
@@ -62,6 +66,15 @@ export async function arePending(db: Queryable, markers: readonly KeyMarker[]): 
     columnsOf(markers),
   );
   return (rowCount ?? 0) > 0;
+}
+
+function toMarker(row: MarkerRow): KeyMarker {
+  return {
+    workspaceId: row.workspace_id,
+    environment: row.environment,
+    keyId: row.key_id,
+    version: Number(row.version),
+  };
 }
 
 function columnsOf(markers: readonly KeyMarker[]): unknown[] {

@@ -5,9 +5,11 @@ import type { RevokeKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { toEnvironments } from '@rms/tenant';
 import type { StoredKey } from './key.ts';
 import { keyRevoked } from './key-audit.ts';
-import { type KeyRef, lockKeys, setRevoked } from './key-queries.ts';
-import { insertPendingMarkers, type KeyMarker } from './marker-queries.ts';
+import { type KeyRef, lockKeys, lockUnrevoked, setRevoked } from './key-queries.ts';
+import { insertPendingMarkers, type KeyMarker, readPendingMarkersOf } from './marker-queries.ts';
 import type { Markers } from './markers.ts';
+
+const revokedPerBatch = 1_000;
 
 /**
  * Revokes the keys that exist and returns them. Resolves once every gateway rejects them (invariant 3). A repeated call
@@ -33,6 +35,26 @@ export async function revokeKeys(
     log.info({ workspace_id: workspaceId, environment, key_id: id }, 'key revoked');
   }
   return revoked;
+}
+
+/**
+ * Revokes all keys of a workspace. Resolves once every gateway rejects them, also the keys that an earlier call has
+ * revoked.
+ */
+export async function revokeKeysOf(
+  { pool, markers }: { readonly pool: Pool; readonly markers: Pick<Markers, 'hold'> },
+  workspaceId: string,
+): Promise<void> {
+  let revoked: number;
+  do {
+    revoked = await inTransaction(pool, async (tx) => {
+      const keys = await setRevoked(tx, await lockUnrevoked(tx, workspaceId, revokedPerBatch));
+      await insertPendingMarkers(tx, keys.map(markerOf));
+      return keys.length;
+    });
+  } while (revoked === revokedPerBatch);
+  // A marker that is not pending has been set.
+  await markers.hold(await readPendingMarkersOf(pool, workspaceId));
 }
 
 /** Returns the reference of a request. */

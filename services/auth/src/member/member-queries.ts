@@ -135,6 +135,12 @@ export async function setRole(tx: Queryable, workspaceId: string, userId: string
   ]);
 }
 
+/** Deletes all members of a workspace. */
+export async function deleteMembersOf(tx: Queryable, workspaceId: string): Promise<void> {
+  await tx.query('select from auth.memberships where workspace_id = $1 order by user_id for update', [workspaceId]);
+  await tx.query('delete from auth.memberships where workspace_id = $1', [workspaceId]);
+}
+
 export async function deleteMembership(tx: Queryable, workspaceId: string, userId: string): Promise<void> {
   await tx.query('delete from auth.memberships where workspace_id = $1 and user_id = $2', [workspaceId, userId]);
 }

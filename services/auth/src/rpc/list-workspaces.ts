@@ -14,11 +14,12 @@ const maxPageSize = 1_000;
  * see.
  */
 export function listWorkspaces({ pool }: HandlerParts): Handlers<typeof WorkspacesService>['listWorkspaces'] {
-  return async ({ pageSize, pageToken }, { actor }) => {
+  return async ({ pageSize, pageToken, includeDeleting }, { actor }) => {
     if (pageSize < 0 || pageSize > maxPageSize) throw invalid('page_size', `must be 0 to ${maxPageSize}`);
     if (pageToken !== '' && !isId('ws', pageToken)) throw invalid('page_token', 'is not a page token of this list');
     const size = pageSize || maxPageSize;
-    const found = await readWorkspaces(pool, { memberId: userOfActor(actor), after: pageToken, limit: size + 1 });
+    const memberId = userOfActor(actor);
+    const found = await readWorkspaces(pool, { memberId, includeDeleting, after: pageToken, limit: size + 1 });
     const workspaces = found.slice(0, size);
     return {
       workspaces: workspaces.map(toWorkspaceMessage),

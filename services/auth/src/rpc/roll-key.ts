@@ -13,6 +13,7 @@ import { insertKey, lockKeys, setRolled } from '../key/key-queries.ts';
 import { insertPendingMarkers, type KeyMarker } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
 import { found, invalid } from '../refusals.ts';
+import { lockWorkspaceLimits } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /**
@@ -35,7 +36,9 @@ export function rollKey({ idempotency, markers, maxKeys, log }: HandlerParts): H
     };
     let marker: KeyMarker | undefined;
     const { response, replayed } = await idempotency.once(idempotent, RollKeyResponseSchema, async (tx) => {
+      // Without an overlap, the number of valid keys does not grow.
       if (overlapSeconds > 0) await checkKeyLimit(tx, workspaceId, maxKeys);
+      else found(await lockWorkspaceLimits(tx, workspaceId), 'workspace', workspaceId);
       const locked = await lockKeys(tx, [refOf(request), ...grantingKey(context)]);
       const old = found(oldOf(locked, request), 'key', id);
       checkGrant(context, locked, old);

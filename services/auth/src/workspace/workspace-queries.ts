@@ -12,32 +12,42 @@ interface WorkspaceRow {
   name: string;
   created_at: Date;
   plan: string | null;
+  deletion_started_at: Date | null;
 }
+
+const columns = 'id, name, created_at, plan, deletion_started_at';
+/** Condition of a workspace that is not being deleted. No other workspace is visible outside its deletion. */
+const isLive = 'deletion_started_at is null';
 
 export interface WorkspacePage {
   /** Lists only the workspaces of this user. undefined: all workspaces. */
   readonly memberId?: string | undefined;
+  /** Whether to list workspaces that are being deleted. */
+  readonly includeDeleting?: boolean;
   /** ID of the last workspace of the previous page; empty: the first page. */
   readonly after: string;
   readonly limit: number;
 }
 
 /** Returns a page of workspaces in ID order, which is their creation order. */
-export async function listWorkspaces(db: Queryable, { memberId, after, limit }: WorkspacePage): Promise<Workspace[]> {
+export async function listWorkspaces(
+  db: Queryable,
+  { memberId, includeDeleting = false, after, limit }: WorkspacePage,
+): Promise<Workspace[]> {
   const ofMember =
     memberId === undefined ? '' : 'and id in (select workspace_id from auth.memberships where user_id = $3)';
   const { rows } = await db.query<WorkspaceRow>(
-    `select id, name, created_at, plan from auth.workspaces where id > $1 ${ofMember} order by id limit $2`,
+    `select ${columns} from auth.workspaces
+      where id > $1 ${includeDeleting ? '' : `and ${isLive}`} ${ofMember} order by id limit $2`,
     [after, limit, ...(memberId === undefined ? [] : [memberId])],
   );
   return rows.map(toWorkspace);
 }
 
 export async function findWorkspace(db: Queryable, id: string): Promise<Workspace | undefined> {
-  const { rows } = await db.query<WorkspaceRow>(
-    'select id, name, created_at, plan from auth.workspaces where id = $1',
-    [id],
-  );
+  const { rows } = await db.query<WorkspaceRow>(`select ${columns} from auth.workspaces where id = $1 and ${isLive}`, [
+    id,
+  ]);
   return rows[0] && toWorkspace(rows[0]);
 }
 
@@ -47,9 +57,9 @@ export async function findWorkspaceAndPlan(
   id: string,
 ): Promise<{ workspace: Workspace; plan: Plan | undefined } | undefined> {
   const { rows } = await db.query<WorkspaceRow & PlanColumns>(
-    `select workspaces.id, workspaces.name, workspaces.created_at, workspaces.plan, ${planColumns}
+    `select workspaces.id, workspaces.name, workspaces.created_at, workspaces.plan, deletion_started_at, ${planColumns}
        from auth.workspaces left join auth.plans on plans.name = workspaces.plan
-      where workspaces.id = $1`,
+      where workspaces.id = $1 and ${isLive}`,
     [id],
   );
   const [row] = rows;
@@ -63,25 +73,25 @@ export async function findWorkspaceAndPlan(
 /** Assigns a plan to a workspace, or removes it. Returns undefined if the workspace does not exist. */
 export async function setPlan(tx: Queryable, id: string, plan: string | undefined): Promise<Workspace | undefined> {
   const { rows } = await tx.query<WorkspaceRow>(
-    'update auth.workspaces set plan = $2 where id = $1 returning id, name, created_at, plan',
+    `update auth.workspaces set plan = $2 where id = $1 and ${isLive} returning ${columns}`,
     [id, plan],
   );
   return rows[0] && toWorkspace(rows[0]);
 }
 
 export async function workspaceExists(db: Queryable, id: string): Promise<boolean> {
-  const { rowCount } = await db.query('select 1 from auth.workspaces where id = $1', [id]);
+  const { rowCount } = await db.query(`select 1 from auth.workspaces where id = $1 and ${isLive}`, [id]);
   return rowCount === 1;
 }
 
 /**
  * Locks a workspace until the transaction ends, so that its keys, members or invitations can be counted. Returns the
- * limits of its plan, or undefined if the workspace does not exist.
+ * limits of its plan, or undefined if the workspace does not exist or is being deleted.
  */
 export async function lockWorkspaceLimits(tx: Queryable, id: string): Promise<PlanLimits | undefined> {
   const { rows } = await tx.query<PlanColumns>(
     `select ${planColumns} from auth.workspaces left join auth.plans on plans.name = workspaces.plan
-      where workspaces.id = $1 for no key update of workspaces`,
+      where workspaces.id = $1 and ${isLive} for no key update of workspaces`,
     [id],
   );
   return rows[0] && toPlanLimits(rows[0]);
@@ -92,6 +102,33 @@ export async function lockBootstrap(tx: Queryable): Promise<void> {
   await tx.query('lock table auth.workspaces in share row exclusive mode');
 }
 
-function toWorkspace({ id, name, created_at: createdAt, plan }: WorkspaceRow): Workspace {
-  return { id, name, createdAt, plan: plan ?? undefined };
+/**
+ * Locks a workspace until the transaction ends, also if it is being deleted. Waits for transactions that add keys,
+ * members or invitations to it.
+ */
+export async function lockWorkspace(tx: Queryable, id: string): Promise<Workspace | undefined> {
+  const { rows } = await tx.query<WorkspaceRow>(`select ${columns} from auth.workspaces where id = $1 for update`, [
+    id,
+  ]);
+  return rows[0] && toWorkspace(rows[0]);
+}
+
+/** Marks a workspace as being deleted. */
+export async function setDeleting(tx: Queryable, id: string): Promise<void> {
+  await tx.query('update auth.workspaces set deletion_started_at = now() where id = $1', [id]);
+}
+
+/** Deletes a workspace without contents. */
+export async function deleteWorkspace(tx: Queryable, id: string): Promise<void> {
+  await tx.query('delete from auth.workspaces where id = $1', [id]);
+}
+
+function toWorkspace({ id, name, created_at, plan, deletion_started_at }: WorkspaceRow): Workspace {
+  return {
+    id,
+    name,
+    createdAt: created_at,
+    plan: plan ?? undefined,
+    deletionStartedAt: deletion_started_at ?? undefined,
+  };
 }

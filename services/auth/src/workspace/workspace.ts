@@ -8,6 +8,8 @@ export interface Workspace {
   readonly createdAt: Date;
   /** If undefined, the limits come from the installation's settings. */
   readonly plan: string | undefined;
+  /** When its deletion began; undefined: it is not being deleted. */
+  readonly deletionStartedAt?: Date | undefined;
 }
 
 /** Creates a workspace. Throws `invalid_request` for an invalid name. */

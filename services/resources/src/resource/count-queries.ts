@@ -40,6 +40,16 @@ export async function addCounts(tx: Queryable, changes: readonly CountChange[]):
   });
 }
 
+/** Returns the number of resources of a workspace, in both environments. */
+export async function countResources(db: Queryable, workspaceId: string): Promise<bigint> {
+  const { rows } = await db.query<{ count: string }>(
+    `select coalesce(sum(count), 0) as count from resources.resource_counts
+      where workspace_id = $1 and environment in ('live', 'sandbox')`,
+    [workspaceId],
+  );
+  return BigInt(rows[0]?.count ?? 0);
+}
+
 function sumUp(changes: readonly CountChange[]): CountChange[] {
   const sums = new Map<string, CountChange>();
   for (const change of changes) {

@@ -41,7 +41,12 @@ export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<vo
  */
 export async function countForCreate(tx: Queryable, workspaceId: string, most: number): Promise<number> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('webhooks of ' || $1, 0))", [workspaceId]);
-  const { rows } = await tx.query<{ count: number }>(
+  return countWebhooks(tx, workspaceId, most);
+}
+
+/** Returns the number of webhooks of a workspace, counted up to `most`. */
+export async function countWebhooks(db: Queryable, workspaceId: string, most: number): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
     `select count(*)::integer as count
        from (select from webhooks.webhooks where workspace_id = $1 limit $2) as few`,
     [workspaceId, most],

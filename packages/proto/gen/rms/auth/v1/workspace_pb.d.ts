@@ -40,6 +40,13 @@ export declare type Workspace = Message<"rms.auth.v1.Workspace"> & {
    * @generated from field: string plan = 4;
    */
   plan: string;
+
+  /**
+   * When its deletion began; unset: it is not being deleted.
+   *
+   * @generated from field: google.protobuf.Timestamp deletion_start_time = 5;
+   */
+  deletionStartTime?: Timestamp | undefined;
 };
 
 /**

@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file rms/auth/v1/workspace.proto.
  */
 export const file_rms_auth_v1_workspace = /*@__PURE__*/
-  fileDesc("ChtybXMvYXV0aC92MS93b3Jrc3BhY2UucHJvdG8SC3Jtcy5hdXRoLnYxImQKCVdvcmtzcGFjZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwbGFuGAQgASgJYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChtybXMvYXV0aC92MS93b3Jrc3BhY2UucHJvdG8SC3Jtcy5hdXRoLnYxIp0BCglXb3Jrc3BhY2USCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGxhbhgEIAEoCRI3ChNkZWxldGlvbl9zdGFydF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message rms.auth.v1.Workspace.

@@ -68,6 +68,13 @@ export declare type ListWorkspacesRequest = Message<"rms.auth.v1.ListWorkspacesR
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * Whether to include workspaces that are being deleted.
+   *
+   * @generated from field: bool include_deleting = 3;
+   */
+  includeDeleting: boolean;
 };
 
 /**

@@ -1,0 +1,45 @@
+import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
+import { harmless } from './print.ts';
+
+/** Object whose deletion needs a confirmation. */
+interface Confirmed {
+  /** What happens, as a sentence. */
+  readonly consequence: string;
+  readonly name: string;
+  /** Value of --confirm. */
+  readonly given: string | undefined;
+}
+
+/** Terminal of the user: stdin, and stderr, which stays separate from the result. */
+interface Terminal {
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly output: NodeJS.WritableStream;
+}
+
+/**
+ * Returns if the user confirms by the name of the object: with --confirm, otherwise by typing it. Throws for another
+ * name. Exits with a usage error if --confirm is missing and there is no terminal.
+ */
+export async function confirmByName(
+  { consequence, name, given }: Confirmed,
+  command: Pick<Command, 'error'>,
+  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<void> {
+  if (given === undefined && !input.isTTY) command.error('error: without a terminal, --confirm NAME is required');
+  const typed = given ?? (await ask({ input, output }, `${consequence}\nType the name ("${name}") to confirm: `));
+  if (typed !== name) throw new Error(`"${typed}" is not the name "${name}". Nothing was deleted.`);
+}
+
+/** Returns the first line that the user types; '' if the input ends or is interrupted before it. */
+async function ask({ input, output }: Terminal, question: string): Promise<string> {
+  const lines = createInterface({ input, output, prompt: harmless(question) });
+  try {
+    return await new Promise<string>((resolve) => {
+      lines.once('line', resolve).once('close', () => resolve(''));
+      lines.prompt();
+    });
+  } finally {
+    lines.close();
+  }
+}

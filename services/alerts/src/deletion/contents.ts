@@ -1,0 +1,23 @@
+import type { WorkspaceContents } from '@rms/workspace-deletion';
+
+/** All tables of this service that have rows of workspaces. Without watches, no rule is evaluated. */
+export const contents: WorkspaceContents = {
+  schema: 'alerts',
+  tables: [
+    { name: 'alerts.watches', by: 'environment', acrossEnvironments: true },
+    { name: 'alerts.notifications', by: 'id' },
+    // Requests to confirm a recipient have no environment.
+    { name: 'alerts.mails', by: 'id', withEmptyEnvironment: true },
+    { name: 'alerts.incidents', by: 'id' },
+    { name: 'alerts.rules', by: 'kind' },
+    { name: 'alerts.unsubscribed', by: 'kind' },
+    { name: 'alerts.outside_recipients', by: 'address', acrossEnvironments: true },
+    { name: 'alerts.disabled_webhooks', by: 'webhook_id' },
+    { name: 'alerts.expiring_keys', by: 'key_id' },
+    { name: 'alerts.webhook_runs', by: 'webhook_id' },
+    { name: 'alerts.webhook_notices', by: 'webhook_id' },
+    { name: 'alerts.request_counts', by: 'period' },
+    { name: 'alerts.delivery_counts', by: 'webhook_id' },
+    { name: 'alerts.reporters', by: 'reporter_id' },
+  ],
+};

@@ -1,0 +1,33 @@
+import { createLogger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
+import { WorkspaceDeletionService } from '@rms/proto/rms/alerts/v1/workspace_deletion_service_pb';
+import { createClient, type RpcClient } from '@rms/rpc';
+import { describeDeletion } from '@rms/workspace-deletion/describe-deletion';
+import { contents } from '../src/deletion/contents.ts';
+import { createHousekeeping } from '../src/housekeeping.ts';
+import { alertsDatabase, startAlerts, type TestAlerts } from './support.ts';
+
+const log = createLogger({ name: 'test', level: 'silent' });
+
+describeDeletion({
+  contents,
+  createDatabase: alertsDatabase,
+  housekeep: (pool, signal) => createHousekeeping({ pool, log, metrics: createMetrics('alerts') }).run(signal),
+});
+
+describe('the method for the deletion of a workspace', () => {
+  let alerts: TestAlerts;
+  let deletion: RpcClient<typeof WorkspaceDeletionService>;
+  beforeAll(async () => {
+    alerts = await startAlerts();
+    deletion = createClient(WorkspaceDeletionService, { target: alerts.address, timeoutMs: 60_000 });
+  });
+  afterAll(async () => {
+    deletion?.close();
+    await alerts?.stop();
+  });
+
+  test('refuses an empty workspace, which account emails have', async () => {
+    await expect(deletion.deleteContents({ workspaceId: '' })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+});

@@ -1,0 +1,15 @@
+import type { WorkspaceContents } from '@rms/workspace-deletion';
+
+/** All tables of this service that have rows of workspaces, except the workspaces themselves. */
+export const contents: WorkspaceContents = {
+  schema: 'auth',
+  tables: [
+    { name: 'auth.requests', by: 'started_at' },
+    { name: 'auth.idempotency_keys', by: 'key' },
+    { name: 'auth.key_uses', by: 'key_id' },
+    { name: 'auth.pending_marks', by: 'key_id' },
+    { name: 'auth.keys', by: 'id' },
+    { name: 'auth.invitations', by: 'id', acrossEnvironments: true },
+    { name: 'auth.memberships', by: 'user_id', acrossEnvironments: true },
+  ],
+};

@@ -1,0 +1,27 @@
+import { appendAudit } from '@rms/audit';
+import { inTransaction } from '@rms/db';
+import type { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { found } from '../refusals.ts';
+import { workspaceDeleted } from '../workspace/workspace-audit.ts';
+import { deleteWorkspace, lockWorkspace } from '../workspace/workspace-queries.ts';
+import { notBegun } from './delete-contents.ts';
+import type { HandlerParts } from './handler.ts';
+
+/** Deletes the workspace itself. Fails if it still has keys, members or invitations. */
+export function completeDeletion({
+  pool,
+  log,
+}: HandlerParts): Handlers<typeof WorkspaceDeletionService>['completeDeletion'] {
+  return async ({ workspaceId, deleted }, context) => {
+    const rows = Object.fromEntries(Object.entries(deleted).map(([table, count]) => [table, Number(count)]));
+    await inTransaction(pool, async (tx) => {
+      const workspace = found(await lockWorkspace(tx, workspaceId), 'workspace', workspaceId);
+      if (!workspace.deletionStartedAt) throw notBegun();
+      await deleteWorkspace(tx, workspaceId);
+      await appendAudit(tx, context, workspaceDeleted(workspace, rows));
+    });
+    log.info({ workspace_id: workspaceId }, 'workspace deleted');
+    return {};
+  };
+}

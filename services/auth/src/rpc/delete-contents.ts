@@ -1,0 +1,20 @@
+import { RmsError } from '@rms/errors';
+import type { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { deleteContents as deleteRows } from '@rms/workspace-deletion';
+import { contents } from '../deletion/contents.ts';
+import { workspaceExists } from '../workspace/workspace-queries.ts';
+import type { HandlerParts } from './handler.ts';
+
+/** Deletes rows of a workspace that is being deleted. */
+export function deleteContents({ pool }: HandlerParts): Handlers<typeof WorkspaceDeletionService>['deleteContents'] {
+  return async (request) => {
+    if (await workspaceExists(pool, request.workspaceId)) throw notBegun();
+    return deleteRows({ pool, contents }, request);
+  };
+}
+
+/** Returns a `conflict` error: a step of the deletion was called without the first step. */
+export function notBegun(): RmsError {
+  return new RmsError('conflict', { message: 'The deletion of the workspace has not begun.' });
+}

@@ -1,0 +1,28 @@
+import type { Pool } from '@rms/db';
+import type { Logger } from '@rms/logging';
+import type { Metrics } from '@rms/metrics';
+import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
+import { contents } from './deletion/contents.ts';
+import { deleteExpired } from './idempotency/idempotency-queries.ts';
+
+const everyMs = 60_000;
+const batch = 1_000;
+
+/**
+ * Creates the worker that deletes expired idempotency records (TTL 24 hours) in small batches, and late rows of deleted
+ * workspaces.
+ */
+export function createHousekeeping({ pool, log, metrics }: { pool: Pool; log: Logger; metrics: Metrics }): Worker {
+  return createHousekeepingWorker({
+    everyMs,
+    log,
+    metrics,
+    tasks: {
+      async idempotency_keys(signal) {
+        while (!signal.aborted && (await deleteExpired(pool, batch)) === batch);
+      },
+      deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
+    },
+  });
+}

@@ -1,0 +1,17 @@
+import type { WorkspaceDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { checkWorkspaceId } from '@rms/workspace-deletion';
+import { countWebhooks } from '../subscription/webhook-queries.ts';
+import type { HandlerParts } from './parts.ts';
+
+const maxCounted = 10_000;
+
+/** Counts the webhooks of a workspace in both environments. */
+export function countContents({
+  pool,
+}: Pick<HandlerParts, 'pool'>): Handlers<typeof WorkspaceDeletionService>['countContents'] {
+  return async ({ workspaceId }) => {
+    checkWorkspaceId(workspaceId);
+    return { counts: { webhooks: BigInt(await countWebhooks(pool, workspaceId, maxCounted)) } };
+  };
+}
