@@ -46,7 +46,7 @@ async function deleteContents(
   showProgress: boolean,
 ): Promise<Record<string, bigint>> {
   const deleted: Record<string, bigint> = {};
-  // Resources stop producing events before the events are deleted, and usage is reported last.
+  // Resources before their events and deliveries, both before their usage counts.
   const steps = {
     resources: resourcesDeletion,
     webhooks: webhooksDeletion,
