@@ -1,11 +1,18 @@
-import type { AuditChange } from '@rms/audit';
+import { type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/audit';
 import type { Workspace } from './workspace.ts';
 
-/** Returns the audit entry of a new workspace. */
-export function workspaceCreated({ id, name }: Workspace): AuditChange {
-  return { workspaceId: id, action: 'workspace.created', targetId: id, details: { name } };
+const fields: AuditedFields<Workspace> = { id: 'omitted', name: 'shown', createdAt: 'omitted', plan: 'shown' };
+
+export function workspaceCreated(workspace: Workspace): NewAuditEntry {
+  const changes = changesBetween(fields, undefined, workspace);
+  return { ...targetOf(workspace), action: 'workspace.created', changes };
 }
 
-export function workspacePlanSet({ id, plan }: Workspace): AuditChange {
-  return { workspaceId: id, action: 'workspace.plan_set', targetId: id, details: { plan: plan ?? null } };
+/** Returns the audit entry of a new plan of a workspace. `before` is the locked workspace. */
+export function workspacePlanSet(before: Workspace, after: Workspace): NewAuditEntry {
+  return { ...targetOf(after), action: 'workspace.plan_set', changes: changesBetween(fields, before, after) };
+}
+
+function targetOf({ id, name }: Workspace) {
+  return { workspaceId: id, target: { id, name } };
 }

@@ -60,13 +60,22 @@ export async function findWorkspaceAndPlan(
   };
 }
 
-/** Assigns a plan to a workspace, or removes it. Returns undefined if the workspace does not exist. */
-export async function setPlan(tx: Queryable, id: string, plan: string | undefined): Promise<Workspace | undefined> {
+/** Returns a workspace, locked until the transaction ends. */
+export async function lockWorkspace(tx: Queryable, id: string): Promise<Workspace | undefined> {
+  const { rows } = await tx.query<WorkspaceRow>(
+    'select id, name, created_at, plan from auth.workspaces where id = $1 for no key update',
+    [id],
+  );
+  return rows[0] && toWorkspace(rows[0]);
+}
+
+/** Assigns a plan to a locked workspace, or removes it. */
+export async function setPlan(tx: Queryable, id: string, plan: string | undefined): Promise<Workspace> {
   const { rows } = await tx.query<WorkspaceRow>(
     'update auth.workspaces set plan = $2 where id = $1 returning id, name, created_at, plan',
     [id, plan],
   );
-  return rows[0] && toWorkspace(rows[0]);
+  return toWorkspace(rows[0] as WorkspaceRow);
 }
 
 export async function workspaceExists(db: Queryable, id: string): Promise<boolean> {

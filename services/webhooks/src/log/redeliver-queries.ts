@@ -1,13 +1,11 @@
 import type { Queryable } from '@rms/db';
-import type { Environment, TenantScope } from '@rms/tenant';
+import type { TenantScope } from '@rms/tenant';
 import type { WebhookStatus } from '../subscription/webhook.ts';
 
 /** How often a delivery can be sent again, by redeliveries and replays. */
 export const maxRedeliveries = 100;
 
 export interface Redeliverable {
-  readonly environment: Environment;
-  readonly webhookId: string;
   /** Null if the webhook is deleted. */
   readonly webhookStatus: WebhookStatus | null;
   /** Whether the event has its body. */
@@ -23,7 +21,7 @@ export async function readRedeliverable(
   id: string,
 ): Promise<Redeliverable | undefined> {
   const { rows } = await db.query<Redeliverable>(
-    `select d.environment, d.webhook_id as "webhookId", w.status as "webhookStatus", coalesce(e.body is not null, false) as "hasBody", d.redeliveries
+    `select w.status as "webhookStatus", coalesce(e.body is not null, false) as "hasBody", d.redeliveries
        from (
               select workspace_id, environment, webhook_id, event_id, redeliveries from webhooks.deliveries
                where workspace_id = $1 and environment = any($2) and id = $3

@@ -9,7 +9,7 @@ import { toLoggedAttempt } from '../log/attempt.ts';
 import { toAttemptMessage } from '../log/delivery-message.ts';
 import { countTest } from '../subscription/test-count-queries.ts';
 import { checkEvents } from '../subscription/webhook.ts';
-import { webhookChange } from '../subscription/webhook-audit.ts';
+import { webhookEntry } from '../subscription/webhook-audit.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
@@ -44,7 +44,9 @@ export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksServic
             retryAfterSeconds: 60,
           });
         }
-        await appendAudit(tx, context, [webhookChange('webhook.tested', webhook)]);
+        await appendAudit(tx, context, [
+          webhookEntry(webhook, { action: 'webhook.tested', details: { event_type: eventType } }),
+        ]);
         return webhook;
       },
       async act(webhook) {
