@@ -1,5 +1,5 @@
 import { responseText } from './attempts.ts';
-import type { EntryDocument } from './audit.ts';
+import { actorText, changesText, type EntryDocument, targetText } from './audit.ts';
 import type { deliveryDocument } from './deliveries.ts';
 import type { EventProgressDocument, RequestDocument } from './requests.ts';
 
@@ -63,8 +63,10 @@ function stepsOf({ authenticated_ms: key, limited_ms: limits, handled_ms: handle
   ];
 }
 
-function changeOf({ at, action, target_id: target, actor }: EntryDocument): TimelineStep {
-  return { at: at ?? '', what: `${action} ${target} by ${actor}` };
+function changeOf(entry: EntryDocument): TimelineStep {
+  const changes = changesText(entry);
+  const what = `${entry.action} ${targetText(entry)} by ${actorText(entry)}${changes === '' ? '' : `: ${changes}`}`;
+  return { at: entry.at ?? '', what };
 }
 
 function createdOf(event: EventProgressDocument): TimelineStep[] {

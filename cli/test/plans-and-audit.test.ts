@@ -86,12 +86,19 @@ describe('rms plans and rms audit', () => {
         id: expect.stringMatching(/^aud_/),
         at: expect.stringMatching(/Z$/),
         actor: expect.stringMatching(/^operator:[^@]+@[^@]+$/),
+        actor_name: null,
         address: null,
         request_id: expect.stringMatching(/^req_/),
         environment: 'sandbox',
         action: 'key.created',
         target_id: first.id,
-        details: { name: 'first', scope: 'read', allowed_ips: [], expires_at: null, rate_limit_requests: 3 },
+        target_name: 'first',
+        changes: [
+          { field: 'name', before: null, after: 'first' },
+          { field: 'scope', before: null, after: 'read' },
+          { field: 'rate_limit_requests', before: null, after: 3 },
+        ],
+        details: {},
       },
     ]);
     const all = (await services.json('audit', ...inIt)).data as { action: string; id: string; request_id: string }[];
@@ -116,7 +123,10 @@ describe('rms plans and rms audit', () => {
     expect(JSON.parse(limited.stdout).data).toEqual(all.slice(0, 1));
     expect(limited.stderr).toContain('newest 1');
     const { stdout } = await services.rms('audit', ...inIt);
-    expect(stdout).toContain('"name":"turned \ufffd"');
+    expect(stdout.replace(/ {2,}/g, ' | ')).toContain(
+      `key.created | "first" (${first.id}) | name: none → first; scope: none → read; rate_limit_requests: none → 3`,
+    );
+    expect(stdout).toContain('name: none → turned \ufffd;');
     expect(harmless(stdout)).toBe(stdout);
   });
 
@@ -128,7 +138,8 @@ describe('rms plans and rms audit', () => {
         action: 'plan.set',
         target_id: 'audited',
         environment: null,
-        details: { rate_limit_requests: null, rate_limit_window_seconds: null, monthly_quota: 3 },
+        target_name: 'audited',
+        changes: [{ field: 'monthly_quota', before: null, after: 3 }],
       },
     ]);
   });

@@ -106,7 +106,8 @@ describe('rms on an installation with two workspaces', () => {
     const [created] = (await services.json('audit', '--target', id)).data;
     const traced = await services.json('trace', created.request_id);
     expect(traced.changes).toMatchObject([{ action: 'key.created', target_id: id }]);
-    expect(traced.timeline).toEqual([{ at: created.at, what: `key.created ${id} by ${created.actor}` }]);
+    const what = `key.created "k" (${id}) by ${created.actor}: name: none → k; scope: none → read`;
+    expect(traced.timeline).toEqual([{ at: created.at, what }]);
     receiver.respondWith(200);
     const { request_headers: headers } = await services.json('webhooks', 'test', second.id);
     const requestId = headers.find(({ name }: { name: string }) => name === 'x-request-id').value;

@@ -236,6 +236,30 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     expect(status).toBe(403);
   });
 
+  test('the audit log shows what changed, with names, and links to objects that exist', async () => {
+    const key = await world.key(Environment.LIVE);
+    const send = async (method: string, path: string, body?: object) => {
+      const response = await callApi(key, path, { method, ...(body ? { body: JSON.stringify(body) } : {}) });
+      const text = await response.text();
+      return text === '' ? '' : (JSON.parse(text) as { data: { id: string } }).data.id;
+    };
+    const hook = { url: 'https://example.com/a', events: ['*'], description: `Orders ${script}` };
+    const [kept, gone] = [await send('POST', '/v1/webhooks', hook), await send('POST', '/v1/webhooks', hook)];
+    await send('PATCH', `/v1/webhooks/${kept}`, { url: 'https://example.com/b' });
+    await send('DELETE', `/v1/webhooks/${gone}`);
+
+    const page = await world.open(owner);
+    await goTo(page, '/settings/audit?action=webhook.');
+    const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
+    const updated = rows.filter({ hasText: 'webhook.updated' }).first();
+    await updated.getByText('https://example.com/a → https://example.com/b').waitFor();
+    await updated.getByText('for the test').waitFor();
+    await rows.filter({ hasText: gone }).first().getByText(`Orders ${script}`).waitFor();
+    expect(await rows.getByRole('link', { name: gone }).count()).toBe(0);
+    await updated.getByRole('link', { name: kept }).click();
+    await page.waitForURL(new RegExp(`/live/webhooks/${kept}$`));
+  });
+
   test('a workspace the user is not a member of is not found', async () => {
     const page = await world.open(owner);
     await page.goto('/w/ws_00000000000000000000000000/live/webhooks');

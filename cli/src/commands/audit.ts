@@ -3,7 +3,7 @@ import { RmsError } from '@rms/errors';
 import type { Environment } from '@rms/tenant';
 import { type Command, Option } from 'commander';
 import { allWorkspacesOption, environmentOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
-import { type EntryDocument, entryDocument } from '../audit.ts';
+import { actorText, changesText, type EntryDocument, entryDocument, targetText } from '../audit.ts';
 import { withServices } from '../connect.ts';
 import { toEnvironment } from '../documents.ts';
 import { type Pages, takePages } from '../pages.ts';
@@ -50,11 +50,11 @@ export function define(audit: Command): void {
           table(
             ...withWorkspaces(
               options,
-              ['TIME', 'ACTOR', 'ADDRESS', 'ACTION', 'TARGET', 'DETAILS', 'REQUEST'],
+              ['TIME', 'ACTOR', 'ADDRESS', 'REQUEST', 'ACTION', 'TARGET', 'CHANGES'],
               data,
               data.map((one) => [
-                ...[one.at ?? '', one.actor, one.address ?? '', one.action, one.target_id],
-                ...[JSON.stringify(one.details), one.request_id ?? ''],
+                ...[one.at ?? '', actorText(one), one.address ?? '', one.request_id ?? ''],
+                ...[one.action, targetText(one), changesText(one)],
               ]),
             ),
           ),

@@ -1,29 +1,39 @@
 import type { PageStart, Queryable } from '@rms/db';
 import { newId } from '@rms/ids';
 import type { Environment } from '@rms/tenant';
-import { type AuditChange, type AuditEntry, type AuditOrigin, actorOf } from './audit-entry.ts';
+import { type AuditEntry, type AuditOrigin, actorOf, type NewAuditEntry } from './audit-entry.ts';
+import type { FieldChange } from './field-change.ts';
+import { harmlessDetails, harmlessName } from './field-changes.ts';
 
 /**
  * Appends audit entries in the transaction of the change, so that a change and its entry are committed together or not
  * at all.
  */
-export async function appendAudit(tx: Queryable, origin: AuditOrigin, changes: readonly AuditChange[]): Promise<void> {
-  if (changes.length === 0) return;
-  const entries = changes.map(({ workspaceId, environment, action, targetId, details }) => ({
+export async function appendAudit(
+  tx: Queryable,
+  origin: AuditOrigin,
+  appended: readonly NewAuditEntry[],
+): Promise<void> {
+  if (appended.length === 0) return;
+  const entries = appended.map(({ workspaceId, environment, action, target, changes, details }) => ({
     workspace_id: workspaceId,
     environment: environment ?? '',
     id: newId('aud'),
     action,
-    target_id: targetId,
-    details: details ?? {},
+    target_id: target.id,
+    target_name: harmlessName(target.name),
+    changes: changes ?? [],
+    details: harmlessDetails(details ?? {}),
   }));
   await tx.query(
-    `insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)
-     select workspace_id, environment, id, $2, $3, $4, action, target_id, details
+    `insert into audit.entries (workspace_id, environment, id, actor, actor_name, address, request_id, action, target_id,
+                                target_name, changes, details)
+     select workspace_id, environment, id, $2, $3, $4, $5, action, target_id, target_name, changes, details
        from jsonb_to_recordset($1) as entry (
-              workspace_id text, environment text, id text, action text, target_id text, details jsonb
+              workspace_id text, environment text, id text, action text, target_id text, target_name text,
+              changes jsonb, details jsonb
             )`,
-    [JSON.stringify(entries), actorOf(origin), origin.clientAddress, origin.requestId],
+    [JSON.stringify(entries), actorOf(origin), harmlessName(origin.actorName), origin.clientAddress, origin.requestId],
   );
 }
 
@@ -51,10 +61,13 @@ interface EntryRow {
   id: string;
   created_at: Date;
   actor: string;
+  actor_name: string;
   address: string;
   request_id: string;
   action: string;
   target_id: string;
+  target_name: string;
+  changes: FieldChange[];
   details: Record<string, unknown>;
 }
 
@@ -86,7 +99,8 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
   const backwards = start?.direction === 'before';
   const result = await db.query<EntryRow>(
     `select * from (
-       select workspace_id, environment, id, created_at, actor, address, request_id, action, target_id, details
+       select workspace_id, environment, id, created_at, actor, actor_name, address, request_id, action, target_id,
+              target_name, changes, details
          ${inOrder(start)} limit (select ${maxRowsRead})
      ) as read
       where ($5 = '' or action = $5 or (right($5, 1) = '.' and starts_with(action, $5)))
@@ -107,10 +121,13 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
     id: row.id,
     createdAt: row.created_at,
     actor: row.actor,
+    actorName: row.actor_name,
     address: row.address,
     requestId: row.request_id,
     action: row.action,
     targetId: row.target_id,
+    targetName: row.target_name,
+    changes: row.changes,
     details: row.details,
   }));
 }

@@ -1,3 +1,11 @@
-export { type AuditChange, type AuditEntry, type AuditOrigin, actorOf } from './audit-entry.ts';
+export type { AuditedAction, ChangeAction } from './audit-action.ts';
+export { type AuditEntry, type AuditOrigin, actorOf, type NewAuditEntry } from './audit-entry.ts';
 export { type AuditFilter, appendAudit, lastAuditRead, listAudit } from './audit-queries.ts';
+export type { FieldChange, FieldValue } from './field-change.ts';
+export {
+  type AuditedFields,
+  changesBetween,
+  type FieldChanges,
+  secretReplaced,
+} from './field-changes.ts';
 export { migrations } from './migrations.ts';

@@ -1,5 +1,13 @@
 import { type TestDatabase, testDatabase } from '@rms/testkit';
-import { type AuditOrigin, actorOf, appendAudit, listAudit, migrations } from '../src/index.ts';
+import {
+  type AuditOrigin,
+  actorOf,
+  appendAudit,
+  type ChangeAction,
+  changesBetween,
+  listAudit,
+  migrations,
+} from '../src/index.ts';
 
 describe('The audit log', () => {
   let database: TestDatabase;
@@ -8,62 +16,79 @@ describe('The audit log', () => {
   });
   afterAll(() => database?.drop());
 
-  const origin = { actor: 'operator:alice@laptop', clientAddress: '', requestId: 'req_1' } as AuditOrigin;
+  const origin: AuditOrigin = { actor: 'operator:alice@laptop', actorName: '', clientAddress: '', requestId: 'req_1' };
+  const target = { id: 'key_1', name: 'ci' };
+  const changes = changesBetween<{ name?: string }>({ name: 'shown' }, {}, { name: 'Grüße "quoted"' });
   const everything = { targetId: '', action: '', since: undefined, start: undefined, limit: 100 };
 
   test('lists appended entries, newest first, per workspace and for the installation', async () => {
-    const change = { workspaceId: 'ws_1', environment: 'live' as const, targetId: 'key_1' };
-    await appendAudit(database.pool, origin, [
-      { ...change, action: 'key.created', details: { name: 'Grüße "quoted"' } },
-      { ...change, action: 'key.revoked' },
+    const named = { ...origin, actor: 'user:usr_1', actorName: 'ann@example.com' };
+    const inLive = { workspaceId: 'ws_1', environment: 'live' as const, target };
+    await appendAudit(database.pool, named, [
+      { ...inLive, action: 'key.created', changes, details: { by: 'hand' } },
+      { ...inLive, action: 'webhook.tested' },
     ]);
-    await appendAudit(database.pool, origin, [{ workspaceId: '', action: 'plan.set', targetId: 'gold' }]);
+    await appendAudit(database.pool, origin, [
+      { workspaceId: '', action: 'plan.set', target: { id: 'gold', name: 'gold' }, changes },
+    ]);
     await appendAudit(database.pool, origin, []);
     const entries = await listAudit(database.pool, { ...everything, workspaceId: 'ws_1' });
-    expect(entries.map(({ action, environment, details }) => [action, environment, details])).toEqual([
-      ['key.revoked', 'live', {}],
-      ['key.created', 'live', { name: 'Grüße "quoted"' }],
+    const by = { actor: 'user:usr_1', actorName: 'ann@example.com', environment: 'live' };
+    const changed = [{ field: 'name', before: null, after: 'Grüße "quoted"' }];
+    expect(entries).toMatchObject([
+      { ...by, action: 'webhook.tested', targetId: 'key_1', targetName: 'ci', changes: [], details: {} },
+      { ...by, action: 'key.created', targetId: 'key_1', changes: changed, details: { by: 'hand' } },
     ]);
     const [installation] = await listAudit(database.pool, { ...everything, workspaceId: '' });
     expect(installation).toMatchObject({ targetId: 'gold', environment: undefined, actor: 'operator:alice@laptop' });
+  });
+
+  test('lists entries of earlier releases, which have no changes and no names', async () => {
+    await database.pool.query(
+      `insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)
+       values ('ws_old', '', 'aud_1', 'system', '', '', 'plan.set', 'gold', '{"monthly_quota": 3}')`,
+    );
+    expect(await listAudit(database.pool, { ...everything, workspaceId: 'ws_old' })).toMatchObject([
+      { actorName: '', targetId: 'gold', targetName: '', changes: [], details: { monthly_quota: 3 } },
+    ]);
   });
 
   test('filters by target, action, action prefix and time, and continues after an entry', async () => {
     const workspaceId = 'ws_2';
     for (const [action, targetId] of [
       ['key.created', 'key_1'],
-      ['keys_imported', 'key_1'],
+      ['key_.created' as 'key.created', 'key_1'],
       ['webhook.created', 'wh_1'],
     ] as const) {
-      await appendAudit(database.pool, origin, [{ workspaceId, action, targetId }]);
+      await appendAudit(database.pool, origin, [{ workspaceId, action, target: { id: targetId, name: '' }, changes }]);
     }
     const actions = async (filter: object) =>
       (await listAudit(database.pool, { ...everything, workspaceId, ...filter })).map(({ action }) => action);
-    expect(await actions({ targetId: 'key_1' })).toEqual(['keys_imported', 'key.created']);
+    expect(await actions({ targetId: 'key_1' })).toEqual(['key_.created', 'key.created']);
     expect(await actions({ action: 'key.' })).toEqual(['key.created']);
     expect(await actions({ action: 'key' })).toEqual([]);
     expect(await actions({ since: new Date(Date.now() + 60_000) })).toEqual([]);
     const [newest] = await listAudit(database.pool, { ...everything, workspaceId, limit: 1 });
     const start = (direction: string) => ({ start: { direction, keys: [newest?.id], page: 2 } });
-    expect(await actions(start('after'))).toEqual(['keys_imported', 'key.created']);
+    expect(await actions(start('after'))).toEqual(['key_.created', 'key.created']);
     expect(await actions(start('before'))).toEqual([]);
     expect(await actions({ start: { direction: 'before', keys: ['aud_0'], page: 1 }, limit: 2 })).toEqual([
-      'keys_imported',
+      'key_.created',
       'key.created',
     ]);
   });
 
   test('filters by actor, end time and environment, which includes entries of both environments', async () => {
     const workspaceId = 'ws_3';
-    const entry = (action: string, environment?: 'live' | 'sandbox') => [
-      { workspaceId, action, targetId: 'key_1', environment },
+    const entry = (action: ChangeAction, environment?: 'live' | 'sandbox') => [
+      { workspaceId, action, target, changes, environment },
     ];
     await appendAudit(database.pool, origin, entry('key.created', 'live'));
     await appendAudit(database.pool, { ...origin, actor: 'user:usr_1' }, entry('key.updated', 'sandbox'));
-    await appendAudit(database.pool, origin, entry('workspace.updated'));
+    await appendAudit(database.pool, origin, entry('workspace.plan_set'));
     const actions = async (filter: object) =>
       (await listAudit(database.pool, { ...everything, workspaceId, ...filter })).map(({ action }) => action);
-    expect(await actions({ environment: 'live' })).toEqual(['workspace.updated', 'key.created']);
+    expect(await actions({ environment: 'live' })).toEqual(['workspace.plan_set', 'key.created']);
     expect(await actions({ actor: 'user:usr_1' })).toEqual(['key.updated']);
     expect(await actions({ until: new Date(Date.now() - 60_000) })).toEqual([]);
     expect(await actions({ until: new Date(Date.now() + 60_000) })).toHaveLength(3);

@@ -1,4 +1,4 @@
 export { describeError } from './describe-error.ts';
 export { createLogger, gatheringStdout, type Logger } from './logger.ts';
 export { readableLines } from './readable-lines.ts';
-export { redactLine } from './redact.ts';
+export { redact, redactLine } from './redact.ts';

@@ -23,12 +23,13 @@ export function contextToMetadata(context: MessageInitShape<typeof CallContextSc
   if (!context) return metadata;
   if (context.requestId) metadata.set(requestIdKey, context.requestId);
   if (context.traceparent) metadata.set(traceparentKey, context.traceparent);
-  const { principal, clientAddress, actor } = context;
+  const { principal, clientAddress, actor, actorName } = context;
   if (principal || clientAddress || actor) {
     const message = create(CallContextSchema, {
       ...(principal ? { principal } : {}),
       clientAddress: clientAddress ?? '',
       actor: actor ?? '',
+      actorName: actorName ?? '',
     });
     metadata.set(callerKey, Buffer.from(toBinary(CallContextSchema, message)));
   }

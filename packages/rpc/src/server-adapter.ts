@@ -20,7 +20,7 @@ import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
 /** Context of a call for its handler. */
 export interface RpcContext
-  extends Pick<CallContext, 'requestId' | 'traceparent' | 'principal' | 'clientAddress' | 'actor'> {
+  extends Pick<CallContext, 'requestId' | 'traceparent' | 'principal' | 'clientAddress' | 'actor' | 'actorName'> {
   /** Request ID of the call, or the IDs of a batch's items, which have their own contexts. */
   readonly requestIds: readonly string[];
   /** Aborts when the caller cancels or its deadline passes. */
@@ -156,6 +156,7 @@ class CallRpcContext implements RpcContext {
   declare readonly principal?: Principal;
   readonly clientAddress: string;
   readonly actor: string;
+  readonly actorName: string;
   readonly method: string;
   readonly stopping: AbortSignal;
   readonly #scope = new CallScope();
@@ -166,11 +167,12 @@ class CallRpcContext implements RpcContext {
     this.#call = call;
     this.method = method;
     this.stopping = stopping;
-    const { requestId, traceparent, principal, clientAddress, actor } = contextFromMetadata(call.metadata);
+    const { requestId, traceparent, principal, clientAddress, actor, actorName } = contextFromMetadata(call.metadata);
     this.requestId = requestId;
     this.traceparent = traceparent;
     this.clientAddress = clientAddress;
     this.actor = actor;
+    this.actorName = actorName;
     if (principal) this.principal = principal;
     const end = () =>
       this.#scope.end(new RmsError('timeout', { cause: new Error('the call was canceled or its deadline passed') }));

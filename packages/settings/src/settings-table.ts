@@ -201,7 +201,11 @@ export const settingsTable = {
     oneOf('all', 'writes', 'none'),
   ),
   REQUEST_LOG_DAYS: setting('retention of recorded requests, in days', '7', integer(1, 3_650)),
-  ERASE_ON_DELETE: setting('erase delivered event bodies of a deleted resource', 'false', flag),
+  ERASE_ON_DELETE: setting(
+    'erase delivered event bodies of a deleted resource; no names of resources in the audit log',
+    'false',
+    flag,
+  ),
   ENCRYPTION_KEY: setting(
     'key that encrypts secrets at rest, 32 bytes in base64 (npm start generates one)',
     '',

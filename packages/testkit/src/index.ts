@@ -1,3 +1,11 @@
+export {
+  type AuditedCase,
+  type AuditedCases,
+  auditedChain,
+  auditedMethods,
+  auditedSecrets,
+  readAudited,
+} from './audited.ts';
 export { callEachMethod, callerKinds } from './call-each-method.ts';
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates/certificates.ts';
 export { chromiumPath, describeWith, type Need } from './describe-with.ts';

@@ -110,12 +110,18 @@ describe('Rules', () => {
     const sandbox = await service.alerts.listRules({ ...tenant, environment: Environment.SANDBOX });
     expect(sandbox.rules[0]).toMatchObject({ enabled: true, threshold: 0.1 });
     const { rows } = await service.database.pool.query(
-      `select actor, action, target_id, details from audit.entries where workspace_id = $1 order by id`,
+      `select actor, action, target_id, changes from audit.entries where workspace_id = $1 order by id`,
       [tenant.workspaceId],
     );
     expect(rows).toMatchObject([
-      { actor: 'user:usr_1', action: 'alert_rule.updated', target_id: 'api_error_rate', details: { threshold: 0.25 } },
-      { action: 'alert_rule.updated', details: { enabled: false } },
+      {
+        ...{ actor: 'user:usr_1', action: 'alert_rule.updated', target_id: 'api_error_rate' },
+        changes: expect.arrayContaining([{ field: 'threshold', before: 0.1, after: 0.25 }]),
+      },
+      {
+        action: 'alert_rule.updated',
+        changes: expect.arrayContaining([{ field: 'enabled', before: true, after: false }]),
+      },
     ]);
   });
 

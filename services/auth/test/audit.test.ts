@@ -27,7 +27,7 @@ describe('The audit log', () => {
   const newWorkspaceBy = async (context: object) =>
     (await auth.workspaces.createWorkspace({ name: 'Audited' }, { context })).workspace?.id ?? '';
 
-  test('contains every change, newest first, with actor, address, request ID and new values', async () => {
+  test('contains every change, newest first, with actor, address, request ID and changes', async () => {
     const workspaceId = await newWorkspaceBy(alice);
     const { id } = await newKeyBy(alice, workspaceId);
     const as = (requestId: string) => ({ context: { ...alice, requestId } });
@@ -38,21 +38,21 @@ describe('The audit log', () => {
     await auth.plans.setPlan({ plan: { name: 'pro', monthlyQuota: 5n } }, as('req-6'));
     await auth.workspaces.setWorkspacePlan({ workspaceId, plan: 'pro' }, as('req-7'));
 
-    const settings = { name: 'k', allowed_ips: ['10.0.0.0/8'], rate_limit_requests: 5 };
-    const born = { scope: 'write', expires_at: null };
     const expected = [
-      ['req-7', 'workspace.plan_set', workspaceId, { plan: 'pro' }],
-      ['req-5', 'key.revoked', key?.id, { name: 'k' }],
-      ['req-4', 'key.revoked', id, { name: 'k' }],
-      ['req-3', 'key.created', key?.id, { ...born, ...settings }],
-      ['req-3', 'key.rolled', id, { name: 'k', replaced_by: key?.id, ends_at: expect.any(String) }],
-      ['req-2', 'key.updated', id, settings],
-      ['req-1', 'key.created', id, { ...born, ...settings, allowed_ips: [] }],
-      ['req-1', 'workspace.created', workspaceId, { name: 'Audited' }],
+      ['req-7', 'workspace.plan_set', workspaceId, 'Audited'],
+      ['req-5', 'key.revoked', key?.id, 'k'],
+      ['req-4', 'key.revoked', id, 'k'],
+      ['req-3', 'key.created', key?.id, 'k'],
+      ['req-3', 'key.rolled', id, 'k'],
+      ['req-2', 'key.updated', id, 'k'],
+      ['req-1', 'key.created', id, 'k'],
+      ['req-1', 'workspace.created', workspaceId, 'Audited'],
     ];
     const entries = await entriesOf(workspaceId);
-    const shown = entries.map((one) => [one.requestId, one.action, one.targetId, JSON.parse(one.detailsJson)]);
-    expect(shown).toEqual(expected);
+    expect(entries.map((one) => [one.requestId, one.action, one.targetId, one.targetName])).toEqual(expected);
+    expect(JSON.parse(entries[5]?.changesJson ?? '')).toEqual([
+      { field: 'allowed_ips', before: null, after: ['10.0.0.0/8'] },
+    ]);
     for (const { actor, address, time, action, environment } of entries) {
       expect([actor, address]).toEqual([alice.actor, alice.clientAddress]);
       expect(time).toBeDefined();

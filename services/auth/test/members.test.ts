@@ -79,9 +79,9 @@ describe('Members', () => {
     await remove(admin, developer);
     expect(await roles()).toEqual({ [owner.id]: Role.OWNER, [admin.id]: Role.ADMIN, [viewer.id]: Role.DEVELOPER });
     expect(await accounts.audited(workspaceId, 'member.updated')).toMatchObject([
-      { actor: `user:${admin.id}`, targetId: viewer.id, from: 'viewer', role: 'developer' },
-      { targetId: developer.id, from: 'developer', role: 'admin' },
-      { targetId: developer.id, from: 'admin', role: 'viewer' },
+      { actor: `user:${admin.id}`, targetId: viewer.id, role: 'developer' },
+      { targetId: developer.id, role: 'admin' },
+      { targetId: developer.id, role: 'viewer' },
     ]);
     expect(await accounts.audited(workspaceId, 'member.removed')).toMatchObject([{ targetId: developer.id }]);
   });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { FieldChange } from '@rms/audit';
 import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
@@ -69,12 +70,18 @@ export async function startAccounts(options: Parameters<typeof startAuth>[0] = {
       await clients.emails.deleteEmailRequests({ ids: emailRequests.map(({ id }) => id) });
       return emailRequests;
     },
-    /** Returns the entries of a workspace's audit log, oldest first. */
+    /**
+     * Returns the entries of a workspace's audit log, oldest first, with their details and the values of the changed
+     * fields: the new ones, or the last ones of a deleted object.
+     */
     async audited(workspaceId: string, action = 'user.') {
       const { entries } = await auth.audit.listAuditEntries({ workspaceId, action, pageSize: 1_000 });
-      return entries
-        .toReversed()
-        .map(({ action, actor, targetId, detailsJson }) => ({ action, actor, targetId, ...JSON.parse(detailsJson) }));
+      return entries.toReversed().map(({ action, actor, targetId, detailsJson, changesJson }) => ({
+        ...{ action, actor, targetId, ...JSON.parse(detailsJson) },
+        ...Object.fromEntries(
+          (JSON.parse(changesJson) as FieldChange[]).map(({ field, before, after }) => [field, after ?? before]),
+        ),
+      }));
     },
     async stop() {
       for (const client of Object.values(clients)) client.close();

@@ -67,7 +67,7 @@ export function createApp(parts: AppParts): RequestListener {
     const context = {
       requestId: response.locals.requestId,
       clientAddress: response.locals.client().address,
-      ...(signedIn ? { actor: actorOfUser(signedIn.user.id) } : {}),
+      ...(signedIn ? { actor: actorOfUser(signedIn.user.id), actorName: signedIn.user.email } : {}),
       ...(selected ? { principal: selected.tenant } : {}),
     };
     if (isChange && selected) {

@@ -1,3 +1,4 @@
+import { RmsError } from '@rms/errors';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { auditCsv } from '../web/src/features/audit/audit-csv.ts';
 import { ownWorkspace, startDashboard } from './support.ts';
@@ -26,22 +27,96 @@ test('the audit log is filtered by actor, time and environment, and read in page
   }
 });
 
+describe('Entries of the audit log', () => {
+  const changes = [{ field: 'url', before: 'https://a.example/', after: 'https://b.example/' }];
+  const entry = (targetId: string, environment = Environment.LIVE) => ({
+    ...{ id: 'aud_1', actor: 'user:usr_1', actorName: 'ann@example.com', address: '', requestId: 'req_1' },
+    ...{ environment, action: 'webhook.updated', targetId, targetName: 'Orders' },
+    ...{ changesJson: JSON.stringify(changes), detailsJson: '{}' },
+  });
+  const entries = [
+    ...['wh_here', 'wh_gone', 'res_here', 'res_gone', 'key_1', 'usr_1'].map((id) => entry(id)),
+    entry('wh_sandbox', Environment.SANDBOX),
+  ];
+  const exists: Record<string, string[]> = { 1: ['wh_here', 'res_here'], 2: ['wh_sandbox'] };
+  const read = async (further: Parameters<typeof startDashboard>[1], listed: unknown[] = entries) => {
+    const dashboard = await startDashboard({}, { listAuditEntries: () => ({ entries: listed }), ...further });
+    try {
+      const response = await (await dashboard.signIn()).send('GET', `/api/workspaces/${ownWorkspace}/live/audit`);
+      expect(response.status).toBe(200);
+      const { data } = (await response.json()) as { data: { target_id: string; target_exists: boolean }[] };
+      const linked = data.filter((one) => one.target_exists).map((one) => one.target_id);
+      return { data, linked, methods: dashboard.recorded.map(({ method }) => method) };
+    } finally {
+      await dashboard.stop();
+    }
+  };
+  const services = {
+    batchGetWebhookHealth: ({ environment, ids }: { environment: Environment; ids: string[] }) => ({
+      healths: ids.filter((id) => exists[environment]?.includes(id)).map((webhookId) => ({ webhookId })),
+    }),
+    batchGetResources: ({ requests }: { requests: { id: string; context: { principal: object } }[] }) => ({
+      results: requests.map(({ id, context }) => {
+        expect(context.principal).toEqual({ workspaceId: ownWorkspace, environment: Environment.LIVE });
+        return { result: id === 'res_here' ? { case: 'resource', value: { id } } : { case: 'error', value: {} } };
+      }),
+    }),
+  };
+
+  test('have changes and names, and tell which targets exist', async () => {
+    const { data, linked } = await read(services);
+    expect(data[0]).toEqual({
+      ...{ id: 'aud_1', time: null, environment: 'live', address: null, request_id: 'req_1' },
+      ...{ actor: 'user:usr_1', actor_name: 'ann@example.com', action: 'webhook.updated' },
+      ...{ target_id: 'wh_here', target_name: 'Orders', target_exists: true },
+      ...{ changes_json: JSON.stringify(changes), details_json: '{}' },
+    });
+    expect(linked).toEqual(['wh_here', 'res_here', 'key_1', 'wh_sandbox']);
+  });
+
+  test('are listed without links while a service is unavailable', async () => {
+    const unavailable = () => {
+      throw new RmsError('service_unavailable');
+    };
+    const { linked } = await read({ batchGetWebhookHealth: unavailable, batchGetResources: unavailable });
+    expect(linked).toEqual(['key_1']);
+  });
+
+  test('of an export are read without looking up their targets', async () => {
+    const { methods } = await read(
+      services,
+      Array.from({ length: 101 }, (_, i) => entry(`wh_${i}`)),
+    );
+    expect(methods).not.toContain('batchGetWebhookHealth');
+  });
+});
+
 test('the export is CSV; values that a spreadsheet would read as formulas are quoted', () => {
   const entry = {
     id: 'aud_1',
     time: '2026-01-02T03:04:05.000Z',
     environment: null,
     actor: 'user:usr_1',
+    actor_name: null,
     address: null,
     request_id: 'req_1',
-    action: 'key.created',
-    target_id: '=cmd()',
+    action: 'webhook.updated',
+    target_id: 'wh_1',
+    target_name: '=cmd()',
+    target_exists: false,
+    changes_json: JSON.stringify([
+      { field: 'url', before: 'https://a.example/', after: 'https://b.example/' },
+      { field: 'secret', before: '[secret]', after: '[secret]' },
+    ]),
     details_json: '{"name":"a"}',
   };
-  const csv = auditCsv([entry], (actor) => (actor === 'user:usr_1' ? 'ann@example.com' : undefined));
+  const renamed = { ...entry, actor_name: 'ann.before@example.com', changes_json: '[]' };
+  const csv = auditCsv([entry, renamed], (actor) => (actor === 'user:usr_1' ? 'ann@example.com' : undefined));
+  const rest = '"","wh_1","\'=cmd()","both","req_1"';
   expect(csv).toBe(
-    'time,action,actor,actor_name,address,target_id,environment,request_id,details\r\n' +
-      '"2026-01-02T03:04:05.000Z","key.created","user:usr_1","ann@example.com","","\'=cmd()","both","req_1",' +
-      '"{""name"":""a""}"\r\n',
+    'time,action,actor,actor_name,address,target_id,target_name,environment,request_id,changes,details\r\n' +
+      `"2026-01-02T03:04:05.000Z","webhook.updated","user:usr_1","ann@example.com",${rest},` +
+      '"url: https://a.example/ → https://b.example/\nsecret: changed","{""name"":""a""}"\r\n' +
+      `"2026-01-02T03:04:05.000Z","webhook.updated","user:usr_1","ann.before@example.com",${rest},"","{""name"":""a""}"\r\n`,
   );
 });

@@ -166,7 +166,8 @@ describe.each(endpoints.map((endpoint) => [nameOf(endpoint), endpoint] as const)
         expect(text).toContain(`"workspaceId":"${ownWorkspace}"`);
         expect(text).not.toContain('ws_other');
         // The context contains the user as actor, the browser's address, and the tenant of this request.
-        expect(options).toMatchObject({ context: { actor: 'user:usr_1', clientAddress: '127.0.0.1' } });
+        const context = { actor: 'user:usr_1', actorName: 'person@example.com', clientAddress: '127.0.0.1' };
+        expect(options).toMatchObject({ context });
         expect(options).toMatchObject({ context: { principal: { workspaceId: ownWorkspace, environment: 2 } } });
       }
     });

@@ -58,7 +58,7 @@ export function createApp(parts: AppParts): RequestListener {
 
   /** Checks a request in this order, calls the endpoint's handler and sends the response. */
   async function serve(endpoint: Endpoint, request: Request, response: ApiResponse): Promise<void> {
-    const { principal, limits, maxWebhooks } = await admit(request, response, endpoint);
+    const { principal, keyName, limits, maxWebhooks } = await admit(request, response, endpoint);
     const idempotencyKey = endpoint.idempotent ? idempotencyKeyOf(request) : '';
     const isGet = endpoint.method === 'get';
     const expectedVersions = endpoint.conditional && !isGet ? expectedVersionsOf(request) : [];
@@ -76,6 +76,8 @@ export function createApp(parts: AppParts): RequestListener {
         traceparent: response.locals.traceparent,
         principal,
         clientAddress: response.locals.client().address,
+        // For audit entries, which only changes have.
+        ...(isGet ? {} : { actorName: keyName }),
       }),
       id: String(Object.values(request.params)[0] ?? ''),
       query,

@@ -10,6 +10,8 @@ export interface ResourcesConfig {
   readonly metricsAddress: MetricsAddress | undefined;
   /** Keys that authenticate page tokens. They must be the same in every instance. */
   readonly pageTokenKeys: Keys;
+  /** Whether audit entries leave out the name and the metadata of resources. */
+  readonly eraseOnDelete: boolean;
   readonly topic: string;
   readonly partitions: number;
   readonly replication: number;
@@ -23,6 +25,7 @@ export function readResourcesConfig(settings: Settings): ResourcesConfig {
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
     pageTokenKeys: ring.derive('resources page tokens'),
+    eraseOnDelete: settings.ERASE_ON_DELETE,
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
     partitions: settings.EVENT_PARTITIONS,
     replication: settings.EVENT_REPLICATION,

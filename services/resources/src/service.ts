@@ -29,6 +29,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
   const parts: WriteParts = {
     pool,
     partitions,
+    eraseOnDelete: config.eraseOnDelete,
     clock,
     newId: createIds(clock.nowMs),
     committed(touched) {

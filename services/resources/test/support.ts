@@ -27,6 +27,7 @@ export type Client = RpcClient<typeof ResourcesService>;
 export async function startResources(
   instances = 1,
   keysOf: (instance: number) => ResourcesConfig['pageTokenKeys'] = () => [Buffer.alloc(32, 1)],
+  eraseOnDelete = false,
 ) {
   const database = await testDatabase([auditMigrations, outbox, migrations]);
   // This bus has no consumer, so appended events stay in the outbox for the test to read.
@@ -39,6 +40,7 @@ export async function startResources(
       port: 0,
       metricsAddress: undefined,
       pageTokenKeys: keysOf(i),
+      eraseOnDelete,
       topic,
       partitions: 6,
       replication: 1,

@@ -78,7 +78,7 @@ describe('The audit log of webhooks', () => {
           ...by,
           action: 'webhook.tested',
           target_id: id,
-          details: { url: receiver.url, rate_limit: { maxConcurrency: 32 } },
+          details: { event_type: 'resource.created' },
         },
         { ...by, action: 'delivery.redelivered', target_id: delivery?.id, details: { webhook_id: id } },
       ]);

@@ -83,6 +83,23 @@ export function workspaceSuite(target: () => Target): void {
         request_id: 'revoke-itself',
         client_ip: expect.any(String),
       });
+      const changesOf = (action: string) => found.find((entry) => entry.action === action)?.changes;
+      const changes = [{ field: 'description', before: null, after: 'x' }];
+      expect(changesOf('webhook.updated')).toEqual(changes);
+      expect(changesOf('key.updated')).toEqual([{ field: 'name', before: 'audited', after: 'renamed' }]);
+      expect(changesOf('webhook.secret_rotated')).toContainEqual({
+        field: 'secret',
+        before: '[secret]',
+        after: '[secret]',
+      });
+      // Names are those at the time of the entry.
+      const namesOf = (action: string) => {
+        const entry = found.find((one) => one.action === action);
+        return [entry?.actor_name, entry?.target_name];
+      };
+      expect(namesOf('webhook.deleted')).toEqual(['audited', 'x']);
+      expect(namesOf('key.updated')).toEqual(['audited', 'renamed']);
+      expect(namesOf('key.revoked')).toEqual(['renamed', 'renamed']);
       expect((await entries(`target_id=${rolled.id}`)).map(({ action }) => action)).toEqual(['key.created']);
       expect((await entries('action=webhook.')).every(({ action }) => action.startsWith('webhook.'))).toBe(true);
       expect(JSON.stringify(found)).not.toMatch(/whsec_|sk_live_\w{10}/);

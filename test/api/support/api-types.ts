@@ -51,7 +51,10 @@ export interface AuditEntry {
   id: string;
   action: string;
   actor: string;
+  actor_name: string | null;
   target_id: string;
+  target_name: string | null;
+  changes: { field: string; before: unknown; after: unknown }[];
   environment: ShownEnvironment | null;
   request_id: string | null;
   created_at: string;

@@ -12,6 +12,7 @@ import { takeEmails } from '../recipient/email-limits.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
+import { ruleEntry } from '../rule/rule-audit.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
 import { emailContext } from '../sealed/email-context.ts';
 import { addressesOf } from './addresses.ts';
@@ -110,15 +111,14 @@ export function createNotifier(parts: NotifierParts): Notifier {
     name: 'notifications',
     wake: sleeper.wake,
     async test(notification, origin) {
-      const { workspaceId, environment, kind } = notification;
+      const { workspaceId, kind } = notification;
       const recipients = await addresses(notification, kind);
       const emails = await emailsOf(notification, recipients);
       await inTransaction(pool, async (tx) => {
         await takeEmails(tx, { kind: 'test', workspaceId, recipients });
         await queueEmails(tx, emails);
-        await appendAudit(tx, origin, [
-          { workspaceId, environment, action: 'alert_rule.tested', targetId: kind, details: { recipients } },
-        ]);
+        const action = { action: 'alert_rule.tested', details: { recipients } } as const;
+        await appendAudit(tx, origin, [ruleEntry(notification, kind, action)]);
       });
       onEmails();
       return { recipients, emailIds: emails.map(({ id }) => id) };

@@ -1,4 +1,4 @@
-import { appendAudit } from '@rms/audit';
+import { type AuditedFields, appendAudit, changesBetween } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
@@ -6,6 +6,8 @@ import type { Keys } from '@rms/secrets';
 import { readConfirmationToken } from '../recipient/confirmation-token.ts';
 import { confirmAddress } from '../recipient/recipient-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
+
+const fields: AuditedFields<{ readonly confirmed: boolean }> = { confirmed: 'shown' };
 
 export function confirmRecipient(
   { pool }: HandlerParts,
@@ -16,7 +18,9 @@ export function confirmRecipient(
       readConfirmationToken(keys, token, Date.now()) ?? refuse('token', 'is not a valid confirmation token');
     await inTransaction(pool, async (tx) => {
       if (!(await confirmAddress(tx, workspaceId, address))) return;
-      await appendAudit(tx, context, [{ workspaceId, action: 'alert_recipient.confirmed', targetId: address }]);
+      const target = { id: address, name: address };
+      const changes = changesBetween(fields, { confirmed: false }, { confirmed: true });
+      await appendAudit(tx, context, [{ workspaceId, action: 'alert_recipient.confirmed', target, changes }]);
     });
     return {};
   };

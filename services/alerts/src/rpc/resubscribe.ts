@@ -4,6 +4,7 @@ import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Keys } from '@rms/secrets';
 import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
+import { unsubscribedEntry } from '../rule/rule-audit.ts';
 import { removeUnsubscribed } from '../rule/rule-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
@@ -13,13 +14,10 @@ import { type HandlerParts, refuse } from './handler.ts';
 export function resubscribe({ pool }: HandlerParts, keys: Keys): Handlers<typeof AlertsService>['resubscribe'] {
   return async ({ token }, context) => {
     const unsubscription = readUnsubscribeToken(keys, token) ?? refuse('token', 'is not a valid unsubscribe token');
-    const { workspaceId, environment, kind, address } = unsubscription;
+    const { kind, address } = unsubscription;
     await inTransaction(pool, async (tx) => {
       if (!(await removeUnsubscribed(tx, unsubscription, kind, address))) return;
-      const details = { address };
-      await appendAudit(tx, context, [
-        { workspaceId, environment, action: 'alert_rule.resubscribed', targetId: kind, details },
-      ]);
+      await appendAudit(tx, context, [unsubscribedEntry(unsubscription, kind, address, false)]);
     });
     return {};
   };

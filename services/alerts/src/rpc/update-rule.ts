@@ -9,6 +9,7 @@ import { watchSoon } from '../evaluate/watch-queries.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
 import { type AlertKind, checkRule, isEmailAddress, type Rule, withDefaults } from '../rule/rule.ts';
+import { ruleChanges, ruleEntry } from '../rule/rule-audit.ts';
 import { fromKindMessage, toRuleMessage } from '../rule/rule-message.ts';
 import { readRules, readUnsubscribed, removeUnsubscribed, writeRule } from '../rule/rule-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
@@ -47,14 +48,14 @@ export function updateRule(parts: Parts): Handlers<typeof AlertsService>['update
       if (details.length > 0) throw new RmsError('invalid_request', { details });
       const updatedAt = new Date();
       await writeRule(tx, rule, updatedAt);
-      if (resubscribed !== undefined) await removeUnsubscribed(tx, tenant, kind, resubscribed);
+      const isBack = resubscribed !== undefined && (await removeUnsubscribed(tx, tenant, kind, resubscribed));
       const known = new Set(before.recipients.map((address) => address.toLowerCase()));
       const added = rule.recipients.filter((address) => !known.has(address.toLowerCase()));
       const toConfirm = added.filter((address) => outside.has(address.toLowerCase()));
       const requested = await recipients.ask(tx, { id: workspaceId, name: workspaceName }, toConfirm);
-      await appendAudit(tx, context, [
-        { ...tenant, action: 'alert_rule.updated', targetId: kind, details: detailsOf(rule) },
-      ]);
+      const out = isBack ? [resubscribed] : [];
+      const changes = ruleChanges({ ...before, unsubscribed: out }, { ...rule, unsubscribed: [] });
+      await appendAudit(tx, context, [ruleEntry(tenant, kind, { action: 'alert_rule.updated', changes })]);
       return { rule: { ...rule, updatedAt }, requested };
     });
     if (requested > 0) onEmails();
@@ -97,15 +98,4 @@ function change(rule: Rule, request: UpdateRuleRequest): Rule {
 
 function unique(addresses: readonly string[]): string[] {
   return [...new Map(addresses.map((address) => [address.trim().toLowerCase(), address.trim()])).values()];
-}
-
-function detailsOf({ enabled, threshold, windowSeconds, minimum, recipients, toOwners }: Rule) {
-  return {
-    enabled,
-    threshold,
-    window_seconds: windowSeconds,
-    minimum,
-    recipients: [...recipients],
-    to_owners: toOwners,
-  };
 }

@@ -1,14 +1,16 @@
-import { type AuditOrigin, appendAudit } from '@rms/audit';
+import { type AuditedFields, type AuditOrigin, appendAudit, changesBetween } from '@rms/audit';
 import type { Queryable } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { SecretBox } from '@rms/secrets';
 import { Change, notifyOfChange } from '../email/security-email.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import type { User } from '../user/user.ts';
-import { bySelf, userChanges } from '../user/user-audit.ts';
+import { bySelf, userEntries } from '../user/user-audit.ts';
 import { findUserByEmail, lockUser } from '../user/user-queries.ts';
 import type { Identity } from './identity.ts';
 import { hasIdentityAt, insertIdentity } from './identity-queries.ts';
+
+const fields: AuditedFields<Identity> = { issuer: 'shown', subject: 'shown' };
 
 /**
  * Returns the user to whom an identity may be linked: the user with the email address that the provider has verified,
@@ -36,9 +38,9 @@ export async function linkIdentity(
   if (!user || user.disabledAt || (await hasIdentityAt(tx, id, identity.issuer))) return false;
   if (!(await insertIdentity(tx, identity, id))) return false;
   await notifyOfChange(tx, box, user, Change.IDENTITY_LINKED, origin);
-  const details = { issuer: identity.issuer, subject: identity.subject };
-  const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.identity_linked', details);
-  await appendAudit(tx, bySelf(origin, id), changes);
+  const changes = changesBetween(fields, undefined, identity);
+  const entries = userEntries(user, await membershipsOf(tx, [id]), { action: 'user.identity_linked', changes });
+  await appendAudit(tx, bySelf(origin, user), entries);
   log.info({ user_id: id, issuer: identity.issuer }, 'identity linked');
   return true;
 }

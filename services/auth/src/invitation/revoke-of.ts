@@ -1,7 +1,7 @@
-import type { AuditChange } from '@rms/audit';
+import type { NewAuditEntry } from '@rms/audit';
 import type { Queryable } from '@rms/db';
 import { may, mayChangeRole, type Role, roles } from '@rms/roles';
-import { invitationChange } from './invitation-audit.ts';
+import { invitationEnded } from './invitation-audit.ts';
 import { deleteInvitationsIn } from './invitation-queries.ts';
 
 /**
@@ -16,8 +16,8 @@ export async function revokeInvitationsOf(
     userId,
     role,
   }: { readonly workspaceId: string; readonly userId: string; readonly role: Role | undefined },
-): Promise<AuditChange[]> {
+): Promise<NewAuditEntry[]> {
   const ended = roles.filter((to) => !may(role, 'members.write') || !mayChangeRole(role, undefined, to));
   const invitations = await deleteInvitationsIn(tx, workspaceId, userId, ended);
-  return invitations.map((invitation) => invitationChange('revoked', invitation));
+  return invitations.map((invitation) => invitationEnded('revoked', invitation));
 }

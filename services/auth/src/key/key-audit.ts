@@ -1,28 +1,43 @@
-import type { AuditChange } from '@rms/audit';
+import { type AuditedAction, type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/audit';
 import type { StoredKey } from './key.ts';
 
-/** Returns the audit entry of a new key. */
-export function keyCreated(key: StoredKey): AuditChange {
-  return changeOf(key, 'key.created', { scope: key.scope, expires_at: key.expiresAt ?? null, ...settingsOf(key) });
+const fields: AuditedFields<StoredKey> = {
+  workspaceId: 'omitted',
+  environment: 'omitted',
+  id: 'omitted',
+  hash: 'omitted',
+  hint: 'omitted',
+  name: 'shown',
+  scope: 'shown',
+  allowedIps: 'shown',
+  createdAt: 'omitted',
+  expiresAt: 'shown',
+  revokedAt: 'shown',
+  rolledAt: 'shown',
+  replacedById: 'shown',
+  createdBy: 'omitted',
+  version: 'omitted',
+  rateLimitRequests: 'shown',
+};
+
+export function keyCreated(key: StoredKey): NewAuditEntry {
+  return entryOf(key, { action: 'key.created', changes: changesBetween(fields, undefined, key) });
 }
 
-export function keyUpdated(key: StoredKey): AuditChange {
-  return changeOf(key, 'key.updated', settingsOf(key));
+/** Returns the audit entry of an update. `before` is the locked key. */
+export function keyUpdated(before: StoredKey, after: StoredKey): NewAuditEntry {
+  return entryOf(after, { action: 'key.updated', changes: changesBetween(fields, before, after) });
 }
 
-export function keyRevoked(key: StoredKey): AuditChange {
-  return changeOf(key, 'key.revoked', { name: key.name });
+export function keyRevoked(before: StoredKey, after: StoredKey): NewAuditEntry {
+  return entryOf(after, { action: 'key.revoked', changes: changesBetween(fields, before, after) });
 }
 
-/** Returns the audit entry of a roll. `old` is the old key after the roll. */
-export function keyRolled(old: StoredKey): AuditChange {
-  return changeOf(old, 'key.rolled', { name: old.name, replaced_by: old.replacedById, ends_at: old.rolledAt });
+/** Returns the audit entry of a roll. `before` and `after` are the old key before and after the roll. */
+export function keyRolled(before: StoredKey, after: StoredKey): NewAuditEntry {
+  return entryOf(after, { action: 'key.rolled', changes: changesBetween(fields, before, after) });
 }
 
-function settingsOf({ name, allowedIps, rateLimitRequests }: StoredKey) {
-  return { name, allowed_ips: allowedIps, rate_limit_requests: rateLimitRequests ?? null };
-}
-
-function changeOf(key: StoredKey, action: string, details: Record<string, unknown>): AuditChange {
-  return { workspaceId: key.workspaceId, environment: key.environment, action, targetId: key.id, details };
+function entryOf({ workspaceId, environment, id, name }: StoredKey, action: AuditedAction): NewAuditEntry {
+  return { workspaceId, environment, target: { id, name }, ...action };
 }

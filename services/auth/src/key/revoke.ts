@@ -1,4 +1,4 @@
-import { type AuditOrigin, appendAudit } from '@rms/audit';
+import { type AuditOrigin, appendAudit, type NewAuditEntry } from '@rms/audit';
 import { inTransaction, type Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { RevokeKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -27,7 +27,7 @@ export async function revokeKeys(
     before.forEach(check);
     const after = await setRevoked(tx, before);
     await insertPendingMarkers(tx, after.map(markerOf));
-    await appendAudit(tx, origin, before.filter(({ revokedAt }) => !revokedAt).map(keyRevoked));
+    await appendAudit(tx, origin, entriesOf(before, after));
     return after;
   });
   await markers.hold(revoked.map(markerOf));
@@ -55,6 +55,16 @@ export async function revokeKeysOf(
   } while (revoked === revokedPerBatch);
   // A marker that is not pending has been set.
   await markers.hold(await readPendingMarkersOf(pool, workspaceId));
+}
+
+/** Returns an audit entry for each key that was not revoked before. */
+function entriesOf(before: readonly StoredKey[], after: readonly StoredKey[]): NewAuditEntry[] {
+  const nameOf = ({ workspaceId, environment, id }: StoredKey) => `${workspaceId}/${environment}/${id}`;
+  const revoked = new Map(after.map((key) => [nameOf(key), key]));
+  return before.flatMap((key) => {
+    const now = key.revokedAt ? undefined : revoked.get(nameOf(key));
+    return now ? [keyRevoked(key, now)] : [];
+  });
 }
 
 /** Returns the reference of a request. */

@@ -1,15 +1,30 @@
-import type { AuditChange } from '@rms/audit';
+import { type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/audit';
 import type { Role } from '@rms/roles';
 
+/** The user of a membership. */
+interface Who {
+  readonly id: string;
+  readonly email: string;
+}
+
+const fields: AuditedFields<{ readonly role: Role }> = { role: 'shown' };
+
 /** Returns the audit entry of a new member. */
-export function memberAdded(workspaceId: string, userId: string, role: Role): AuditChange {
-  return { workspaceId, action: 'member.added', targetId: userId, details: { role } };
+export function memberAdded(workspaceId: string, user: Who, role: Role): NewAuditEntry {
+  const changes = changesBetween(fields, undefined, { role });
+  return { ...targetOf(workspaceId, user), action: 'member.added', changes };
 }
 
-export function memberUpdated(workspaceId: string, userId: string, from: Role, role: Role): AuditChange {
-  return { workspaceId, action: 'member.updated', targetId: userId, details: { from, role } };
+export function memberUpdated(workspaceId: string, user: Who, from: Role, role: Role): NewAuditEntry {
+  const changes = changesBetween(fields, { role: from }, { role });
+  return { ...targetOf(workspaceId, user), action: 'member.updated', changes };
 }
 
-export function memberRemoved(workspaceId: string, userId: string, role: Role): AuditChange {
-  return { workspaceId, action: 'member.removed', targetId: userId, details: { role } };
+export function memberRemoved(workspaceId: string, user: Who, role: Role): NewAuditEntry {
+  const changes = changesBetween(fields, { role }, undefined);
+  return { ...targetOf(workspaceId, user), action: 'member.removed', changes };
+}
+
+function targetOf(workspaceId: string, { id, email }: Who) {
+  return { workspaceId, target: { id, name: email } };
 }

@@ -17,18 +17,26 @@ export const planColumns = `plans.rate_limit_requests as plan_rate_limit_request
   plans.workspace_rate_limit_requests as plan_workspace_rate_limit_requests, plans.max_keys as plan_max_keys,
   plans.max_webhooks as plan_max_webhooks`;
 
-/** Creates or replaces a plan. */
-export async function upsertPlan(tx: Queryable, plan: Plan): Promise<void> {
+/**
+ * Returns a plan, locked until the transaction ends. Creates a plan without limits if it does not exist, and returns
+ * undefined. Of two concurrent calls for a new plan, one creates it, and the other waits and returns it.
+ */
+export async function lockPlan(tx: Queryable, name: string): Promise<Plan | undefined> {
+  const { rowCount } = await tx.query('insert into auth.plans (name) values ($1) on conflict do nothing', [name]);
+  if (rowCount === 1) return undefined;
+  const { rows } = await tx.query<PlanColumns>(`select ${planColumns} from auth.plans where name = $1 for update`, [
+    name,
+  ]);
+  return { name, ...toPlanLimits(rows[0] as PlanColumns) };
+}
+
+/** Replaces the limits of a locked plan. */
+export async function updatePlan(tx: Queryable, plan: Plan): Promise<void> {
   await tx.query(
-    `insert into auth.plans (name, rate_limit_requests, rate_limit_window_seconds, monthly_quota,
-                             workspace_rate_limit_requests, max_keys, max_webhooks)
-     values ($1, $2, $3, $4, $5, $6, $7)
-         on conflict (name) do update
-        set rate_limit_requests = excluded.rate_limit_requests,
-            rate_limit_window_seconds = excluded.rate_limit_window_seconds,
-            monthly_quota = excluded.monthly_quota,
-            workspace_rate_limit_requests = excluded.workspace_rate_limit_requests,
-            max_keys = excluded.max_keys, max_webhooks = excluded.max_webhooks, updated_at = now()`,
+    `update auth.plans
+        set rate_limit_requests = $2, rate_limit_window_seconds = $3, monthly_quota = $4,
+            workspace_rate_limit_requests = $5, max_keys = $6, max_webhooks = $7, updated_at = now()
+      where name = $1`,
     [
       plan.name,
       plan.rateLimitRequests,

@@ -3,7 +3,7 @@ import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { invitationChange } from '../invitation/invitation-audit.ts';
+import { invitationEnded } from '../invitation/invitation-audit.ts';
 import { findInvitation, takeInvitation } from '../invitation/invitation-queries.ts';
 import { readInvitee } from '../invitation/invitee.ts';
 import { memberAdded } from '../member/member-audit.ts';
@@ -30,9 +30,9 @@ export function acceptInvitation(parts: HandlerParts): Handlers<typeof Invitatio
         throw new RmsError('conflict', { message: 'You are already a member of this workspace.' });
       }
       await checkMemberLimit(tx, workspaceId, maxMembers);
-      await appendAudit(tx, bySelf(context, user.id), [
-        invitationChange('accepted', taken),
-        memberAdded(workspaceId, user.id, taken.role),
+      await appendAudit(tx, bySelf(context, user), [
+        invitationEnded('accepted', taken),
+        memberAdded(workspaceId, user, taken.role),
       ]);
       return signIn(tx, user, context, { method: 'invitation' });
     });

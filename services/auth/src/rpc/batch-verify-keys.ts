@@ -37,6 +37,7 @@ export function batchVerifyKeys({ pool, metrics }: HandlerParts): Handlers<typeo
           verdict: KeyVerdict.VALID,
           principal: { workspaceId: key.workspaceId, environment, keyId: key.id, scope: toScopeMessage(key.scope) },
           allowedIps: [...key.allowedIps],
+          keyName: key.name,
           version: BigInt(key.version),
           limits: {
             ...toLimitsMessage(plan),

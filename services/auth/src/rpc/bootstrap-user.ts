@@ -7,6 +7,7 @@ import { insertMembership } from '../member/member-queries.ts';
 import { makePassword } from '../password/password.ts';
 import { checkEmail } from '../user/email.ts';
 import { makeUser } from '../user/user.ts';
+import { userCreated } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { insertUser, lockAnyUser } from '../user/user-queries.ts';
 import { listWorkspaces } from '../workspace/workspace-queries.ts';
@@ -23,10 +24,7 @@ export function bootstrapUser({ pool, passwords }: HandlerParts): Handlers<typeo
       if (!first) return false;
       await insertUser(tx, user);
       await insertMembership(tx, { workspaceId: first.id, userId: user.id, role: 'owner' });
-      await appendAudit(tx, context, [
-        { workspaceId: first.id, action: 'user.created', targetId: user.id, details: { email: user.email } },
-        memberAdded(first.id, user.id, 'owner'),
-      ]);
+      await appendAudit(tx, context, [userCreated(first.id, user), memberAdded(first.id, user, 'owner')]);
       return true;
     });
     return created ? { created, user: toUserMessage(user), password } : { created };

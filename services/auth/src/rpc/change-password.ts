@@ -10,7 +10,7 @@ import { checkNewPassword } from '../password/password.ts';
 import { found } from '../refusals.ts';
 import { endPending } from '../sign-in/end-pending.ts';
 import { provePassword } from '../sign-in/prove-password.ts';
-import { bySelf, userChanges } from '../user/user-audit.ts';
+import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUser, lockUser, setPassword } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -33,8 +33,12 @@ export function changePassword(parts: HandlerParts): Handlers<typeof PasswordsSe
       }
       const user = await setPassword(tx, userId, passwordHash);
       await notifyOfChange(tx, box, user, Change.PASSWORD_CHANGED, context);
-      const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.password_changed', { by: 'self' });
-      await appendAudit(tx, bySelf(context, userId), [...changes, ...(await endPending(tx, userId))]);
+      const entries = userEntries(user, await membershipsOf(tx, [userId]), {
+        action: 'user.password_changed',
+        changes: userChanges(now, user),
+        details: { by: 'self' },
+      });
+      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, userId))]);
       return user;
     });
     log.info({ user_id: userId }, 'password changed');

@@ -8,7 +8,7 @@ import { membershipsOf } from '../member/member-queries.ts';
 import { behindLink, validLink } from '../sign-in/attempts.ts';
 import { endPending } from '../sign-in/end-pending.ts';
 import { hashOfToken } from '../token.ts';
-import { bySelf, userChanges } from '../user/user-audit.ts';
+import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { lockUser, setEmail } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -28,9 +28,11 @@ export function confirmEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
         const change = validLink(await takeEmailChange(tx, tokenHash));
         const user = validLink(await setEmail(tx, before.id, change));
         await notifyOfChange(tx, box, before, Change.EMAIL_CHANGED, context);
-        const details = { from: before.email, to: user.email };
-        const changes = userChanges(user.id, await membershipsOf(tx, [user.id]), 'user.email_changed', details);
-        await appendAudit(tx, bySelf(context, user.id), [...changes, ...(await endPending(tx, user.id))]);
+        const entries = userEntries(user, await membershipsOf(tx, [user.id]), {
+          action: 'user.email_changed',
+          changes: userChanges(before, user),
+        });
+        await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, user.id))]);
         return user;
       });
     const user = await behindLink(parts, context.clientAddress, confirm);

@@ -12,7 +12,7 @@ import { sealedFor } from '../second-factor/second-factor.ts';
 import { confirmPending, readPending, replaceRecoveryCodes } from '../second-factor/second-factor-queries.ts';
 import { endPending } from '../sign-in/end-pending.ts';
 import { codesOf } from '../sign-in/prove-code.ts';
-import { bySelf, userChanges } from '../user/user-audit.ts';
+import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUser, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -37,8 +37,11 @@ export function confirmSecondFactor(parts: HandlerParts): Handlers<typeof Second
       await replaceRecoveryCodes(tx, userId, recovery.hashes);
       await throttle.forget(tx, [codesOf(user)]);
       await notifyOfChange(tx, box, user, Change.SECOND_FACTOR_ENABLED, context);
-      const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.second_factor_enabled');
-      await appendAudit(tx, bySelf(context, userId), [...changes, ...(await endPending(tx, userId))]);
+      const entries = userEntries(user, await membershipsOf(tx, [userId]), {
+        action: 'user.second_factor_enabled',
+        changes: userChanges(before, user),
+      });
+      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, userId))]);
       return user;
     });
     log.info({ user_id: userId }, 'second factor enabled');

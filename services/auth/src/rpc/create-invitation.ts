@@ -7,7 +7,7 @@ import { type Handlers, userOfActor } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmail } from '../email/email-queries.ts';
 import { makeInvitation } from '../invitation/invitation.ts';
-import { invitationChange } from '../invitation/invitation-audit.ts';
+import { invitationCreated } from '../invitation/invitation-audit.ts';
 import { checkInvitationLimit } from '../invitation/invitation-limit.ts';
 import { toInvitationMessage } from '../invitation/invitation-message.ts';
 import { lockInvitationOf, upsertInvitation } from '../invitation/invitation-queries.ts';
@@ -68,7 +68,7 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
         expireTime: timestampFromDate(created.expiresAt),
       };
       await insertEmail(tx, makeEmail(box, created.email, { case: 'invitation', value }, created.expiresAt));
-      await appendAudit(tx, context, [invitationChange('created', created)]);
+      await appendAudit(tx, context, [invitationCreated(before, created)]);
     });
     log.info({ workspace_id: workspaceId, invitation_id: created.id, role }, 'invitation created');
     return { invitation: toInvitationMessage(created), ...(returnToken ? { token } : {}) };

@@ -11,6 +11,7 @@ import { makePassword } from '../password/password.ts';
 import { found } from '../refusals.ts';
 import { checkEmail } from '../user/email.ts';
 import { makeUser } from '../user/user.ts';
+import { userCreated } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUserByEmail, insertUser } from '../user/user-queries.ts';
 import { workspaceExists } from '../workspace/workspace-queries.ts';
@@ -32,10 +33,8 @@ export function createUser(parts: HandlerParts): Handlers<typeof UsersService>['
       }
       await checkMemberLimit(tx, workspaceId, maxMembers);
       await appendAudit(tx, context, [
-        ...(created
-          ? [{ workspaceId, action: 'user.created', targetId: user.id, details: { email: user.email } }]
-          : []),
-        memberAdded(workspaceId, user.id, role),
+        ...(created ? [userCreated(workspaceId, user)] : []),
+        memberAdded(workspaceId, user, role),
       ]);
       return { user, created };
     });

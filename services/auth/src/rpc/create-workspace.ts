@@ -27,9 +27,9 @@ export function createWorkspace({ pool, log }: HandlerParts): Handlers<typeof Wo
       await insertWorkspace(tx, workspace);
       const changes = [workspaceCreated(workspace)];
       if (ownerUserId !== '') {
-        const { id: userId } = found(await findUser(tx, ownerUserId), 'user', ownerUserId);
-        await insertMembership(tx, { workspaceId: workspace.id, userId, role: 'owner' });
-        changes.push(memberAdded(workspace.id, userId, 'owner'));
+        const owner = found(await findUser(tx, ownerUserId), 'user', ownerUserId);
+        await insertMembership(tx, { workspaceId: workspace.id, userId: owner.id, role: 'owner' });
+        changes.push(memberAdded(workspace.id, owner, 'owner'));
       }
       await appendAudit(tx, context, changes);
     });

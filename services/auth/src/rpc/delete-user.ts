@@ -9,7 +9,7 @@ import { found } from '../refusals.ts';
 import { endPending } from '../sign-in/end-pending.ts';
 import { proveSelf } from '../sign-in/prove-self.ts';
 import { emailKeyOf } from '../user/email.ts';
-import { userChanges } from '../user/user-audit.ts';
+import { userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { deleteUser as deleteRows, findUser, findUserByEmail, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -27,8 +27,11 @@ export function deleteUser(parts: HandlerParts): Handlers<typeof UsersService>['
       await lockOwned(tx, id);
       const user = found(await lockUser(tx, id), 'user', given || email);
       await notifyOfChange(tx, box, user, Change.ACCOUNT_DELETED, context);
-      const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.deleted');
-      await appendAudit(tx, context, [...changes, ...(await endPending(tx, id))]);
+      const entries = userEntries(user, await membershipsOf(tx, [id]), {
+        action: 'user.deleted',
+        changes: userChanges(user, undefined),
+      });
+      await appendAudit(tx, context, [...entries, ...(await endPending(tx, id))]);
       await deleteRows(tx, id);
       return user;
     });

@@ -6,7 +6,7 @@ import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import { endPending } from '../sign-in/end-pending.ts';
-import { userChanges } from '../user/user-audit.ts';
+import { userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { lockUser, endSessions as writeEnd } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -17,8 +17,8 @@ export function endSessions({ pool }: HandlerParts): Handlers<typeof UsersServic
       selfOnly(context, id);
       found(await lockUser(tx, id), 'user', id);
       const user = await writeEnd(tx, id);
-      const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.sessions_ended');
-      await appendAudit(tx, context, [...changes, ...(await endPending(tx, id))]);
+      const entries = userEntries(user, await membershipsOf(tx, [id]), { action: 'user.sessions_ended' });
+      await appendAudit(tx, context, [...entries, ...(await endPending(tx, id))]);
       return { user: toUserMessage(user) };
     });
 }

@@ -62,17 +62,20 @@ export function listAuditEntries({
 }
 
 function toEntryMessage(entry: AuditEntry) {
-  const { id, workspaceId, actor, address, requestId, action, targetId } = entry;
+  const { id, workspaceId, actor, actorName, address, requestId, action, targetId, targetName } = entry;
   return {
     id,
     workspaceId,
     actor,
+    actorName,
     address,
     requestId,
     action,
     targetId,
+    targetName,
     time: timestampFromDate(entry.createdAt),
     environment: entry.environment ? toEnvironmentMessage(entry.environment) : Environment.UNSPECIFIED,
+    changesJson: JSON.stringify(entry.changes),
     detailsJson: JSON.stringify(entry.details),
   };
 }

@@ -19,10 +19,14 @@ export function removeMember({ pool, log }: HandlerParts): Handlers<typeof Membe
     await inTransaction(pool, async (tx) => {
       const members = await lockMembers(tx, workspaceId);
       checkRoleChange(members, actingAmong(members, context.actor), userId, undefined);
-      const from = found(members.find((one) => one.userId === userId)?.role, 'member', userId);
+      const { email, role } = found(
+        members.find((one) => one.userId === userId),
+        'member',
+        userId,
+      );
       await deleteMembership(tx, workspaceId, userId);
       const revoked = await revokeInvitationsOf(tx, { workspaceId, userId, role: undefined });
-      await appendAudit(tx, context, [memberRemoved(workspaceId, userId, from), ...revoked]);
+      await appendAudit(tx, context, [memberRemoved(workspaceId, { id: userId, email }, role), ...revoked]);
     });
     log.info({ workspace_id: workspaceId, user_id: userId }, 'member removed');
     return {};

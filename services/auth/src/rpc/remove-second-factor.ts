@@ -9,23 +9,27 @@ import { found } from '../refusals.ts';
 import { deleteSecondFactor } from '../second-factor/second-factor-queries.ts';
 import { endPending } from '../sign-in/end-pending.ts';
 import { codesOf, proveCode } from '../sign-in/prove-code.ts';
-import { bySelf, userChanges } from '../user/user-audit.ts';
+import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
-import { findUser } from '../user/user-queries.ts';
+import { findUser, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 export function removeSecondFactor(parts: HandlerParts): Handlers<typeof SecondFactorsService>['removeSecondFactor'] {
   const { pool, box, throttle, log } = parts;
   return async ({ userId, code }, context) => {
     selfOnly(context, userId);
-    const before = found(await findUser(pool, userId), 'user', userId);
-    await throttle.take(pool, [codesOf(before)]);
+    const known = found(await findUser(pool, userId), 'user', userId);
+    await throttle.take(pool, [codesOf(known)]);
     const user = await inTransaction(pool, async (tx) => {
-      await proveCode(tx, parts, before, code, context);
+      await proveCode(tx, parts, known, code, context);
+      const before = found(await lockUser(tx, userId), 'user', userId);
       const user = await deleteSecondFactor(tx, userId);
       await notifyOfChange(tx, box, user, Change.SECOND_FACTOR_REMOVED, context);
-      const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.second_factor_removed');
-      await appendAudit(tx, bySelf(context, userId), [...changes, ...(await endPending(tx, userId))]);
+      const entries = userEntries(user, await membershipsOf(tx, [userId]), {
+        action: 'user.second_factor_removed',
+        changes: userChanges(before, user),
+      });
+      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, userId))]);
       return user;
     });
     log.info({ user_id: userId }, 'second factor removed');

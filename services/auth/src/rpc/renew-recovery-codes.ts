@@ -1,4 +1,4 @@
-import { appendAudit } from '@rms/audit';
+import { appendAudit, secretReplaced } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import type { Handlers } from '@rms/rpc';
@@ -8,7 +8,7 @@ import { found } from '../refusals.ts';
 import { makeRecoveryCodes } from '../second-factor/authenticator.ts';
 import { replaceRecoveryCodes } from '../second-factor/second-factor-queries.ts';
 import { codesOf, proveCode } from '../sign-in/prove-code.ts';
-import { bySelf, userChanges } from '../user/user-audit.ts';
+import { bySelf, userEntries } from '../user/user-audit.ts';
 import { findUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -22,8 +22,11 @@ export function renewRecoveryCodes(parts: HandlerParts): Handlers<typeof SecondF
     await inTransaction(pool, async (tx) => {
       await proveCode(tx, parts, user, code, context);
       await replaceRecoveryCodes(tx, userId, recovery.hashes);
-      const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.recovery_codes_renewed');
-      await appendAudit(tx, bySelf(context, userId), changes);
+      const entries = userEntries(user, await membershipsOf(tx, [userId]), {
+        action: 'user.recovery_codes_renewed',
+        changes: secretReplaced('recovery_codes'),
+      });
+      await appendAudit(tx, bySelf(context, user), entries);
     });
     return { recoveryCodes: recovery.codes };
   };

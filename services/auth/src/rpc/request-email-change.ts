@@ -14,7 +14,7 @@ import { changedMeanwhile, found, invalid } from '../refusals.ts';
 import { proveSelf } from '../sign-in/prove-self.ts';
 import { makeToken } from '../token.ts';
 import { checkEmail } from '../user/email.ts';
-import { bySelf, userChanges } from '../user/user-audit.ts';
+import { bySelf, userEntries } from '../user/user-audit.ts';
 import { findUser, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -46,8 +46,11 @@ export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
       const isFree = await insertEmailChange(tx, tokenHash, { userId: id, email, emailKey }, expiresAt);
       await insertEmailOf(tx, isFree ? id : '', makeEmail(box, email, { case: 'emailChange', value }, expiresAt));
       await notifyOfChange(tx, box, current, Change.EMAIL_CHANGE_REQUESTED, context);
-      const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.email_change_requested', { to: email });
-      await appendAudit(tx, bySelf(context, id), changes);
+      const entries = userEntries(current, await membershipsOf(tx, [id]), {
+        action: 'user.email_change_requested',
+        details: { to: email },
+      });
+      await appendAudit(tx, bySelf(context, current), entries);
     });
     log.info({ user_id: id }, 'email change requested');
     return {};

@@ -10,7 +10,7 @@ import { membershipsOf } from '../member/member-queries.ts';
 import { insertReset } from '../password/reset-queries.ts';
 import { makeToken } from '../token.ts';
 import { emailKeyOf } from '../user/email.ts';
-import { userChanges, withoutActor } from '../user/user-audit.ts';
+import { userEntries, withoutActor } from '../user/user-audit.ts';
 import { findUserByEmail } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -35,8 +35,10 @@ export function requestPasswordReset(parts: HandlerParts): Handlers<typeof Passw
       const userId = user && stored ? user.id : '';
       const resetEmail = makeEmail(box, user?.email ?? email, { case: 'passwordReset', value }, expiresAt);
       await insertEmailOf(tx, userId, resetEmail);
-      const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.password_reset_requested');
-      await appendAudit(tx, withoutActor(context), changes);
+      const entries = userEntries(stored ? user : undefined, await membershipsOf(tx, [userId]), {
+        action: 'user.password_reset_requested',
+      });
+      await appendAudit(tx, withoutActor(context), entries);
     });
     log.info({ address: context.clientAddress }, 'password reset requested');
     return {};

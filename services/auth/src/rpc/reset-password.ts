@@ -9,7 +9,7 @@ import { findReset, takeReset } from '../password/reset-queries.ts';
 import { behindLink, validLink } from '../sign-in/attempts.ts';
 import { endPending } from '../sign-in/end-pending.ts';
 import { hashOfToken } from '../token.ts';
-import { bySelf, userChanges } from '../user/user-audit.ts';
+import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUser, lockUser, setPassword } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -27,13 +27,17 @@ export function resetPassword(parts: HandlerParts): Handlers<typeof PasswordsSer
     const passwordHash = await passwords.hash(password);
     const user = await inTransaction(pool, async (tx) => {
       // Locks the user before the token, in the same order as every other change of credentials, to avoid deadlocks.
-      validLink(await lockUser(tx, owner.id));
+      const before = validLink(await lockUser(tx, owner.id));
       const id = validLink(await takeReset(tx, tokenHash));
       const user = await setPassword(tx, id, passwordHash);
       await throttle.forget(tx, [{ kind: 'account', of: user.emailKey }]);
       await notifyOfChange(tx, box, user, Change.PASSWORD_CHANGED, context);
-      const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.password_changed', { by: 'link' });
-      await appendAudit(tx, bySelf(context, id), [...changes, ...(await endPending(tx, id))]);
+      const entries = userEntries(user, await membershipsOf(tx, [id]), {
+        action: 'user.password_changed',
+        changes: userChanges(before, user),
+        details: { by: 'link' },
+      });
+      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, id))]);
       return user;
     });
     log.info({ user_id: user.id }, 'password reset');

@@ -8,7 +8,7 @@ import { found } from '../refusals.ts';
 import { deleteSecondFactor } from '../second-factor/second-factor-queries.ts';
 import { endPending } from '../sign-in/end-pending.ts';
 import { emailKeyOf } from '../user/email.ts';
-import { userChanges } from '../user/user-audit.ts';
+import { userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUserByEmail, lockUser, setPassword } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -23,9 +23,12 @@ export function resetUser({ pool, passwords, log }: HandlerParts): Handlers<type
       const removed = request.removeSecondFactor && before.hasSecondFactor;
       if (removed) await deleteSecondFactor(tx, id);
       const user = await setPassword(tx, id, passwordHash);
-      const details = { second_factor: removed ? 'removed' : 'kept' };
-      const changes = userChanges(id, await membershipsOf(tx, [id]), 'user.reset', details);
-      await appendAudit(tx, context, [...changes, ...(await endPending(tx, id))]);
+      const entries = userEntries(user, await membershipsOf(tx, [id]), {
+        action: 'user.reset',
+        changes: userChanges(before, user),
+        details: { second_factor: removed ? 'removed' : 'kept' },
+      });
+      await appendAudit(tx, context, [...entries, ...(await endPending(tx, id))]);
       return user;
     });
     log.info({ user_id: user.id }, 'user reset');

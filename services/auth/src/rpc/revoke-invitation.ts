@@ -2,7 +2,7 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { invitationChange } from '../invitation/invitation-audit.ts';
+import { invitationEnded } from '../invitation/invitation-audit.ts';
 import { deleteInvitation } from '../invitation/invitation-queries.ts';
 import { actingIn } from '../member/acting.ts';
 import { requirePermission, requireRoleChange } from '../member/member.ts';
@@ -16,7 +16,7 @@ export function revokeInvitation({ pool, log }: HandlerParts): Handlers<typeof I
       requirePermission(acting, 'members.write');
       const invitation = found(await deleteInvitation(tx, workspaceId, id), 'invitation', id);
       requireRoleChange(acting, invitation.role, undefined);
-      await appendAudit(tx, context, [invitationChange('revoked', invitation)]);
+      await appendAudit(tx, context, [invitationEnded('revoked', invitation)]);
     });
     log.info({ workspace_id: workspaceId, invitation_id: id }, 'invitation revoked');
     return {};

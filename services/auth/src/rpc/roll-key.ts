@@ -52,7 +52,7 @@ export function rollKey({ idempotency, markers, maxKeys, log }: HandlerParts): H
       const rolled = await setRolled(tx, old, overlapSeconds, made.key.id);
       marker = markerOf(rolled);
       await insertPendingMarkers(tx, [marker]);
-      await appendAudit(tx, context, [keyRolled(rolled), keyCreated(made.key)]);
+      await appendAudit(tx, context, [keyRolled(old, rolled), keyCreated(made.key)]);
       return { key: toKeyMessage(made.key), keyValue: made.value, oldKey: toKeyMessage(rolled), createdBy: actor };
     });
     const { key, oldKey, keyValue, createdBy } = response;

@@ -6,7 +6,7 @@ import { lockOwned, membershipsOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import { endPending } from '../sign-in/end-pending.ts';
 import { emailKeyOf } from '../user/email.ts';
-import { userChanges } from '../user/user-audit.ts';
+import { userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUserByEmail, lockUser, setDisabled } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -18,10 +18,13 @@ export function setUserDisabled({ pool, log }: HandlerParts): Handlers<typeof Us
       if (disabled) await lockOwned(tx, id);
       const before = found(await lockUser(tx, id), 'user', given || email);
       if ((before.disabledAt !== undefined) === disabled) return before;
-      const action = disabled ? 'user.disabled' : 'user.enabled';
-      const changes = userChanges(id, await membershipsOf(tx, [id]), action);
-      await appendAudit(tx, context, [...changes, ...(await endPending(tx, id))]);
-      return setDisabled(tx, id, disabled);
+      const user = await setDisabled(tx, id, disabled);
+      const entries = userEntries(user, await membershipsOf(tx, [id]), {
+        action: disabled ? 'user.disabled' : 'user.enabled',
+        changes: userChanges(before, user),
+      });
+      await appendAudit(tx, context, [...entries, ...(await endPending(tx, id))]);
+      return user;
     });
     log.info({ user_id: user.id, disabled }, disabled ? 'user disabled' : 'user enabled');
     return { user: toUserMessage(user) };

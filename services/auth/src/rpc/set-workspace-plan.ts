@@ -6,16 +6,18 @@ import { planExists } from '../plan/plan-queries.ts';
 import { found } from '../refusals.ts';
 import { workspacePlanSet } from '../workspace/workspace-audit.ts';
 import { toWorkspaceMessage } from '../workspace/workspace-message.ts';
-import { setPlan } from '../workspace/workspace-queries.ts';
+import { lockWorkspace, setPlan } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 export function setWorkspacePlan({ pool, log }: HandlerParts): Handlers<typeof WorkspacesService>['setWorkspacePlan'] {
   return async ({ workspaceId, plan }, context) => {
     const workspace = await inTransaction(pool, async (tx) => {
       if (plan !== '') found((await planExists(tx, plan)) || undefined, 'plan', plan);
-      const workspace = found(await setPlan(tx, workspaceId, plan || undefined), 'workspace', workspaceId);
-      await appendAudit(tx, context, [workspacePlanSet(workspace)]);
-      return workspace;
+      const locked = await lockWorkspace(tx, workspaceId);
+      const before = found(locked?.deletionStartedAt ? undefined : locked, 'workspace', workspaceId);
+      const after = await setPlan(tx, workspaceId, plan || undefined);
+      await appendAudit(tx, context, [workspacePlanSet(before, after)]);
+      return after;
     });
     log.info({ workspace_id: workspaceId, plan }, 'workspace plan set');
     return { workspace: toWorkspaceMessage(workspace) };

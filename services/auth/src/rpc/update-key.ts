@@ -26,7 +26,7 @@ export function updateKey({ pool, markers, log }: HandlerParts): Handlers<typeof
       checkVersion(key.version, expectedVersions);
       const updated = await writeKey(tx, { ...key, ...changed(key, request) });
       await insertPendingMarkers(tx, [markerOf(updated)]);
-      await appendAudit(tx, context, [keyUpdated(updated)]);
+      await appendAudit(tx, context, [keyUpdated(key, updated)]);
       return updated;
     });
     await markers.hold([markerOf(updated)]);

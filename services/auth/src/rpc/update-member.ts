@@ -18,11 +18,15 @@ export function updateMember({ pool, log }: HandlerParts): Handlers<typeof Membe
     const member = await inTransaction(pool, async (tx) => {
       const members = await lockMembers(tx, workspaceId);
       checkRoleChange(members, actingAmong(members, context.actor), userId, role);
-      const from = found(members.find((one) => one.userId === userId)?.role, 'member', userId);
+      const { email, role: from } = found(
+        members.find((one) => one.userId === userId),
+        'member',
+        userId,
+      );
       if (from !== role) {
         await setRole(tx, workspaceId, userId, role);
         const revoked = await revokeInvitationsOf(tx, { workspaceId, userId, role });
-        await appendAudit(tx, context, [memberUpdated(workspaceId, userId, from, role), ...revoked]);
+        await appendAudit(tx, context, [memberUpdated(workspaceId, { id: userId, email }, from, role), ...revoked]);
       }
       return (await listMembers(tx, workspaceId)).find((one) => one.userId === userId);
     });

@@ -6,7 +6,7 @@ import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import { checkName } from '../user/user.ts';
-import { userChanges } from '../user/user-audit.ts';
+import { userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { lockUser, setName } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -19,7 +19,11 @@ export function updateUser({ pool }: HandlerParts): Handlers<typeof UsersService
       const user = found(await lockUser(tx, id), 'user', id);
       if (name === undefined || name === user.name) return { user: toUserMessage(user) };
       const updated = await setName(tx, id, checkName(name));
-      await appendAudit(tx, context, userChanges(id, await membershipsOf(tx, [id]), 'user.updated', { name }));
+      const entries = userEntries(updated, await membershipsOf(tx, [id]), {
+        action: 'user.updated',
+        changes: userChanges(user, updated),
+      });
+      await appendAudit(tx, context, entries);
       return { user: toUserMessage(updated) };
     });
 }

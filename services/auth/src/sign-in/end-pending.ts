@@ -1,7 +1,7 @@
-import type { AuditChange } from '@rms/audit';
+import type { NewAuditEntry } from '@rms/audit';
 import type { Queryable } from '@rms/db';
 import { deleteEmailChanges } from '../email-change/email-change-queries.ts';
-import { invitationChange } from '../invitation/invitation-audit.ts';
+import { invitationEnded } from '../invitation/invitation-audit.ts';
 import { deleteInvitationsBy } from '../invitation/invitation-queries.ts';
 import { deleteResets } from '../password/reset-queries.ts';
 import { deletePending } from '../second-factor/second-factor-queries.ts';
@@ -13,10 +13,10 @@ import { deletePending } from '../second-factor/second-factor-queries.ts';
  * over the account later. Locks the user until the transaction ends, so that no concurrent request adds another link.
  * Returns the audit entries of the revoked invitations.
  */
-export async function endPending(tx: Queryable, userId: string): Promise<AuditChange[]> {
+export async function endPending(tx: Queryable, userId: string): Promise<NewAuditEntry[]> {
   await deletePending(tx, userId);
   await deleteEmailChanges(tx, userId);
   await deleteResets(tx, userId);
   const invitations = await deleteInvitationsBy(tx, userId);
-  return invitations.map((invitation) => invitationChange('revoked', invitation));
+  return invitations.map((invitation) => invitationEnded('revoked', invitation));
 }

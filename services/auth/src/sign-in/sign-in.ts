@@ -5,7 +5,7 @@ import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { membershipsOf } from '../member/member-queries.ts';
 import { changedMeanwhile } from '../refusals.ts';
 import type { User } from '../user/user.ts';
-import { bySelf, userChanges, withoutActor } from '../user/user-audit.ts';
+import { bySelf, userEntries, withoutActor } from '../user/user-audit.ts';
 import { toMembershipMessage, toUserMessage } from '../user/user-message.ts';
 import { lockUser, setSignedIn } from '../user/user-queries.ts';
 import { rememberNetwork } from './network-queries.ts';
@@ -31,7 +31,8 @@ export async function signIn(
   const signedIn = await setSignedIn(tx, user.id);
   await rememberNetwork(tx, user.id, networkOf(origin.clientAddress));
   const memberships = await membershipsOf(tx, [user.id]);
-  await appendAudit(tx, bySelf(origin, user.id), userChanges(user.id, memberships, 'user.signed_in', details));
+  const entries = userEntries(signedIn, memberships, { action: 'user.signed_in', details });
+  await appendAudit(tx, bySelf(origin, signedIn), entries);
   return {
     outcome: SignInOutcome.SIGNED_IN,
     user: toUserMessage(signedIn),
@@ -51,8 +52,8 @@ export async function refuse(
 ) {
   await inTransaction(pool, async (tx) => {
     const memberships = await membershipsOf(tx, [user?.id ?? '']);
-    const changes = userChanges(user?.id ?? '', memberships, 'user.sign_in_failed', details);
-    await appendAudit(tx, withoutActor(origin), changes);
+    const entries = userEntries(user, memberships, { action: 'user.sign_in_failed', details });
+    await appendAudit(tx, withoutActor(origin), entries);
   });
   return { outcome: SignInOutcome.REFUSED };
 }

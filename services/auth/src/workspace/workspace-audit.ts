@@ -1,31 +1,42 @@
-import type { AuditChange } from '@rms/audit';
+import { type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/audit';
 import type { Workspace } from './workspace.ts';
 
-/** Returns the audit entry of a new workspace. */
-export function workspaceCreated({ id, name }: Workspace): AuditChange {
-  return { workspaceId: id, action: 'workspace.created', targetId: id, details: { name } };
+const fields: AuditedFields<Workspace> = {
+  id: 'omitted',
+  name: 'shown',
+  createdAt: 'omitted',
+  plan: 'shown',
+  deletionStartedAt: 'omitted',
+};
+
+export function workspaceCreated(workspace: Workspace): NewAuditEntry {
+  const changes = changesBetween(fields, undefined, workspace);
+  return { ...targetOf(workspace), action: 'workspace.created', changes };
 }
 
 /** Returns the audit entry of the beginning of a deletion, with the numbers of objects that end with it. */
 export function workspaceDeletionStarted(
-  { id, name }: Workspace,
+  workspace: Workspace,
   counts: Readonly<Record<string, number>>,
-): AuditChange {
-  return { workspaceId: id, action: 'workspace.deletion_started', targetId: id, details: { name, ...counts } };
+): NewAuditEntry {
+  return { ...targetOf(workspace), action: 'workspace.deletion_started', details: counts };
 }
 
 /**
  * Returns the audit entries of a deleted workspace: one in its own log, and one in the log of the installation, where
  * operators find it without the ID.
  */
-export function workspaceDeleted({ id, name }: Workspace, rows: Readonly<Record<string, number>>): AuditChange[] {
-  const change = { action: 'workspace.deleted', targetId: id, details: { name, rows } };
-  return [
-    { workspaceId: id, ...change },
-    { workspaceId: '', ...change },
-  ];
+export function workspaceDeleted(workspace: Workspace, rows: Readonly<Record<string, number>>): NewAuditEntry[] {
+  const changes = changesBetween(fields, workspace, undefined);
+  const entry: NewAuditEntry = { ...targetOf(workspace), action: 'workspace.deleted', changes, details: { rows } };
+  return [entry, { ...entry, workspaceId: '' }];
 }
 
-export function workspacePlanSet({ id, plan }: Workspace): AuditChange {
-  return { workspaceId: id, action: 'workspace.plan_set', targetId: id, details: { plan: plan ?? null } };
+/** Returns the audit entry of a new plan of a workspace. `before` is the locked workspace. */
+export function workspacePlanSet(before: Workspace, after: Workspace): NewAuditEntry {
+  return { ...targetOf(after), action: 'workspace.plan_set', changes: changesBetween(fields, before, after) };
+}
+
+function targetOf({ id, name }: Workspace) {
+  return { workspaceId: id, target: { id, name } };
 }

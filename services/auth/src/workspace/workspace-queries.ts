@@ -70,13 +70,13 @@ export async function findWorkspaceAndPlan(
   };
 }
 
-/** Assigns a plan to a workspace, or removes it. Returns undefined if the workspace does not exist. */
-export async function setPlan(tx: Queryable, id: string, plan: string | undefined): Promise<Workspace | undefined> {
+/** Assigns a plan to a locked workspace, or removes it. */
+export async function setPlan(tx: Queryable, id: string, plan: string | undefined): Promise<Workspace> {
   const { rows } = await tx.query<WorkspaceRow>(
     `update auth.workspaces set plan = $2 where id = $1 and ${isLive} returning ${columns}`,
     [id, plan],
   );
-  return rows[0] && toWorkspace(rows[0]);
+  return toWorkspace(rows[0] as WorkspaceRow);
 }
 
 export async function workspaceExists(db: Queryable, id: string): Promise<boolean> {

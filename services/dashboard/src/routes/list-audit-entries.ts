@@ -3,6 +3,7 @@ import { environmentOf, toEnvironmentMessage } from '@rms/tenant';
 import { z } from 'zod';
 import { timeOf } from '../documents/text.ts';
 import { tenantEndpoint } from './endpoint.ts';
+import { existingTargets } from './existing-targets.ts';
 
 /** Lists the audit log of the workspace, newest first. Entries name their environment. */
 export const listAuditEntries = tenantEndpoint({
@@ -20,7 +21,9 @@ export const listAuditEntries = tenantEndpoint({
     per_page: z.coerce.number().int().min(1).max(1_000).default(50),
     cursor: z.string().max(2_000).optional(),
   }),
-  async handle({ backend, tenant: { workspaceId }, query, context, signal }) {
+  async handle(call) {
+    const { backend, tenant, query, context, signal } = call;
+    const { workspaceId } = tenant;
     const { entries, nextPageToken } = await backend.audit.listAuditEntries(
       {
         workspaceId,
@@ -35,15 +38,20 @@ export const listAuditEntries = tenantEndpoint({
       },
       { context, signal: signal() },
     );
+    const existing = await existingTargets(call, entries);
     const data = entries.map((entry) => ({
       id: entry.id,
       time: timeOf(entry.time),
       environment: environmentOf(entry.environment) ?? null,
       actor: entry.actor,
+      actor_name: entry.actorName || null,
       address: entry.address || null,
       request_id: entry.requestId || null,
       action: entry.action,
       target_id: entry.targetId,
+      target_name: entry.targetName || null,
+      target_exists: existing.has(entry.targetId),
+      changes_json: entry.changesJson || '[]',
       details_json: entry.detailsJson,
     }));
     return { data, next: nextPageToken || null };

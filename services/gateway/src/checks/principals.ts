@@ -17,6 +17,7 @@ import { LRUCache } from 'lru-cache';
 /** A caller with a valid key. */
 export interface Caller {
   readonly principal: Principal;
+  readonly keyName: string;
   readonly allowedIps: CidrList;
   /** Version of the key that the verdict applies to. */
   readonly version: number;
@@ -109,7 +110,7 @@ export class Principals {
     const lookUp = Symbol();
     this.#latest.set(cacheKey, lookUp);
     try {
-      const { verdict, principal, expireTime, allowedIps, version, limits, exists } = await this.#verify({
+      const { verdict, principal, keyName, expireTime, allowedIps, version, limits, exists } = await this.#verify({
         keyHash,
         requestId,
       });
@@ -120,6 +121,7 @@ export class Principals {
       if (verdict !== KeyVerdict.VALID || !principal) throw new KeyRefusal('invalid_api_key', exists);
       const caller: Caller = {
         principal,
+        keyName,
         allowedIps: parseCidrs(allowedIps),
         version: Number(version),
         limits: toLimits(limits, this.#limits),

@@ -4,6 +4,12 @@ import type { Cause } from './event.ts';
 
 /** Returns the cause of the changes that a call makes. */
 export function causeOf(context: CallContext | undefined): Cause {
-  const { requestId = '', traceparent = '', clientAddress = '', actor = '', principal } = context ?? {};
-  return { requestId, traceparent, clientAddress, actor: actorOf({ actor, ...(principal ? { principal } : {}) }) };
+  const { requestId = '', traceparent = '', clientAddress = '', actor = '', actorName = '', principal } = context ?? {};
+  return {
+    requestId,
+    traceparent,
+    clientAddress,
+    actorName,
+    actor: actorOf({ actor, ...(principal ? { principal } : {}) }),
+  };
 }

@@ -29,6 +29,8 @@ export interface Outcome {
 /** Shared inputs of all changes. `nowMs` returns the database time in milliseconds since the Unix epoch. */
 export interface ChangeParts extends EventParts {
   readonly nowMs: () => number;
+  /** Whether audit entries leave out the name and the metadata of resources. */
+  readonly eraseOnDelete: boolean;
 }
 
 /**
@@ -54,14 +56,14 @@ export function applyChanges(resources: readonly Resource[], changes: readonly C
       deleted.push(last);
       counts.push({ ...current, change: -1 });
       events.push(makeEvent('resource.deleted', last, cause, parts));
-      audits.push(...auditOf(cause, 'resource.deleted', last));
+      audits.push(...auditOf(cause, { before: current }, parts));
       return last;
     }
     const { resource, previous } = applyUpdate(current, action.update, new Date(parts.nowMs()));
     if (resource === current) return current;
     const updated = { ...resource, sequence: current.sequence + 1 };
     events.push(makeEvent('resource.updated', updated, cause, parts, previous));
-    audits.push(...auditOf(cause, 'resource.updated', updated, previous));
+    audits.push(...auditOf(cause, { before: current, after: updated }, parts));
     let last = updated;
     if (previous.status !== undefined) {
       last = { ...updated, sequence: updated.sequence + 1 };

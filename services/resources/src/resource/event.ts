@@ -13,6 +13,8 @@ export interface Cause {
   readonly traceparent: string;
   /** "key:key_…", "user:usr_…" or "operator:alice@laptop". */
   readonly actor: string;
+  /** Email address of a user. Empty: unknown. */
+  readonly actorName: string;
   readonly clientAddress: string;
 }
 

@@ -1,35 +1,65 @@
-import { type AuditChange, appendAudit } from '@rms/audit';
+import { type AuditedFields, type AuditOrigin, appendAudit, changesBetween, type NewAuditEntry } from '@rms/audit';
 import type { Queryable } from '@rms/db';
 import type { Cause } from './event.ts';
-import type { PreviousAttributes, Resource } from './resource.ts';
+import { canonicalMetadata, type Resource } from './resource.ts';
 
-/** A change of a resource to record in the audit log. */
+/** An audit entry with its origin, because the changes of a batch belong to different callers. */
 export interface AuditedChange {
-  readonly cause: Cause;
-  readonly change: AuditChange;
+  readonly origin: AuditOrigin;
+  readonly entry: NewAuditEntry;
 }
 
 type Action = 'resource.created' | 'resource.updated' | 'resource.deleted';
 
+/** A resource with its metadata as an object, so that each pair is a field of its own. */
+type Audited = Omit<Resource, 'metadataJson'> & { readonly metadata: Readonly<Record<string, string>> };
+
+const fields: AuditedFields<Audited> = {
+  workspaceId: 'omitted',
+  environment: 'omitted',
+  id: 'omitted',
+  status: 'shown',
+  name: 'shown',
+  metadata: (pairs) => pairs,
+  inputType: 'shown',
+  createdAt: 'omitted',
+  updatedAt: 'omitted',
+  sequence: 'omitted',
+};
+
+/** With ERASE_ON_DELETE, the audit log must not keep personal data of a resource, because entries cannot be erased. */
+const fieldsWithoutContent: AuditedFields<Audited> = {
+  ...fields,
+  name: { secret: 'name' },
+  metadata: { secret: 'metadata' },
+};
+
 /**
  * Returns the audit entry of a change by a user or an operator. Changes by API keys have no entry, because the event
- * feed and the request log contain them. An entry names the changed attributes without their values, because the audit
- * log cannot be erased.
+ * feed and the request log contain them. Without `before` or `after`, the resource was created or deleted.
+ * @param eraseOnDelete leaves out the name and the metadata
  */
 export function auditOf(
   cause: Cause,
-  action: Action,
-  { workspaceId, environment, id }: Resource,
-  previous: PreviousAttributes = {},
+  { before, after }: { readonly before?: Resource; readonly after?: Resource },
+  { eraseOnDelete }: { readonly eraseOnDelete: boolean },
 ): AuditedChange[] {
-  if (cause.actor.startsWith('key:')) return [];
-  const { metadataJson, ...others } = previous;
-  const changed = [...Object.keys(others), ...(metadataJson === undefined ? [] : ['metadata'])];
-  const details = action === 'resource.updated' ? { changed } : {};
-  return [{ cause, change: { workspaceId, environment, action, targetId: id, details } }];
+  const resource = after ?? before;
+  if (!resource || cause.actor.startsWith('key:')) return [];
+  const { workspaceId, environment, id } = resource;
+  const action: Action = !before ? 'resource.created' : !after ? 'resource.deleted' : 'resource.updated';
+  const rules = eraseOnDelete ? fieldsWithoutContent : fields;
+  const changes = changesBetween(rules, before && audited(before), after && audited(after));
+  const target = { id, name: eraseOnDelete ? '' : resource.name };
+  return [{ origin: cause, entry: { workspaceId, environment, target, action, changes } }];
 }
 
 /** Appends the entries in the transaction of the changes. */
 export async function appendAudits(tx: Queryable, audits: readonly AuditedChange[]): Promise<void> {
-  for (const { cause, change } of audits) await appendAudit(tx, { ...cause, principal: undefined }, [change]);
+  for (const { origin, entry } of audits) await appendAudit(tx, origin, [entry]);
+}
+
+function audited({ metadataJson, ...resource }: Resource): Audited {
+  const pairs = JSON.parse(canonicalMetadata(metadataJson)) as [name: string, value: string][];
+  return { ...resource, metadata: Object.fromEntries(pairs) };
 }

@@ -57,7 +57,7 @@ function toCreation(request: CreateResourceRequest, parts: WriteParts): Creation
   const resource = makeResource(tenant, input, parts.newId);
   const cause = causeOf(request.context);
   const event = makeEvent('resource.created', resource, cause, parts);
-  const audits = auditOf(cause, 'resource.created', resource);
+  const audits = auditOf(cause, { after: resource }, parts);
   if (idempotencyKey === '') return { resource, event, audits, idempotency: undefined };
   const response = toBinary(ResourceSchema, create(ResourceSchema, toResourceMessage(resource)));
   return { resource, event, audits, idempotency: { key: idempotencyKey, fingerprint: fingerprintOf(input), response } };

@@ -11,6 +11,8 @@ export interface WriteParts {
   readonly pool: Pool;
   /** The number of partitions of the event topic. */
   readonly partitions: number;
+  /** Whether audit entries leave out the name and the metadata of resources. */
+  readonly eraseOnDelete: boolean;
   readonly clock: DatabaseClock;
   /** Generates IDs with the time of `clock`. */
   readonly newId: Ids;

@@ -1,5 +1,5 @@
 import type { Queryable } from '@rms/db';
-import type { Environment, TenantScope } from '@rms/tenant';
+import type { TenantScope } from '@rms/tenant';
 import type { WebhookStatus } from '../subscription/webhook.ts';
 import { isTest } from './log-filter.ts';
 
@@ -7,8 +7,6 @@ import { isTest } from './log-filter.ts';
 export const maxRedeliveries = 100;
 
 export interface Redeliverable {
-  readonly environment: Environment;
-  readonly webhookId: string;
   /** Null if the webhook is deleted. */
   readonly webhookStatus: WebhookStatus | null;
   readonly isTest: boolean;
@@ -25,8 +23,8 @@ export async function readRedeliverable(
   id: string,
 ): Promise<Redeliverable | undefined> {
   const { rows } = await db.query<Redeliverable>(
-    `select d.environment, d.webhook_id as "webhookId", w.status as "webhookStatus", ${isTest} as "isTest",
-            coalesce(e.body is not null, false) as "hasBody", d.redeliveries
+    `select w.status as "webhookStatus", ${isTest} as "isTest", coalesce(e.body is not null, false) as "hasBody",
+            d.redeliveries
        from (
               select workspace_id, environment, webhook_id, event_id, origin, redeliveries from webhooks.deliveries
                where workspace_id = $1 and environment = any($2) and id = $3

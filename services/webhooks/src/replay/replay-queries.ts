@@ -116,6 +116,15 @@ export async function readReplays(
   return backwards ? replays.reverse() : replays;
 }
 
+/** Returns one replay, locked until the transaction ends. */
+export async function lockReplay(tx: Queryable, scope: TenantScope, id: string): Promise<Replay | undefined> {
+  const { rows } = await tx.query<ReplayRow>(
+    'select * from webhooks.replays where workspace_id = $1 and environment = any($2) and id = $3 for update',
+    [scope.workspaceId, scope.environments, id],
+  );
+  return rows[0] && toReplay(rows[0]);
+}
+
 /** Cancels a running replay. A replay that has ended stays unchanged. Returns undefined if it does not exist. */
 export async function cancelReplay(tx: Queryable, scope: TenantScope, id: string): Promise<Replay | undefined> {
   await tx.query(

@@ -3,7 +3,8 @@ import { RmsError } from '@rms/errors';
 import { CancelDeliveryResponseSchema, type DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toScope } from '@rms/tenant';
-import { cancelQueued } from '../delivery/store/cancel-queries.ts';
+import { cancelQueued, lockQueued } from '../delivery/store/cancel-queries.ts';
+import { deliveryChanges, deliveryEntry } from '../log/delivery-audit.ts';
 import { toDeliveryMessage } from '../log/delivery-message.ts';
 import { readChanged } from '../log/log-queries.ts';
 import { found, type HandlerParts, idempotentRequest } from './parts.ts';
@@ -16,17 +17,15 @@ export function cancelDelivery(parts: HandlerParts): Handlers<typeof DeliveriesS
     const scope = toScope(request);
     const once = idempotentRequest('cancel delivery', request);
     const { response, replayed } = await idempotency.once(once, CancelDeliveryResponseSchema, async (tx) => {
-      const canceled = await cancelQueued(tx, scope, id);
-      const delivery = found(await readChanged(tx, scope, id), 'delivery', id);
-      if (!canceled)
+      await lockQueued(tx, scope, id);
+      const before = found(await readChanged(tx, scope, id), 'delivery', id);
+      if (!(await cancelQueued(tx, scope, id)))
         throw new RmsError('conflict', {
-          message: `The delivery has already ended with status \`${delivery.status}\`.`,
+          message: `The delivery has already ended with status \`${before.status}\`.`,
         });
-      const { workspaceId, environment, webhookId } = delivery;
-      const details = { webhook_id: webhookId };
-      await appendAudit(tx, context, [
-        { workspaceId, environment, action: 'delivery.canceled', targetId: id, details },
-      ]);
+      const delivery = found(await readChanged(tx, scope, id), 'delivery', id);
+      const changes = deliveryChanges(before, delivery);
+      await appendAudit(tx, context, [deliveryEntry(delivery, { action: 'delivery.canceled', changes })]);
       return { delivery: toDeliveryMessage(delivery) };
     });
     // The next delivery of its lane may have become due.

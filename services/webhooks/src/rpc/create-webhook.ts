@@ -14,7 +14,7 @@ import { secretContext } from '../sealed/contexts.ts';
 import { checkRateLimit, defaultRateLimit, type RateLimit } from '../subscription/rate-limit.ts';
 import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../subscription/retry-policy.ts';
 import { checkDescription, checkEvents, type Webhook } from '../subscription/webhook.ts';
-import { webhookChange } from '../subscription/webhook-audit.ts';
+import { webhookChanges, webhookEntry } from '../subscription/webhook-audit.ts';
 import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../subscription/webhook-message.ts';
 import { countForCreate, insertWebhook } from '../subscription/webhook-queries.ts';
 import { checkWebhookUrl } from '../subscription/webhook-url.ts';
@@ -36,7 +36,8 @@ export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
       const { webhook, secret } = makeWebhook(parts, tenant, url, request);
       await checkLimit(tx, tenant, Number(request.maxWebhooks ?? parts.maxWebhooks));
       await insertWebhook(tx, webhook);
-      await appendAudit(tx, context, [webhookChange('webhook.created', webhook)]);
+      const changes = webhookChanges(undefined, webhook);
+      await appendAudit(tx, context, [webhookEntry(webhook, { action: 'webhook.created', changes })]);
       return { webhook: toWebhookMessage(webhook), secret, createdBy: actor };
     });
     const { webhook, secret, createdBy } = response;

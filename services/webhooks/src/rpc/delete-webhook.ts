@@ -7,7 +7,7 @@ import { toScope } from '@rms/tenant';
 import { tryFailPending } from '../delivery/store/end-queries.ts';
 import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { versionOf } from '../subscription/webhook.ts';
-import { webhookChange } from '../subscription/webhook-audit.ts';
+import { webhookChanges, webhookEntry } from '../subscription/webhook-audit.ts';
 import { lockWebhook, deleteWebhook as removeWebhook } from '../subscription/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
@@ -20,7 +20,8 @@ export function deleteWebhook({ pool }: HandlerParts): Handlers<typeof WebhooksS
       await tryFailPending(tx, webhook);
       await removeWebhook(tx, webhook);
       await insertNotice(tx, noticeOf(webhook, 'webhook.deleted'));
-      await appendAudit(tx, context, [webhookChange('webhook.deleted', webhook)]);
+      const changes = webhookChanges(webhook, undefined);
+      await appendAudit(tx, context, [webhookEntry(webhook, { action: 'webhook.deleted', changes })]);
       return {};
     });
 }

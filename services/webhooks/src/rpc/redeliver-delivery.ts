@@ -6,6 +6,7 @@ import {
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toScope } from '@rms/tenant';
+import { deliveryEntry } from '../log/delivery-audit.ts';
 import { toDeliveryMessage } from '../log/delivery-message.ts';
 import { readChanged } from '../log/log-queries.ts';
 import { maxRedeliveries, type Redeliverable, readRedeliverable, redeliver } from '../log/redeliver-queries.ts';
@@ -24,18 +25,13 @@ export function redeliverDelivery(parts: HandlerParts): Handlers<typeof Deliveri
   return async (request, context) => {
     const { id } = request;
     const scope = toScope(request);
-    const { workspaceId } = scope;
     const once = idempotentRequest('redeliver delivery', request);
     const { response, replayed } = await idempotency.once(once, RedeliverDeliveryResponseSchema, async (tx) => {
-      const delivery = found(await readRedeliverable(tx, scope, id), 'delivery', id);
-      checkRedeliverable(delivery);
+      checkRedeliverable(found(await readRedeliverable(tx, scope, id), 'delivery', id));
       await redeliver(tx, scope, id);
-      const { environment, webhookId } = delivery;
-      const details = { webhook_id: webhookId };
-      await appendAudit(tx, context, [
-        { workspaceId, environment, action: 'delivery.redelivered', targetId: id, details },
-      ]);
-      return { delivery: toDeliveryMessage(found(await readChanged(tx, scope, id), 'delivery', id)) };
+      const delivery = found(await readChanged(tx, scope, id), 'delivery', id);
+      await appendAudit(tx, context, [deliveryEntry(delivery, { action: 'delivery.redelivered' })]);
+      return { delivery: toDeliveryMessage(delivery) };
     });
     engine.wake();
     return { ...response, replayed };

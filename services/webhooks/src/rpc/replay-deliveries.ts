@@ -16,6 +16,7 @@ import type { LoggedStatus } from '../log/log-filter.ts';
 import type { Replay, ReplayFilter } from '../replay/replay.ts';
 import { toReplayMessage } from '../replay/replay-message.ts';
 import { countReplayable, findReplay, insertReplay, replayNext } from '../replay/replay-queries.ts';
+import { webhookEntry } from '../subscription/webhook-audit.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
 import { checkCallable, found, type HandlerParts } from './parts.ts';
 
@@ -39,12 +40,13 @@ export function replayDeliveries({
     const { webhookId } = filter;
     const scope = toScope(request);
     const estimate = async (db: Queryable) => {
-      const { workspaceId, environment, status } = found(await findWebhook(db, scope, webhookId), 'webhook', webhookId);
-      if (!request.dryRun) checkCallable(status);
+      const webhook = found(await findWebhook(db, scope, webhookId), 'webhook', webhookId);
+      const { workspaceId, environment } = webhook;
+      if (!request.dryRun) checkCallable(webhook.status);
       const counted = await countReplayable(db, { workspaceId, environments: [environment] }, filter);
       const { count, isMinimum } = counted;
       const duration = durationFromMs(Math.ceil((count * 1_000) / perSecond));
-      return { environment, ...counted, response: { count: BigInt(count), countIsMinimum: isMinimum, duration } };
+      return { webhook, ...counted, response: { count: BigInt(count), countIsMinimum: isMinimum, duration } };
     };
     if (request.dryRun) return (await estimate(pool)).response;
     const { since, until, ...content } = filter;
@@ -57,11 +59,10 @@ export function replayDeliveries({
       content: [content, range, perSecond],
     };
     const { response, replayed } = await idempotency.once(once, ReplayDeliveriesResponseSchema, async (tx) => {
-      const { environment, count, isMinimum, response: estimated } = await estimate(tx);
-      const { workspaceId } = scope;
+      const { webhook, count, isMinimum, response: estimated } = await estimate(tx);
       const replay: Replay = {
-        workspaceId,
-        environment,
+        workspaceId: webhook.workspaceId,
+        environment: webhook.environment,
         id: newId('rpl'),
         ...filter,
         status: 'running',
@@ -76,8 +77,7 @@ export function replayDeliveries({
       await replayNext(tx, replay);
       const counted = isMinimum ? { count_at_least: count } : { count };
       const details = { replay_id: replay.id, since, until, ...counted };
-      const change = { workspaceId, environment, action: 'deliveries.replayed', targetId: webhookId, details };
-      await appendAudit(tx, context, [change]);
+      await appendAudit(tx, context, [webhookEntry(webhook, { action: 'deliveries.replayed', details })]);
       const started = found(await findReplay(tx, scope, replay.id), 'replay', replay.id);
       return { ...estimated, replay: toReplayMessage(started) };
     });

@@ -7,7 +7,7 @@ import { makeSecret } from '@rms/signature';
 import { toScope, toTenant } from '@rms/tenant';
 import { secretContext } from '../sealed/contexts.ts';
 import { changeTime, type Webhook } from '../subscription/webhook.ts';
-import { webhookChange } from '../subscription/webhook-audit.ts';
+import { webhookChanges, webhookEntry } from '../subscription/webhook-audit.ts';
 import { toWebhookMessage } from '../subscription/webhook-message.ts';
 import { lockWebhook, updateWebhook } from '../subscription/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
@@ -47,7 +47,8 @@ export function rotateSecret({
         updatedAt: changeTime(webhook, nowMs),
       };
       await updateWebhook(tx, rotated);
-      await appendAudit(tx, context, [webhookChange('webhook.secret_rotated', rotated)]);
+      const changes = webhookChanges(webhook, rotated);
+      await appendAudit(tx, context, [webhookEntry(rotated, { action: 'webhook.secret_rotated', changes })]);
       return { webhook: toWebhookMessage(rotated), secret, createdBy: actor };
     });
     const { webhook, secret, createdBy } = response;

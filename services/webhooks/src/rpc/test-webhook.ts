@@ -11,7 +11,7 @@ import { toAttemptMessage } from '../log/delivery-message.ts';
 import { insertTestDelivery } from '../log/test-delivery-queries.ts';
 import { countTest } from '../subscription/test-count-queries.ts';
 import type { Webhook } from '../subscription/webhook.ts';
-import { webhookChange } from '../subscription/webhook-audit.ts';
+import { webhookEntry } from '../subscription/webhook-audit.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
@@ -46,7 +46,9 @@ export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksServic
             retryAfterSeconds: 60,
           });
         }
-        await appendAudit(tx, context, [webhookChange('webhook.tested', webhook)]);
+        await appendAudit(tx, context, [
+          webhookEntry(webhook, { action: 'webhook.tested', details: { event_type: eventType } }),
+        ]);
         return { webhook, eventType };
       },
       async act({ webhook, eventType }) {

@@ -17,7 +17,7 @@ import { clientKeyContext } from '../sealed/contexts.ts';
 import { checkRateLimit } from '../subscription/rate-limit.ts';
 import { checkRetryPolicy } from '../subscription/retry-policy.ts';
 import { changeTime, checkDescription, checkEvents, versionOf, type Webhook } from '../subscription/webhook.ts';
-import { webhookChange } from '../subscription/webhook-audit.ts';
+import { webhookChanges, webhookEntry } from '../subscription/webhook-audit.ts';
 import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../subscription/webhook-message.ts';
 import { lockWebhook, updateWebhook as writeWebhook } from '../subscription/webhook-queries.ts';
 import { checkWebhookUrl } from '../subscription/webhook-url.ts';
@@ -32,7 +32,8 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
       checkVersion(versionOf(webhook), request.expectedVersions);
       const changed = change(parts, webhook, request, url);
       await writeWebhook(tx, changed);
-      await appendAudit(tx, context, [webhookChange('webhook.updated', changed)]);
+      const changes = webhookChanges(webhook, changed);
+      await appendAudit(tx, context, [webhookEntry(changed, { action: 'webhook.updated', changes })]);
       if (webhook.status === 'active' && changed.status === 'disabled') await tryFailPending(tx, changed);
       if (webhook.status === 'disabled' && changed.status === 'active') {
         await insertNotice(tx, noticeOf(changed, 'webhook.enabled'));

@@ -1,12 +1,56 @@
-import type { AuditChange } from '@rms/audit';
+import { X509Certificate } from 'node:crypto';
+import {
+  type AuditedAction,
+  type AuditedFields,
+  changesBetween,
+  type FieldChanges,
+  type NewAuditEntry,
+} from '@rms/audit';
+import { redactLine } from '@rms/logging';
 import type { Webhook } from './webhook.ts';
 
-/** Makes the audit entry for a change to a webhook, or for a test delivery. It never contains the secret. */
-export function webhookChange(
-  action: 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.tested',
-  webhook: Webhook,
-): AuditChange {
-  const { workspaceId, environment, id, url, events, status, retryPolicy, rateLimit } = webhook;
-  const details = { url, events, status, retry_policy: retryPolicy, rate_limit: rateLimit };
-  return { workspaceId, environment, action, targetId: id, details };
+const fields: AuditedFields<Webhook> = {
+  workspaceId: 'omitted',
+  environment: 'omitted',
+  id: 'omitted',
+  url: 'shown',
+  events: 'shown',
+  status: 'shown',
+  disableReason: 'shown',
+  secretSealed: { secret: 'secret' },
+  secretVersion: 'omitted',
+  previousSecretSealed: 'omitted',
+  previousSecretUntil: 'shown',
+  clientCertificate: (pem) => pem && `SHA-256 ${new X509Certificate(pem).fingerprint256}`,
+  clientKeySealed: { secret: 'client_key' },
+  ordered: 'shown',
+  description: 'shown',
+  retryPolicy: ({ maxRetries, initialDelayMs, maxDelayMs, delaysMs }) => ({
+    max_retries: maxRetries,
+    initial_delay_ms: initialDelayMs,
+    max_delay_ms: maxDelayMs,
+    delays_ms: delaysMs,
+  }),
+  rateLimit: ({ maxConcurrency, requestsPerSecond }) => ({
+    max_concurrency: maxConcurrency,
+    requests_per_second: requestsPerSecond,
+  }),
+  createdAt: 'omitted',
+  updatedAt: 'omitted',
+};
+
+/** Returns what changed between two locked or written states of a webhook. */
+export function webhookChanges(before: Webhook | undefined, after: Webhook | undefined): FieldChanges {
+  return changesBetween(fields, before, after);
+}
+
+/** Returns the audit entry of an action on a webhook. */
+export function webhookEntry(webhook: Webhook, action: AuditedAction): NewAuditEntry {
+  const { workspaceId, environment, id } = webhook;
+  return { workspaceId, environment, target: { id, name: nameOf(webhook) }, ...action };
+}
+
+/** Returns the name of a webhook: its description, otherwise its URL without credentials. */
+export function nameOf({ description, url }: Pick<Webhook, 'description' | 'url'>): string {
+  return description.trim() || redactLine(url);
 }

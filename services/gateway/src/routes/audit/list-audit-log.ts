@@ -8,6 +8,7 @@ import { createdRange, shownTime, timeOf, toTimestamp } from '../shared/time-sch
 
 const path = '/v1/audit_log';
 const maxFilterLength = 200;
+const fieldValue = 'A string, number or boolean, or a list of strings.';
 
 const entry = z
   .strictObject({
@@ -18,11 +19,33 @@ const entry = z
       .string()
       .describe('`key:` or `user:` with an ID, `operator:` with a name, or `system`.')
       .meta({ examples: ['key:key_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
-    target_id: z.string().describe('ID of the changed object.'),
+    actor_name: z
+      .string()
+      .nullable()
+      .describe('Name of the key, or email address of the user, at that time. Null: unknown, or `actor` is a name.')
+      .meta({ examples: ['ci-deploy'] }),
+    target_id: z.string().describe('ID of the changed object, or its name if it has no ID.'),
+    target_name: z.string().nullable().describe('Name of the changed object at that time. Null: it has none.'),
     environment: z.enum(['live', 'sandbox']).nullable().describe('Null: the change concerns both environments.'),
     client_ip: z.string().nullable(),
     request_id: z.string().nullable(),
-    details: z.record(z.string(), z.unknown()).describe('New values. Never contains secrets.'),
+    changes: z
+      .array(
+        z
+          .strictObject({
+            field: z.string().meta({ examples: ['url'] }),
+            before: z.unknown().describe(`${fieldValue} Null: the field was not set.`),
+            after: z.unknown().describe(`${fieldValue} Null: the field is no longer set.`),
+          })
+          .meta({ id: 'AuditChange' }),
+      )
+      .describe(
+        'Changed fields, at most 100. Secrets are `[secret]`. A value has at most 500 characters, fewer if many fields ' +
+          'changed; `…` marks where a value or the list was cut.',
+      ),
+    details: z
+      .record(z.string(), z.unknown())
+      .describe('Further facts, such as the method of a sign-in. Never contains secrets.'),
     created_at: shownTime,
   })
   .meta({ id: 'AuditEntry' });
@@ -85,10 +108,13 @@ function entryJson(entry: AuditEntry): string {
     type: 'audit_entry',
     action: entry.action,
     actor: entry.actor,
+    actor_name: entry.actorName || null,
     target_id: entry.targetId,
+    target_name: entry.targetName || null,
     environment: environmentNames[entry.environment],
     client_ip: entry.address || null,
     request_id: entry.requestId || null,
+    changes: JSON.parse(entry.changesJson || '[]'),
     details: JSON.parse(entry.detailsJson),
     created_at: timeOf(entry.time),
   });

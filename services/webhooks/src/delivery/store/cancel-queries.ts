@@ -4,6 +4,14 @@ import { attemptColumns } from '../../log/attempt-columns.ts';
 import { isInFlight } from '../../log/redeliver-queries.ts';
 import { freedAt, kept } from './end-queries.ts';
 
+/** Locks a queued delivery until the transaction ends, so that its status stays as it is read next. */
+export async function lockQueued(tx: Queryable, { workspaceId, environments }: TenantScope, id: string): Promise<void> {
+  await tx.query(
+    'select from webhooks.deliveries where workspace_id = $1 and environment = any($2) and id = $3 for update',
+    [workspaceId, environments, id],
+  );
+}
+
 /**
  * Moves a queued delivery to the log as canceled. Returns false if the delivery is not queued. If an attempt is in
  * flight, its result is recorded like one with an outdated lease (see `recordAttempts`). The next delivery of the lane

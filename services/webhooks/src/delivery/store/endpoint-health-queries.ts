@@ -1,6 +1,9 @@
+import { appendAudit } from '@rms/audit';
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
 import { insertNotice } from '../../notices/notice-queries.ts';
+import { webhookChanges, webhookEntry } from '../../subscription/webhook-audit.ts';
+import { lockWebhook } from '../../subscription/webhook-queries.ts';
 import { tryFailPending } from './end-queries.ts';
 
 type WebhookRef = Tenant & { readonly webhookId: string };
@@ -56,25 +59,30 @@ export async function setHealth(
 
 /**
  * Disables an active webhook whose endpoint responded with 410 Gone or has been failing for `failingForHours`, unless
- * its URL has changed in the meantime. Ends its pending deliveries and notifies its owner. Returns whether it was
- * disabled.
+ * its URL has changed in the meantime. Ends its pending deliveries, notifies its owner and appends an audit entry with
+ * the request ID of the delivery. Returns whether it was disabled.
  */
 export async function disableWebhook(
   pool: Pool,
-  { workspaceId, environment, webhookId }: WebhookRef,
+  { workspaceId, environment, webhookId, requestId }: WebhookRef & { readonly requestId: string },
   { url, reason, failingForHours }: { url: string; reason: 'gone' | 'failing'; failingForHours: number },
 ): Promise<boolean> {
   return inTransaction(pool, async (tx) => {
+    const before = await lockWebhook(tx, { workspaceId, environments: [environment] }, webhookId);
+    if (before?.status !== 'active' || before.url !== url) return false;
     const { rowCount } = await tx.query(
-      `update webhooks.webhooks set status = 'disabled', disable_reason = $5,
+      `update webhooks.webhooks set status = 'disabled', disable_reason = $4,
               updated_at = greatest(now(), updated_at + interval '1 millisecond')
-        where workspace_id = $1 and environment = $2 and id = $3 and url = $4 and status = 'active'
-          and ($5 = 'gone' or failing_since < now() - $6 * interval '1 hour')`,
-      [workspaceId, environment, webhookId, url, reason, failingForHours],
+        where workspace_id = $1 and environment = $2 and id = $3
+          and ($4 = 'gone' or failing_since < now() - $5 * interval '1 hour')`,
+      [workspaceId, environment, webhookId, reason, failingForHours],
     );
     if (rowCount !== 1) return false;
     await tryFailPending(tx, { workspaceId, environment, id: webhookId });
     await insertNotice(tx, { workspaceId, environment, type: 'webhook.disabled', subjectId: webhookId, reason });
+    const changes = webhookChanges(before, { ...before, status: 'disabled', disableReason: reason });
+    const origin = { actor: '', actorName: '', clientAddress: '', requestId };
+    await appendAudit(tx, origin, [webhookEntry(before, { action: 'webhook.disabled', changes })]);
     return true;
   });
 }

@@ -76,11 +76,33 @@ export declare type AuditEntry = Message<"rms.auth.v1.AuditEntry"> & {
   targetId: string;
 
   /**
-   * New values, as a JSON object.
+   * Further facts, such as the method of a sign-in, as a JSON object. Entries of earlier releases have no changes; here
+   * they have the new values.
    *
    * @generated from field: string details_json = 10;
    */
   detailsJson: string;
+
+  /**
+   * Name of the actor at that time: email address of a user, or name of a key. Empty: unknown, or the actor is a name.
+   *
+   * @generated from field: string actor_name = 11;
+   */
+  actorName: string;
+
+  /**
+   * Name of the changed object at that time. Empty: unknown.
+   *
+   * @generated from field: string target_name = 12;
+   */
+  targetName: string;
+
+  /**
+   * Changed fields, as a JSON array of {field, before, after}. Secrets are "[secret]".
+   *
+   * @generated from field: string changes_json = 13;
+   */
+  changesJson: string;
 };
 
 /**

@@ -719,6 +719,13 @@ export declare type VerifyKeyResult = Message<"rms.auth.v1.VerifyKeyResult"> & {
    * @generated from field: bool exists = 7;
    */
   exists: boolean;
+
+  /**
+   * Name of the key, for audit entries about changes that it makes. Set if valid.
+   *
+   * @generated from field: string key_name = 8;
+   */
+  keyName: string;
 };
 
 /**

@@ -84,6 +84,14 @@ export declare type CallContext = Message<"rms.common.v1.CallContext"> & {
    * @generated from field: string actor = 5;
    */
   actor: string;
+
+  /**
+   * Name of the actor for the audit log: email address of the user, or name of the key. Empty: unknown, or an operator,
+   * whose actor is a name.
+   *
+   * @generated from field: string actor_name = 6;
+   */
+  actorName: string;
 };
 
 /**

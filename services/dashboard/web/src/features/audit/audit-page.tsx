@@ -8,6 +8,7 @@ import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useMemberEmails } from '../team/member-queries.ts';
 import { type AuditFilter, useAuditEntries } from './audit-queries.ts';
+import { ActorCell, ChangesCell, TargetCell } from './entry-cells.tsx';
 import { ExportButton } from './export-button.tsx';
 
 const from = '/w/$workspace/$environment/settings/audit';
@@ -81,27 +82,10 @@ export function AuditPage() {
             columns={[
               { title: 'Time', cell: (entry) => <Time at={entry.time} /> },
               { title: 'Action', cell: (entry) => <code>{entry.action}</code> },
-              {
-                title: 'Actor',
-                cell: (entry) => (
-                  <span className="break wide">
-                    {emails.get(entry.actor) ?? entry.actor}
-                    {entry.address ? <span className="soft small"> from {entry.address}</span> : null}
-                  </span>
-                ),
-              },
-              { title: 'Target', cell: (entry) => <code className="break wide">{entry.target_id}</code> },
+              { title: 'Target', cell: (entry) => <TargetCell entry={entry} /> },
+              { title: 'Changes', cell: (entry) => <ChangesCell entry={entry} /> },
+              { title: 'Actor', cell: (entry) => <ActorCell entry={entry} name={emails.get(entry.actor)} /> },
               { title: 'Environment', cell: (entry) => entry.environment ?? 'both' },
-              {
-                title: 'Details',
-                cell: (entry) =>
-                  entry.details_json === '{}' ? null : (
-                    <details>
-                      <summary>Show</summary>
-                      <code className="break">{entry.details_json}</code>
-                    </details>
-                  ),
-              },
             ]}
           />
         ) : null}

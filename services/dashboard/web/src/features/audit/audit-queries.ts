@@ -1,3 +1,4 @@
+import type { FieldChange } from '@rms/audit/change-text';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { type Tenant, tenantPath, useTenantQuery } from '../../api/tenant.ts';
@@ -7,10 +8,17 @@ export interface AuditEntry {
   readonly time: string | null;
   readonly environment: string | null;
   readonly actor: string;
+  /** Name at the time of the entry, as `target_name`. */
+  readonly actor_name: string | null;
   readonly address: string | null;
   readonly request_id: string | null;
   readonly action: string;
   readonly target_id: string;
+  readonly target_name: string | null;
+  /** Whether the target has a page: an existing key, webhook or resource. */
+  readonly target_exists: boolean;
+  /** Array of FieldChange. */
+  readonly changes_json: string;
   readonly details_json: string;
 }
 
@@ -22,6 +30,11 @@ export type AuditFilter = Partial<
 interface AuditPage {
   readonly data: readonly AuditEntry[];
   readonly next: string | null;
+}
+
+/** Returns what an entry changed. Entries of earlier releases have no changes. */
+export function changesOf({ changes_json: json }: Pick<AuditEntry, 'changes_json'>): readonly FieldChange[] {
+  return JSON.parse(json) as readonly FieldChange[];
 }
 
 const exportLimit = 10_000;

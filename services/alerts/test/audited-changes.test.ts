@@ -1,0 +1,125 @@
+import { newId } from '@rms/ids';
+import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
+import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { type AuditedCases, auditedChain, auditedMethods, auditedSecrets, readAudited } from '@rms/testkit';
+import { makeUnsubscribeToken } from '../src/notify/unsubscribe-token.ts';
+import { makeConfirmationToken } from '../src/recipient/confirmation-token.ts';
+import { userIdOf } from './fake-auth.ts';
+import { newTenant, startAlerts, type Tenant, type TestAlerts } from './support.ts';
+
+const services = [AlertsService, SecretsService, UsageService];
+const kind = AlertKind.QUOTA;
+const owner = 'owner@example.com';
+const keys = [Buffer.alloc(32, 2)] as const;
+
+describe('Entries of the audit log of alerts', () => {
+  let service: TestAlerts;
+  const tokens = new Set<string>();
+  beforeAll(async () => {
+    service = await startAlerts();
+  });
+  afterAll(() => service?.stop());
+
+  const newWorkspace = (): Tenant => {
+    const tenant = newTenant();
+    service.auth.addWorkspace(tenant.workspaceId, 'Acme', owner);
+    return tenant;
+  };
+  const byOwner = (requestId: string) => ({
+    context: { actor: `user:${userIdOf(owner)}`, actorName: owner, requestId },
+  });
+  const unsubscribeToken = ({ workspaceId }: Tenant) => {
+    const link = { workspaceId, environment: 'live', kind: 'quota', address: owner } as const;
+    const token = makeUnsubscribeToken(keys, link);
+    tokens.add(token);
+    return token;
+  };
+
+  const cases: AuditedCases = {
+    'AlertsService/updateRule': async (requestId) => {
+      const tenant = newWorkspace();
+      await service.alerts.updateRule({
+        ...tenant,
+        kind,
+        threshold: 0.5,
+        recipients: { addresses: ['a@example.com'] },
+      });
+      await service.alerts.unsubscribe({ token: unsubscribeToken(tenant) });
+      const recipients = { addresses: ['a@example.com', 'viewer@example.com'] };
+      const changed = { threshold: 0.9, enabled: false, toOwners: false, recipients, unsubscribed: { addresses: [] } };
+      await service.alerts.updateRule({ ...tenant, kind, ...changed }, byOwner(requestId));
+      const changes = {
+        enabled: [true, false],
+        threshold: [0.5, 0.9],
+        recipients: [['a@example.com'], ['a@example.com', 'viewer@example.com']],
+        to_owners: [true, false],
+        unsubscribed: [[owner], null],
+      } as const;
+      return [['alert_rule.updated', 'Monthly quota', owner, changes]];
+    },
+    'AlertsService/testRule': async (requestId) => {
+      await service.alerts.testRule({ ...newWorkspace(), kind }, byOwner(requestId));
+      return [['alert_rule.tested', 'Monthly quota', owner, {}]];
+    },
+    'AlertsService/unsubscribe': async (requestId) => {
+      const token = unsubscribeToken(newWorkspace());
+      // The second call changes nothing.
+      for (let i = 0; i < 2; i += 1) await service.alerts.unsubscribe({ token }, { context: { requestId } });
+      return [['alert_rule.unsubscribed', 'Monthly quota', '', { unsubscribed: [null, [owner]] }]];
+    },
+    'AlertsService/resubscribe': async (requestId) => {
+      const token = unsubscribeToken(newWorkspace());
+      await service.alerts.unsubscribe({ token });
+      for (let i = 0; i < 2; i += 1) await service.alerts.resubscribe({ token }, { context: { requestId } });
+      return [['alert_rule.resubscribed', 'Monthly quota', '', { unsubscribed: [[owner], null] }]];
+    },
+    'AlertsService/confirmRecipient': async (requestId) => {
+      const { workspaceId } = newWorkspace();
+      const token = makeConfirmationToken(keys, { workspaceId, address: 'ops@partner.example' }, Date.now());
+      tokens.add(token);
+      for (let i = 0; i < 2; i += 1) await service.alerts.confirmRecipient({ token }, { context: { requestId } });
+      return [['alert_recipient.confirmed', 'ops@partner.example', '', { confirmed: [false, true] }]];
+    },
+    ...Object.fromEntries(
+      [
+        ...SecretsService.methods,
+        ...UsageService.methods,
+        AlertsService.method.listRules,
+        AlertsService.method.listIncidents,
+        AlertsService.method.describeUnsubscribe,
+        AlertsService.method.describeRecipient,
+        AlertsService.method.getEmailStatus,
+      ].map(({ parent, localName }) => [`${parent.name}/${localName}`, undefined]),
+    ),
+  };
+
+  test('are tested for every method', () => {
+    expect(Object.keys(cases).sort()).toEqual(auditedMethods(services));
+  });
+
+  test.each(Object.entries(cases).flatMap(([method, run]) => (run ? [[method, run] as const] : [])))(
+    'of %s say what changed, with the names of the target and the actor',
+    async (_, run) => {
+      const requestId = newId('req');
+      const expected = await run(requestId);
+      expect(await readAudited(service.database.pool, requestId)).toEqual(expected);
+    },
+  );
+
+  test('of concurrent updates form a chain: each begins with the values with which the previous one ended', async () => {
+    const tenant = newWorkspace();
+    const thresholds = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
+    await Promise.all(thresholds.map((threshold) => service.alerts.updateRule({ ...tenant, kind, threshold })));
+    const { rules } = await service.alerts.listRules(tenant);
+    const [stored] = rules.filter((rule) => rule.kind === kind);
+    const chain = await auditedChain(service.database.pool, 'quota', 'threshold', tenant.workspaceId);
+    expect([chain.length, chain.at(-1)]).toEqual([thresholds.length + 1, String(stored?.threshold)]);
+  });
+
+  test('contain no token', async () => {
+    expect(tokens.size).toBeGreaterThan(2);
+    expect(await auditedSecrets(service.database.pool, tokens)).toEqual([]);
+  });
+});

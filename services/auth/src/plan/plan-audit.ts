@@ -1,0 +1,23 @@
+import { type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/audit';
+import type { Plan } from './plan.ts';
+
+const fields: AuditedFields<Plan> = {
+  name: 'omitted',
+  rateLimitRequests: 'shown',
+  rateLimitWindowSeconds: 'shown',
+  monthlyQuota: 'shown',
+  workspaceRateLimitRequests: 'shown',
+  maxKeys: 'shown',
+  maxWebhooks: 'shown',
+};
+
+/** Returns the audit entry of a new or changed plan. Plans belong to the installation. */
+export function planSet(before: Plan | undefined, after: Plan): NewAuditEntry {
+  const { name } = after;
+  return {
+    workspaceId: '',
+    target: { id: name, name },
+    action: 'plan.set',
+    changes: changesBetween(fields, before, after),
+  };
+}
