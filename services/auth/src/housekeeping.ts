@@ -34,13 +34,13 @@ export function createHousekeeping(parts: {
           log.info({ dropped, retention_days: requestLogDays }, 'dropped expired partitions of the request log');
       },
       key_uses: (signal) => trimUses(pool, signal),
-      throttles: () => throttles.trim(pool),
-      networks: () => trimNetworks(pool),
-      password_resets: () => trimResets(pool),
-      email_changes: () => trimEmailChanges(pool),
-      invitations: () => trimInvitations(pool),
-      emails: () => trimEmails(pool),
-      idempotency_keys: () => deleteExpiredKeys(pool, 'auth'),
+      throttles: (signal) => throttles.trim(pool, signal),
+      networks: (signal) => trimNetworks(pool, signal),
+      password_resets: (signal) => trimResets(pool, signal),
+      email_changes: (signal) => trimEmailChanges(pool, signal),
+      invitations: (signal) => trimInvitations(pool, signal),
+      emails: (signal) => trimEmails(pool, signal),
+      idempotency_keys: (signal) => deleteExpiredKeys(pool, 'auth', signal),
     },
   });
 }

@@ -3,7 +3,6 @@ import { createIds } from '@rms/ids';
 import { createRelay } from '@rms/outbox';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
-import { showHousekeeping } from '@rms/service';
 import { callers } from './callers.ts';
 import type { ResourcesConfig } from './config.ts';
 import type { ResourcesContext } from './context.ts';
@@ -55,7 +54,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
         listResources: listResources({ pool, pageTokenKeys: config.pageTokenKeys }),
       }),
     ],
-    workers: [relay, createHousekeeping({ pool, log, onSuccess: showHousekeeping(context.metrics) })],
+    workers: [relay, createHousekeeping({ pool, log, metrics: context.metrics })],
     // Does not check the bus: during a broker outage, writes continue and their events wait in the outbox.
     checks: {
       async database() {

@@ -8,12 +8,12 @@ import { confirmAddress } from '../recipient/recipient-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
 export function confirmRecipient(
-  { pool }: HandlerParts,
+  { pool, time }: HandlerParts,
   keys: Keys,
 ): Handlers<typeof AlertsService>['confirmRecipient'] {
   return async ({ token }, context) => {
     const { workspaceId, address } =
-      readConfirmationToken(keys, token, Date.now()) ?? refuse('token', 'is not a valid confirmation token');
+      readConfirmationToken(keys, token, time.nowMs()) ?? refuse('token', 'is not a valid confirmation token');
     await inTransaction(pool, async (tx) => {
       if (!(await confirmAddress(tx, workspaceId, address))) return;
       await appendAudit(tx, context, [{ workspaceId, action: 'alert_recipient.confirmed', targetId: address }]);

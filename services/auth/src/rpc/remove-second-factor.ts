@@ -15,7 +15,7 @@ import { findUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 export function removeSecondFactor(parts: HandlerParts): Handlers<typeof SecondFactorsService>['removeSecondFactor'] {
-  const { pool, box, throttle, log } = parts;
+  const { pool, throttle, log } = parts;
   return async ({ userId, code }, context) => {
     selfOnly(context, userId);
     const before = found(await findUser(pool, userId), 'user', userId);
@@ -23,7 +23,7 @@ export function removeSecondFactor(parts: HandlerParts): Handlers<typeof SecondF
     const user = await inTransaction(pool, async (tx) => {
       await proveCode(tx, parts, before, code, context);
       const user = await deleteSecondFactor(tx, userId);
-      await notifyOfChange(tx, box, user, Change.SECOND_FACTOR_REMOVED, context);
+      await notifyOfChange(tx, parts, user, Change.SECOND_FACTOR_REMOVED, context);
       const changes = userChanges(userId, await membershipsOf(tx, [userId]), 'user.second_factor_removed');
       await appendAudit(tx, bySelf(context, userId), [...changes, ...(await endPending(tx, userId))]);
       return user;
