@@ -158,7 +158,7 @@ class CallRpcContext implements RpcContext {
   readonly actor: string;
   readonly method: string;
   readonly stopping: AbortSignal;
-  readonly #scope = new CallScope();
+  readonly #scope: CallScope;
   readonly #call: AnyCall;
   #abort: AbortController | undefined;
 
@@ -172,6 +172,7 @@ class CallRpcContext implements RpcContext {
     this.clientAddress = clientAddress;
     this.actor = actor;
     if (principal) this.principal = principal;
+    this.#scope = new CallScope(workspaceOf(call.request) || principal?.workspaceId);
     const end = () =>
       this.#scope.end(new RmsError('timeout', { cause: new Error('the call was canceled or its deadline passed') }));
     // grpc-js also emits this event when the deadline passes.
@@ -210,6 +211,15 @@ class CallRpcContext implements RpcContext {
   get peer(): string {
     return this.#call.getPeer();
   }
+}
+
+/** Returns the workspace that a request names; empty for a batch, whose items may name several. */
+function workspaceOf(request: unknown): string {
+  const { workspaceId, context } = (request ?? {}) as {
+    workspaceId?: string;
+    context?: { readonly principal?: { readonly workspaceId?: string } };
+  };
+  return workspaceId || context?.principal?.workspaceId || '';
 }
 
 /** Returns the distinct request IDs of a batch, whose items are in `requests`. */
