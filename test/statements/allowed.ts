@@ -18,11 +18,6 @@ export const allowed: readonly Allowed[] = [
     reason: '50 rows per tenant with a backlog, for a gauge, within 5 s',
   },
   {
-    source: 'services/webhooks/src/replay/replay-queries.ts',
-    text: 'select d.id, pg_column_size(d.attempts) as bytes',
-    reason: 'a step per second; reads the backlog of the webhook, or its part of the log in ID order',
-  },
-  {
     source: 'services/webhooks/src/log/unfinished-queries.ts',
     text: 'limit 10000',
     reason: 'ends after 10,000 rows',
@@ -31,16 +26,6 @@ export const allowed: readonly Allowed[] = [
     source: 'services/webhooks/src/log/count-queries.ts',
     text: 'as materialized (',
     reason: 'an operator counts deliveries; ends after 1,000,000 rows of each table',
-  },
-  {
-    source: 'services/webhooks/src/lookup/lookup-queries.ts',
-    text: 'with recursive tenants',
-    reason: 'an operator finds the owner of an ID; one probe of a primary key per tenant',
-  },
-  {
-    source: 'services/auth/src/workspace/lookup-queries.ts',
-    text: 'from auth.workspaces as w',
-    reason: 'an operator finds the owner of an ID; one probe of a primary key per workspace and environment',
   },
   { source: 'services/alerts/src/sealed/sealed-queries.ts', text: 'substring(content', reason: reencryption },
   { source: 'services/auth/src/sealed/sealed-queries.ts', text: 'sealed', reason: reencryption },

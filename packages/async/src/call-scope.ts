@@ -5,9 +5,15 @@ import { AsyncLocalStorage } from 'node:async_hooks';
  * and calls that a handler makes end with it, without passing a signal through every function.
  */
 export class CallScope {
+  /** The workspace that the call is for; empty: several workspaces, or none. */
+  readonly owner: string;
   #reason: unknown;
   #closed = false;
   #listeners: Set<(reason: unknown) => void> | undefined;
+
+  constructor(owner = '') {
+    this.owner = owner;
+  }
 
   /** Throws the reason if the call has ended. */
   check(): void {

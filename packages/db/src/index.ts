@@ -1,5 +1,7 @@
 export { createDatabaseClock, type DatabaseClock } from './database-clock.ts';
+export { createDatabaseTime, type DatabaseTime } from './database-time.ts';
 export { type DayPartitions, dayPartitions } from './day-partitions.ts';
+export { deleteInBatches } from './delete-in-batches.ts';
 export { createDiskSpaceWatch, type DiskSpaceWatch } from './disk-space-watch.ts';
 export { inOneRoundTrip, type Statement } from './in-one-round-trip.ts';
 export { inTransaction } from './in-transaction.ts';

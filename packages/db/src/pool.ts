@@ -4,6 +4,7 @@ import { connectionOptions } from './connection-options.ts';
 import { endWithCall } from './end-with-call.ts';
 import { keepOnPrimary } from './primary.ts';
 import type { Pool } from './queryable.ts';
+import { shareConnections } from './share-connections.ts';
 import { traceQueries } from './trace-queries.ts';
 
 export interface PoolOptions {
@@ -79,5 +80,6 @@ export function createPool(options: PoolOptions): Pool {
   keepOnPrimary(pool, { name: applicationName, log });
   traceQueries(pool, url);
   endWithCall(pool);
+  shareConnections(pool, { max, waitMs: connectTimeoutMs });
   return pool;
 }

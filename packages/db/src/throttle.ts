@@ -1,3 +1,4 @@
+import { deleteInBatches } from './delete-in-batches.ts';
 import type { Queryable } from './queryable.ts';
 
 /** Limit on attempts: `burst` attempts immediately, then one attempt every `everySeconds`. */
@@ -23,7 +24,7 @@ export interface ThrottleTable {
   /** Resets the counters of these subjects. */
   forget(db: Queryable, subjects: readonly Buffer[]): Promise<void>;
   /** Deletes counters that no longer limit anything. */
-  trim(db: Queryable): Promise<void>;
+  trim(db: Queryable, signal?: AbortSignal): Promise<void>;
 }
 
 /**
@@ -61,8 +62,8 @@ export function throttleTable(table: `${string}.throttles`): ThrottleTable {
     async forget(db, subjects) {
       await db.query(`delete from ${table} where subject = any($1::bytea[])`, [subjects]);
     },
-    async trim(db) {
-      await db.query(`delete from ${table} where arrival_at < now()`);
+    async trim(db, signal) {
+      await deleteInBatches(db, table, { where: 'arrival_at < now()' }, signal);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
 
 /** Database schema with a table `idempotency_keys`. All these tables have the same columns. */
@@ -82,14 +82,7 @@ export async function readResponse(
   return rows[0];
 }
 
-/** Deletes up to `limit` expired keys. Returns the number of deleted keys. */
-export async function deleteExpiredKeys(db: Queryable, schema: IdempotencySchema, limit = 10_000): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from ${schema}.idempotency_keys
-      where (workspace_id, environment, key) in (
-              select workspace_id, environment, key from ${schema}.idempotency_keys
-               where expires_at <= now() order by expires_at limit $1 for update skip locked)`,
-    [limit],
-  );
-  return rowCount ?? 0;
+/** Deletes expired keys. Returns the number of deleted keys. */
+export function deleteExpiredKeys(db: Queryable, schema: IdempotencySchema, signal?: AbortSignal): Promise<number> {
+  return deleteInBatches(db, `${schema}.idempotency_keys`, { where: 'expires_at <= now()' }, signal);
 }

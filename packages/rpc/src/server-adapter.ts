@@ -159,7 +159,7 @@ class CallRpcContext implements RpcContext {
   readonly actorName: string;
   readonly method: string;
   readonly stopping: AbortSignal;
-  readonly #scope = new CallScope();
+  readonly #scope: CallScope;
   readonly #call: AnyCall;
   #abort: AbortController | undefined;
 
@@ -174,6 +174,7 @@ class CallRpcContext implements RpcContext {
     this.actor = actor;
     this.actorName = actorName;
     if (principal) this.principal = principal;
+    this.#scope = new CallScope(workspaceOf(call.request) || principal?.workspaceId);
     const end = () =>
       this.#scope.end(new RmsError('timeout', { cause: new Error('the call was canceled or its deadline passed') }));
     // grpc-js also emits this event when the deadline passes.
@@ -212,6 +213,15 @@ class CallRpcContext implements RpcContext {
   get peer(): string {
     return this.#call.getPeer();
   }
+}
+
+/** Returns the workspace that a request names; empty for a batch, whose items may name several. */
+function workspaceOf(request: unknown): string {
+  const { workspaceId, context } = (request ?? {}) as {
+    workspaceId?: string;
+    context?: { readonly principal?: { readonly workspaceId?: string } };
+  };
+  return workspaceId || context?.principal?.workspaceId || '';
 }
 
 /** Returns the distinct request IDs of a batch, whose items are in `requests`. */

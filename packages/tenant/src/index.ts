@@ -10,3 +10,4 @@ export {
   toScope,
   toTenant,
 } from './tenant.ts';
+export { findInPages, type ProbedPage, workspaceFinder } from './workspace-finder.ts';

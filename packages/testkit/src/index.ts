@@ -29,6 +29,7 @@ export { programEnv } from './shapes/program-env.ts';
 export { isReady, isServing } from './shapes/readiness.ts';
 export { resultOf } from './shapes/rms-command.ts';
 export { type Standalone, startStandalone } from './shapes/standalone.ts';
+export { shiftClock } from './shifted-clock.ts';
 export type { ReceivedEmail, SmtpPlan } from './smtp/plan.ts';
 export { type SmtpReceiver, startSmtpReceiver } from './smtp/smtp-receiver.ts';
 export { type TestDatabase, testDatabase } from './test-database.ts';

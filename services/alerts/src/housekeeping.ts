@@ -10,7 +10,7 @@ import { forgetSequences } from './notices/notice-queries.ts';
 import { confirmationLifeSeconds } from './recipient/confirmation-token.ts';
 import { throttles } from './recipient/email-limits.ts';
 import { forgetUnconfirmed } from './recipient/recipient-queries.ts';
-import { forgetCounts, forgetReporters } from './usage/old-usage-queries.ts';
+import { forgetCounts, forgetReporters, forgetRuns } from './usage/old-usage-queries.ts';
 
 const everyMs = 10 * 60_000;
 
@@ -21,15 +21,14 @@ export function createHousekeeping({ pool, log, metrics }: { pool: Pool; log: Lo
     log,
     metrics,
     tasks: {
-      async counts(signal) {
-        while (!signal.aborted && (await forgetCounts(pool)) > 0);
-      },
-      reporters: () => forgetReporters(pool),
-      emails: () => forgetEmails(pool),
-      incidents: () => forgetIncidents(pool),
-      recipients: () => forgetUnconfirmed(pool, confirmationLifeSeconds),
-      throttles: () => throttles.trim(pool),
-      notices: () => forgetSequences(pool),
+      counts: (signal) => forgetCounts(pool, signal),
+      runs: (signal) => forgetRuns(pool, signal),
+      reporters: (signal) => forgetReporters(pool, signal),
+      emails: (signal) => forgetEmails(pool, signal),
+      incidents: (signal) => forgetIncidents(pool, signal),
+      recipients: (signal) => forgetUnconfirmed(pool, confirmationLifeSeconds, signal),
+      throttles: (signal) => throttles.trim(pool, signal),
+      notices: (signal) => forgetSequences(pool, signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
     },
   });

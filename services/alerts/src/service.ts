@@ -1,4 +1,4 @@
-import { checkPrimary, showPools, translatePgError } from '@rms/db';
+import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/db';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
@@ -40,18 +40,21 @@ import { createQuotaKeeper } from './usage/quota-keeper.ts';
 export function createAlerts(config: AlertsConfig, context: AlertsContext): GrpcService {
   const { pool, bus, limiter, auth, log } = context;
   const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, noticeTopic, group } = config;
-  const now = context.now ?? Date.now;
+  const time = createDatabaseTime(pool);
+  const now = context.now ?? time.nowMs;
   showPools(context.metrics, { alerts: pool });
   const metrics = createAlertsMetrics(context.metrics);
   const [encryptionKey, ...previousKeys] = config.encryptionKeys;
   const box = createSecretBox(encryptionKey, previousKeys);
   const deliver = chooseDelivery(config, log);
-  const sender = deliver && createEmailSender({ pool, box, deliver, sender: config.sender, metrics, log });
+  const sender = deliver && createEmailSender({ pool, time, box, deliver, sender: config.sender, metrics, log });
   const onEmails = () => sender?.wake();
   const workspaces = createWorkspaces(auth.members, auth.workspaces);
-  const recipients = createRecipients({ pool, workspaces, box, tokenKeys: unsubscribeKeys, dashboardUrl });
-  const notifier = createNotifier({ pool, workspaces, recipients, box, unsubscribeKeys, dashboardUrl, log, onEmails });
-  const parts: HandlerParts = { pool, log, now };
+  const recipients = createRecipients({ pool, time, workspaces, box, tokenKeys: unsubscribeKeys, dashboardUrl });
+  const notifier = createNotifier({
+    ...{ pool, time, workspaces, recipients, box, unsubscribeKeys, dashboardUrl, log, onEmails },
+  });
+  const parts: HandlerParts = { pool, time, log, now };
   return createGrpcService({
     name: 'alerts',
     host: config.host,
@@ -80,11 +83,12 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       rpcService(WorkspaceDeletionService, { deleteContents: deleteContents(parts) }),
     ],
     workers: [
+      time.reader,
       createEvaluator({ pool, log, now, everyMs: evaluateEveryMs, onNotices: notifier.wake, metrics }),
-      createKeySweep({ pool, ...auth, log, everyMs: sweepKeysEveryMs }),
+      createKeySweep({ pool, time, ...auth, log, everyMs: sweepKeysEveryMs }),
       createNoticeConsumer({ pool, bus, topic: noticeTopic, group, log }),
       notifier,
-      createAccountEmails({ pool, auth: auth.emailRequests, box, dashboardUrl, log, onEmails }),
+      createAccountEmails({ pool, time, auth: auth.emailRequests, box, dashboardUrl, log, onEmails }),
       ...(sender ? [sender] : []),
       createQuotaKeeper({ pool, limiter, log, now }),
       createHousekeeping({ pool, log, metrics: context.metrics }),

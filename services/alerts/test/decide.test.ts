@@ -147,4 +147,14 @@ describe('Rule evaluation', () => {
       ['opened webhook_disabled wh_1'],
     ]);
   });
+
+  test('percentages are rounded down, so that 100% means all', () => {
+    const summaryOf = (used: number) => {
+      const facts = { ...quiet, month: { used, quota: 1_000_000 } };
+      const { incidents } = decide(rules, facts, [], { nowMs, newId: () => 'inc_1' });
+      return incidents[0]?.summary;
+    };
+    expect(summaryOf(999_999)).toBe("99.9% of this month's quota of 1000000 requests is used");
+    expect(summaryOf(813_000)).toBe("81.3% of this month's quota of 1000000 requests is used");
+  });
 });

@@ -11,7 +11,7 @@ import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { SecurityEmail_Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createSecretBox } from '@rms/secrets';
-import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';
+import { type SmtpReceiver, shiftClock, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { queueEmails } from '../src/email/email-queries.ts';
 import { createSmtpDelivery, readSmtpUrl } from '../src/email/smtp.ts';
 import { emailContext } from '../src/sealed/email-context.ts';
@@ -336,5 +336,28 @@ describe('Without an SMTP server', () => {
     expect(service.logged.some((line) => line.includes(file))).toBe(true);
     await service.stop();
     rmSync(folder, { recursive: true });
+  });
+});
+
+describe.each([
+  ['ahead', 30 * 86_400_000],
+  ['behind', -30 * 86_400_000],
+])('An instance whose clock is %s', (_, byMs) => {
+  test('sends emails, which expire by the clock of the database', async () => {
+    const smtp = await startSmtpReceiver();
+    const service = await start({ smtpUrl: smtp.url });
+    const restore = shiftClock(byMs);
+    try {
+      await service.send();
+      await smtp.received(1);
+      const { rows } = await service.database.pool.query<{ days: number }>(
+        'select round(extract(epoch from expires_at - created_at) / 86400)::float8 as days from alerts.mails',
+      );
+      expect(rows).toEqual([{ days: 3 }]);
+    } finally {
+      restore();
+      await service.stop();
+      await smtp.stop();
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { createSecretBox } from '@rms/secrets';
@@ -81,6 +82,33 @@ describe('A failure in one workspace does not block the others:', () => {
       },
     ]);
     await rowOf(service, `select from alerts.mails where id = 'mail_bad' and state = 'failed'`);
+  });
+
+  test('alerts of a workspace that exceeds its limit of emails; they wait', async () => {
+    const service = await started();
+    const { pool } = service.database;
+    const [noisy, other] = [newTenant(), newTenant()];
+    for (const { workspaceId } of [noisy, other]) service.auth.addWorkspace(workspaceId, 'Acme', 'owner@example.com');
+    const subject = createHash('sha256').update(`alert/workspace/${noisy.workspaceId}`).digest();
+    await pool.query(
+      `insert into alerts.throttles (subject, arrival_at) values ($1, now() + interval '5000 seconds')`,
+      [subject],
+    );
+    for (const { workspaceId } of [noisy, other]) {
+      await pool.query(
+        `insert into alerts.notifications (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary,
+                                           opened_at, due_at)
+         values ($1, 'live', 'ntf_' || $1, 'quota', 'opened', 'inc_1', '', 'quota', now(), now())`,
+        [workspaceId],
+      );
+    }
+    const email = await rowOf(service, 'select workspace_id from alerts.mails');
+    expect(email).toEqual({ workspace_id: other.workspaceId });
+    const waiting = 'select workspace_id from alerts.notifications where due_at > now()';
+    expect(await rowOf(service, waiting)).toEqual({ workspace_id: noisy.workspaceId });
+    await pool.query('delete from alerts.throttles');
+    await pool.query('update alerts.notifications set due_at = now()');
+    await rowOf(service, 'select from alerts.mails where workspace_id = $1', [noisy.workspaceId]);
   });
 
   test('batches of quota counters', async () => {

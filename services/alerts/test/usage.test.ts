@@ -4,7 +4,7 @@ import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
 import { addLatency, noLatencies } from '@rms/usage';
-import { forgetCounts, forgetReporters } from '../src/usage/old-usage-queries.ts';
+import { forgetCounts, forgetReporters, forgetRuns } from '../src/usage/old-usage-queries.ts';
 import { pointsOf, rowsOf, runsOf, startOf } from '../src/usage/usage.ts';
 import { deliveryCounts, newTenant, requestCounts, startAlerts, type TestAlerts } from './support.ts';
 
@@ -244,7 +244,7 @@ describe('Usage', () => {
         );
       }
     }
-    while ((await forgetCounts(alerts.database.pool)) > 0);
+    await forgetCounts(alerts.database.pool);
     const { rows } = await alerts.database.pool.query(
       `select period, extract(day from now() - starts_at)::int as age from alerts.request_counts
         where workspace_id = $1 order by age`,
@@ -256,6 +256,21 @@ describe('Usage', () => {
       { period: 'day', age: 399 },
       { period: 'month', age: 800 },
     ]);
+  });
+
+  test('the failures of a webhook are forgotten after 35 days without an attempt', async () => {
+    const { workspaceId } = newTenant();
+    const { pool } = alerts.database;
+    await pool.query(
+      `insert into alerts.webhook_runs (workspace_id, environment, webhook_id, failures, last_attempt_at)
+       select $1, 'live', 'wh_' || days, 3, now() - make_interval(days => days) from unnest(array[34, 36]) as days`,
+      [workspaceId],
+    );
+    await forgetRuns(pool);
+    const { rows } = await pool.query('select webhook_id from alerts.webhook_runs where workspace_id = $1', [
+      workspaceId,
+    ]);
+    expect(rows).toEqual([{ webhook_id: 'wh_34' }]);
   });
 
   test('raises quota counters that have fallen behind', async () => {

@@ -1,4 +1,4 @@
-import { checkPrimary, showPools, translatePgError } from '@rms/db';
+import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/db';
 import { createIdempotency } from '@rms/idempotency';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
@@ -57,8 +57,10 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
   const markers = createMarkers({ pool, limiter, log, metrics });
   const [secretKey, ...previousKeys] = secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
+  const time = createDatabaseTime(pool);
   const parts: HandlerParts = {
     pool,
+    time,
     markers,
     metrics,
     passwords,
@@ -120,6 +122,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
     ],
     workers: [
       markers.worker,
+      time.reader,
       createHousekeeping({ pool, log, requestLogDays: config.requestLogDays, metrics: context.metrics }),
     ],
     checks: {

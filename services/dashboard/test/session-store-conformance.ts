@@ -37,6 +37,12 @@ export function describeSessionStore(open: () => SessionStore): void {
     expect(await store.listOf(userId)).toEqual([]);
   });
 
+  test('sessions from an instance whose clock was ahead are not found', async () => {
+    const days = (count: number) => count * 24 * 3_600_000;
+    expect(await store.find(await add(newSession(userId, 1n, start(Date.now() + days(1)))))).toBeUndefined();
+    expect(await store.find(await add(newSession(userId, 1n, start(Date.now() + 1_000))))).toBeDefined();
+  });
+
   test('an update does not restore an ended session', async () => {
     const session = newSession(userId, 1n, start(Date.now()));
     const tokenHash = await add(session);

@@ -203,17 +203,19 @@ describe('the live tail', () => {
     }
   });
 
-  test('limits the number of viewers, in total and per user', async () => {
+  test('limits the number of viewers, in total, per user and per tenant', async () => {
     const hub = createTailHub(createLogger({ name: 'test', level: 'silent' }));
     const join = (tenant: number, userId: string) => {
       const poll = async (requested: object) => feed.tailDeliveries(requested as never);
       return hub.join(`tenant ${tenant}`, { userId, poll, changed() {}, missed() {}, end() {} }, undefined);
     };
-    const leaves = await Promise.all(Array.from({ length: 500 }, (_, i) => join(i % 3, `user ${i % 25}`)));
-    expect(feed.polls).toHaveLength(3);
-    await expect(join(0, 'one more')).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    const leaves = await Promise.all(Array.from({ length: 500 }, (_, i) => join(i % 5, `user ${i % 25}`)));
+    expect(feed.polls).toHaveLength(5);
+    await expect(join(5, 'one more')).rejects.toMatchObject({ message: expect.stringContaining('limit: 500') });
+    leaves[1]?.();
+    await expect(join(0, 'one more')).rejects.toMatchObject({ message: expect.stringContaining('limit: 100') });
     leaves[0]?.();
-    await expect(join(0, 'user 1')).rejects.toMatchObject({ message: expect.stringContaining('limit: 20') });
+    await expect(join(0, 'user 2')).rejects.toMatchObject({ message: expect.stringContaining('limit: 20') });
     leaves.push(await join(0, 'user 0'));
     for (const leave of leaves) leave();
   });

@@ -57,23 +57,27 @@ describe('Key uses', () => {
     expect(reports).toHaveLength(1);
   });
 
-  test('memory is bounded: uses by further clients are dropped, in total and per key', async () => {
+  test('memory is bounded: uses by further clients are dropped, in total, per key and per workspace', async () => {
     let reported = 0;
-    const keys = new Map<string, number>();
+    const counts = new Map<string, number>();
     const auth = {
-      batchReportKeyUses: async ({ uses = [] }: { uses?: { keyId?: string }[] }) => {
+      batchReportKeyUses: async ({ uses = [] }: { uses?: { keyId?: string; workspaceId?: string }[] }) => {
         reported = uses.length;
-        for (const { keyId = '' } of uses) keys.set(keyId, (keys.get(keyId) ?? 0) + 1);
+        for (const { keyId = '', workspaceId = '' } of uses) {
+          for (const id of [keyId, workspaceId]) counts.set(id, (counts.get(id) ?? 0) + 1);
+        }
         return {};
       },
     };
     const uses = new KeyUses(auth as unknown as ConstructorParameters<typeof KeyUses>[0], silent);
-    const busyKey = { keyId: 'key_crowded' } as Principal;
-    for (let i = 0; i < 12_000; i += 1) uses.note(busyKey, `10.0.${i >> 8}.${i & 255}`, 'a');
-    for (let i = 0; i < 12_000; i += 1) uses.note({ keyId: `key_${i}` } as Principal, '192.0.2.1', 'a');
+    const noteKey = (keyId: string, workspaceId: string, address: string) =>
+      uses.note({ keyId, workspaceId } as Principal, address, 'a');
+    for (let i = 0; i < 12_000; i += 1) noteKey('key_crowded', 'ws_1', `10.0.${i >> 8}.${i & 255}`);
+    for (let i = 0; i < 2_000; i += 1) noteKey(`key_of_2_${i}`, 'ws_2', '192.0.2.1');
+    for (let i = 0; i < 12_000; i += 1) noteKey(`key_${i}`, `ws_of_${i}`, '192.0.2.1');
     await uses.flush();
     expect(reported).toBe(10_000);
-    expect(keys.get('key_crowded')).toBe(100);
+    expect([counts.get('key_crowded'), counts.get('ws_2')]).toEqual([100, 1_000]);
   });
 });
 

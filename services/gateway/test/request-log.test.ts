@@ -107,11 +107,37 @@ describe('The request log', () => {
       },
     );
     for (let i = 0; i < 30_000; i += 1) {
-      log.note(record(`r${i}`));
+      log.note(record(`r${i}`, `ws_${i % 10}`));
       if (i % 5_000 === 0) await log.flush();
     }
     expect(lost).toBeGreaterThanOrEqual(8_000);
     expect(lost).toBeLessThanOrEqual(10_000);
+  });
+
+  test('keeps at most 5,000 records of a workspace, so that it does not use up the space of others', async () => {
+    let lost = 0;
+    let isDown = true;
+    const taken: unknown[] = [];
+    const log = logTo(
+      async ({ columns: { requestIds } }) => {
+        if (isDown) throw new RmsError('service_unavailable');
+        taken.push(...requestIds);
+        return {} as never;
+      },
+      (records) => {
+        lost += records;
+      },
+    );
+    for (let i = 0; i < 20_000; i += 1) log.note(record(`busy ${i}`, 'ws_busy'));
+    await log.flush();
+    for (let i = 0; i < 10; i += 1) log.note(record(`calm ${i}`, 'ws_calm'));
+    isDown = false;
+    await log.flush();
+    const countOf = (name: string) => taken.filter((id) => String(id).startsWith(name)).length;
+    expect(countOf('calm')).toBe(10);
+    // A batch that is being sent leaves its space to further records.
+    expect(countOf('busy')).toBeLessThanOrEqual(7_000);
+    expect(lost).toBeGreaterThanOrEqual(13_000);
   });
 
   test('drops records that auth rejects without blocking others', async () => {

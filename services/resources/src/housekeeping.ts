@@ -7,11 +7,9 @@ import { contents } from './deletion/contents.ts';
 import { deleteExpired } from './idempotency/idempotency-queries.ts';
 
 const everyMs = 60_000;
-const batch = 1_000;
 
 /**
- * Creates the worker that deletes expired idempotency records (TTL 24 hours) in small batches, and late rows of deleted
- * workspaces.
+ * Creates the worker that deletes expired idempotency records (TTL 24 hours), and late rows of deleted workspaces.
  */
 export function createHousekeeping({ pool, log, metrics }: { pool: Pool; log: Logger; metrics: Metrics }): Worker {
   return createHousekeepingWorker({
@@ -19,9 +17,7 @@ export function createHousekeeping({ pool, log, metrics }: { pool: Pool; log: Lo
     log,
     metrics,
     tasks: {
-      async idempotency_keys(signal) {
-        while (!signal.aborted && (await deleteExpired(pool, batch)) === batch);
-      },
+      idempotency_keys: (signal) => deleteExpired(pool, signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
     },
   });

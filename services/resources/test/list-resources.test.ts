@@ -86,6 +86,22 @@ describe('ListResources', () => {
     }
   });
 
+  test('a page is bounded in bytes: pages of large resources are short, and no resource is lost', async () => {
+    const context = newCaller();
+    const value = '\u{1f525}'.repeat(500);
+    const metadataJson = JSON.stringify(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key ${i}`, value])));
+    const requests = Array.from({ length: 50 }, (_, i) => ({ context, name: `large ${i}`, metadataJson }));
+    await rms.client.batchCreateResources({ requests });
+    for (const orderBy of ['-created_at', 'name']) {
+      const { pages, ids } = await walk(context, { pageSize: 100, orderBy });
+      expect(new Set(ids).size).toBe(50);
+      // 2 MiB contain 20 resources of 102 KB; the 21st exceeds them.
+      expect(pages.map(({ resources }) => resources.length)).toEqual([21, 21, 8]);
+      expect(pages.map(({ totalSize, pageSize }) => [totalSize, pageSize])).toEqual(pages.map(() => [50n, 100]));
+      for (const { resources } of pages) for (const one of resources) expect(one.metadataJson).toBe(metadataJson);
+    }
+  });
+
   test('creations and deletions during paging neither hide nor repeat other resources', async () => {
     const context = newCaller();
     const stable: string[] = [];

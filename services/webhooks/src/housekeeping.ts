@@ -7,8 +7,9 @@ import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
 import { contents } from './deletion/contents.ts';
 import type { RejectedReporter } from './delivery/rejected-reporter.ts';
 import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/store/expiry-queries.ts';
-import { eraseDeleted } from './log/erase-queries.ts';
+import { createErasure } from './log/erasure.ts';
 import { logPartitions } from './log/partitions.ts';
+import { trimReplays } from './replay/replay-queries.ts';
 
 const everyMs = 60_000;
 const eraseEveryMs = 2_000;
@@ -24,8 +25,8 @@ export interface HousekeepingParts {
 
 /**
  * Creates the worker that creates partitions for the coming days and deletes expired data: queued deliveries and log
- * partitions older than the retention, idempotency records after 24 hours, late rows of deleted workspaces, and, if
- * enabled, event bodies of deleted resources.
+ * partitions and ended replays older than the retention, idempotency records after 24 hours, late rows of deleted
+ * workspaces, and, if enabled, event bodies of deleted resources.
  */
 export function createHousekeeping(parts: HousekeepingParts): Worker {
   const { pool, log, metrics, eraseOnDelete, retentionDays } = parts;
@@ -41,9 +42,10 @@ export function createHousekeeping(parts: HousekeepingParts): Worker {
         const dropped = await logPartitions.drop(pool, retentionDays);
         if (dropped > 0) log.info({ dropped, retention_days: retentionDays }, 'expired log partitions dropped');
       },
-      idempotency_keys: () => deleteExpiredKeys(pool, 'webhooks'),
+      replays: (signal) => trimReplays(pool, retentionDays, signal),
+      idempotency_keys: (signal) => deleteExpiredKeys(pool, 'webhooks', signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
-      ...(eraseOnDelete && { erasure: { everyMs: eraseEveryMs, run: () => erase(parts) } }),
+      ...(eraseOnDelete && { erasure: { everyMs: eraseEveryMs, run: createErasure(pool, log) } }),
     },
   });
 }
@@ -60,18 +62,13 @@ function endExpired({ pool, log, retentionDays, reportRejected }: HousekeepingPa
     for (let count = 1; count > 0 && !signal.aborted; deleted += count) {
       count = await deleteExpired(pool, tenant, keptDays);
     }
-    const { ended, rejected } = await failExpiring(pool, tenant, failedDays);
+    const { ended, rejected } = await failExpiring(pool, tenant, failedDays, signal);
     reportRejected(rejected);
     if (deleted + ended > 0) {
       const { workspaceId, environment } = tenant;
       log.warn({ workspace_id: workspaceId, environment, ended, deleted }, 'queued deliveries reached the retention');
     }
   });
-}
-
-async function erase({ pool, log }: HousekeepingParts): Promise<void> {
-  const erased = await eraseDeleted(pool);
-  if (erased > 0) log.info({ erased }, 'event bodies of deleted resources erased');
 }
 
 /**

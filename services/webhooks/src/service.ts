@@ -1,4 +1,4 @@
-import { checkPrimary, showPools, translatePgError } from '@rms/db';
+import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/db';
 import { createIdempotency } from '@rms/idempotency';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
@@ -11,7 +11,6 @@ import { createSecretBox } from '@rms/secrets';
 import { callers } from './callers.ts';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
-import { createDatabaseTime } from './database-time.ts';
 import { createAttemptReporter } from './delivery/attempt/attempt-reporter.ts';
 import { createEndpointAgents } from './delivery/attempt/endpoint-agents.ts';
 import { createSecretCache } from './delivery/attempt/secret-cache.ts';

@@ -1,7 +1,6 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { shiftClock } from './shifted-clock.ts';
+import { type Receiver, shiftClock, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from './support.ts';
 
 const hourMs = 3_600_000;

@@ -1,5 +1,5 @@
 import { createLogger } from '@rms/logging';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createEndpointHealth } from '../src/delivery/endpoint-health.ts';
 import { migrations } from '../src/migrations.ts';
 import { responded, stepsOn } from './leases.ts';
@@ -94,5 +94,29 @@ describe('the failing_since time of a webhook', () => {
     const written = queries.count;
     await attempt(one, 500);
     expect(queries.count).toBe(written);
+  });
+
+  test('is written while the webhook of another workspace is locked', async () => {
+    const [one, other] = [await start(), await start()];
+    const instance = one.health();
+    const holder = await database.pool.connect();
+    await holder.query('begin');
+    await holder.query('select from webhooks.webhooks where id = $1 for update', [one.id]);
+    const blocked = one.attempt(instance, 500);
+    await waitUntil(
+      async () => {
+        const { rowCount } = await database.pool.query(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        );
+        return rowCount === 1;
+      },
+      { what: 'the first note to wait' },
+    );
+    await other.attempt(instance, 500);
+    expect(await other.since()).not.toBeNull();
+    await holder.query('rollback');
+    holder.release();
+    await blocked;
+    expect(await one.since()).not.toBeNull();
   });
 });

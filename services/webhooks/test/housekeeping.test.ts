@@ -83,6 +83,25 @@ describe('housekeeping', () => {
     expect((await rms.list(tenant)).map(({ id, status }) => [id, status])).toEqual([[kept, DeliveryStatus.RETRYING]]);
   });
 
+  test('deletes replays that have ended before the retention', async () => {
+    const { workspaceId } = newTenant();
+    await database.pool.query(
+      `insert into webhooks.replays (workspace_id, environment, id, webhook_id, statuses, since, until, per_second,
+                                     status, total, created_by, created_at)
+       select $1, 'live', id, 'wh_none', '{}', now(), now(), 1, status, 0, '', now() - days * interval '1 day'
+         from (values ('old', 'done', 31), ('recent', 'done', 29), ('running', 'running', 31)) as r (id, status, days)`,
+      [workspaceId],
+    );
+    await database.pool.query("update webhooks.replays set next_at = now() + interval '1 day'");
+    rms = await startWebhooks({ retentionDays: 30 }, { given: database });
+    const remaining = async () => {
+      const { rows } = await database.pool.query<{ id: string }>('select id from webhooks.replays order by id');
+      return rows.map(({ id }) => id);
+    };
+    await waitUntil(async () => (await remaining()).length === 2, { what: 'the old replay to be deleted' });
+    expect(await remaining()).toEqual(['recent', 'running']);
+  });
+
   test('a failing task does not block the others; it is logged and counted by name', async () => {
     await database.pool.query('alter function webhooks.make_partitions rename to unavailable_partitions');
     const logged: string[] = [];

@@ -41,7 +41,7 @@ describe('lanes', () => {
     expect(eventIds(jobs)).toEqual([events[0]?.id]);
     expect(await steps.store(events.slice(2), 10)).toEqual([]);
     expect(await steps.claim()).toEqual([]);
-    expect(await freeLanes(database.pool)).toBe(0);
+    expect((await freeLanes(database.pool)).freed).toBe(0);
   });
 
   test('the next delivery becomes due when its predecessor is delivered, fails, or cannot be attempted', async () => {
@@ -78,7 +78,7 @@ describe('lanes', () => {
     const events = lane(tenant, 2);
     const [one] = await steps.store(events, 10);
     await recordAttempts(database.pool, [responded(one, 500)]);
-    expect(await freeLanes(database.pool)).toBe(0);
+    expect((await freeLanes(database.pool)).freed).toBe(0);
     expect(await steps.claim()).toEqual([]);
     await steps.endLeases();
     expect(eventIds(await steps.claim())).toEqual([events[0]?.id]);
@@ -107,12 +107,38 @@ describe('lanes', () => {
     await recordAttempts(ending, [responded(job, 200)]);
     // The end is not committed yet, so other transactions still see the first delivery as pending.
     expect(await steps.store(events.slice(1), 10)).toEqual([]);
-    expect(await freeLanes(database.pool)).toBe(0);
+    expect((await freeLanes(database.pool)).freed).toBe(0);
     await ending.query('commit');
     ending.release();
     expect(await steps.claim()).toEqual([]);
-    expect(await freeLanes(database.pool)).toBe(1);
+    expect((await freeLanes(database.pool)).freed).toBe(1);
     expect(eventIds(await steps.claim())).toEqual([events[1]?.id]);
+  });
+
+  test('are scanned in parts, so that a tenant with many lanes does not delay the lanes of others', async () => {
+    const tenants = [await subscribed(), await subscribed(), await subscribed()];
+    const events = tenants.map((tenant) => lane(tenant, 2));
+    const jobs = await steps.store(
+      events.flatMap((two) => two.slice(0, 1)),
+      10,
+    );
+    const ending = await database.pool.connect();
+    await ending.query('begin');
+    await recordAttempts(
+      ending,
+      jobs.map((job) => responded(job, 200)),
+    );
+    await steps.store(
+      events.flatMap((two) => two.slice(1)),
+      10,
+    );
+    await ending.query('commit');
+    ending.release();
+    const first = await freeLanes(database.pool, undefined, 2);
+    expect([first.freed, first.last?.resourceId]).toEqual([2, expect.any(String)]);
+    // The lanes before `last` are not read again.
+    expect(await freeLanes(database.pool, first.last, 2)).toEqual({ freed: 1, last: undefined });
+    expect(await steps.claim()).toHaveLength(3);
   });
 
   test('events that arrive out of order are not in flight concurrently', async () => {

@@ -131,54 +131,63 @@ test('a day is kept while one of its deliveries is queued, also after a redelive
   }
 });
 
-test('a long read transaction at midnight does not delay events, deliveries or new partitions', async () => {
-  const rms = await startWebhooks();
-  const receiver = await startReceiver();
-  const { pool } = rms.database;
-  const reader = await pool.connect();
-  try {
-    const tenant = newTenant();
-    await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    await pool.query(`select webhooks.make_partitions(${today} - 33, ${today} - 31)`);
-    await reader.query('begin');
-    await reader.query('select from webhooks.events');
-    await reader.query('select from webhooks.delivery_log');
+test.each([
+  ['the tables', ['events', 'delivery_log']],
+  ['the partitions of the day to be dropped', [`events_${dayOf(-33)}`, `delivery_log_${dayOf(-33)}`]],
+])(
+  'a long read transaction on %s at midnight does not delay events, deliveries or new partitions',
+  async (_, tables) => {
+    const rms = await startWebhooks();
+    const receiver = await startReceiver();
+    const { pool } = rms.database;
+    const reader = await pool.connect();
+    try {
+      const tenant = newTenant();
+      await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+      await pool.query(`select webhooks.make_partitions(${today} - 33, ${today} - 31)`);
+      await reader.query('begin');
+      for (const table of tables) await reader.query(`select from webhooks.${table}`);
 
-    const { rows } = await pool.query(`select webhooks.make_partitions(${today} + 8, ${today} + 8) as created`);
-    expect(rows).toEqual([{ created: 2 }]);
-    const refused = await logPartitions.drop(pool, 30).catch((error: unknown) => error);
-    expect(isTimeout(refused)).toBe(true);
-    let ended = false;
-    const dropping = (async () => {
-      while (!ended) await logPartitions.drop(pool, 30).catch(() => {});
-    })();
-    for (let count = 1; count <= 5; count += 1) {
-      await rms.publish(newEvent(tenant));
-      await rms.settled(tenant, count);
-    }
-    ended = true;
-    await dropping;
-    expect((await daysOf(pool))[0]).toBe(dayOf(-33));
+      const { rows } = await pool.query(`select webhooks.make_partitions(${today} + 8, ${today} + 8) as created`);
+      expect(rows).toEqual([{ created: 2 }]);
+      const refused = await logPartitions.drop(pool, 30).catch((error: unknown) => error);
+      expect(isTimeout(refused)).toBe(true);
+      let ended = false;
+      const dropping = (async () => {
+        while (!ended) await logPartitions.drop(pool, 30).catch(() => {});
+      })();
+      for (let count = 1; count <= 5; count += 1) {
+        await rms.publish(newEvent(tenant));
+        await rms.settled(tenant, count);
+        // A waiting lock would block all later statements. While the reader is active, none is requested.
+        const waiting = `select from pg_locks where mode = 'AccessExclusiveLock' and not granted
+                            and database = (select oid from pg_database where datname = current_database())`;
+        expect((await pool.query(waiting)).rowCount).toBe(0);
+      }
+      ended = true;
+      await dropping;
+      expect((await daysOf(pool))[0]).toBe(dayOf(-33));
 
-    await reader.query('commit');
-    const dropped = waitUntil(
-      async () => {
-        await logPartitions.drop(pool, 30).catch(() => {});
-        return (await daysOf(pool))[0] !== dayOf(-33);
-      },
-      { what: 'the old days to be dropped' },
-    );
-    for (let count = 6; count <= 10; count += 1) {
-      await rms.publish(newEvent(tenant));
-      await rms.settled(tenant, count);
+      await reader.query('commit');
+      const dropped = waitUntil(
+        async () => {
+          await logPartitions.drop(pool, 30).catch(() => {});
+          return (await daysOf(pool))[0] !== dayOf(-33);
+        },
+        { what: 'the old days to be dropped' },
+      );
+      for (let count = 6; count <= 10; count += 1) {
+        await rms.publish(newEvent(tenant));
+        await rms.settled(tenant, count);
+      }
+      await dropped;
+    } finally {
+      reader.release(true);
+      await receiver.close();
+      await rms.stop();
     }
-    await dropped;
-  } finally {
-    reader.release(true);
-    await receiver.close();
-    await rms.stop();
-  }
-});
+  },
+);
 
 test('an event that is too old, in the future, or has an invalid ID does not block other events', async () => {
   const rms = await startWebhooks();

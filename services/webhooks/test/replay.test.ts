@@ -7,7 +7,7 @@ import { ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { replayNext, takeReplay } from '../src/replay/replay-queries.ts';
+import { replayNext, takeReplay } from '../src/replay/step-queries.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 
 const aMinuteAgo = () => timestampFromMs(Date.now() - 60_000);
@@ -225,6 +225,54 @@ describe('a replay', () => {
       { what: 'the end of the replay' },
     );
     expect(done.replayed).toBe(4n);
+  });
+
+  test('reads a bounded number of rows per step, and finds the few matching deliveries behind many others', async () => {
+    const { id, replay } = await skipping(1, 'resource.updated');
+    const { pool } = rms.database;
+    // Older deliveries of another type, in the log; the matching one is the newest.
+    await pool.query(
+      `insert into webhooks.delivery_log (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
+                                          request_id, status, origin, attempts, created_at)
+       select workspace_id, environment, webhooks.first_id('dlv', now() - n * interval '1 ms') || lpad(n::text, 16, '0'),
+              event_id, webhook_id, 'resource.created', resource_id, request_id, status, origin, attempts, now()
+         from webhooks.delivery_log, generate_series(1, 12000) as n where webhook_id = $1`,
+      [id],
+    );
+    const { replay: started } = await rms.deliveries.replayDeliveries({ ...replay, eventType: 'resource.updated' });
+    const replayId = started?.id ?? '';
+    expect(started).toMatchObject({ status: ReplayStatus.RUNNING, replayed: 0n });
+    const done = await waitUntil(
+      async () => {
+        const { replay: now } = await rms.deliveries.getReplay({ ...replay, id: replayId });
+        return now?.status === ReplayStatus.DONE && now;
+      },
+      { what: 'the end of the replay' },
+    );
+    expect(done.replayed).toBe(1n);
+  });
+
+  test('is rejected if its workspace has 20 running replays; ended ones do not count', async () => {
+    const { tenant, replay } = await skipping(3);
+    const { pool } = rms.database;
+    const start = async () => (await rms.deliveries.replayDeliveries({ ...replay, perSecond: 1 })).replay?.id ?? '';
+    const first = await start();
+    // From here on, the service does not continue the replays.
+    await pool.query(
+      `insert into webhooks.replays (workspace_id, environment, id, webhook_id, statuses, since, until, per_second,
+                                     status, total, created_by, next_at)
+       select workspace_id, environment, id || n, webhook_id, statuses, since, until, per_second, 'running', total,
+              created_by, now() + interval '1 hour'
+         from webhooks.replays, generate_series(2, 20) as n where id = $1`,
+      [first],
+    );
+    await pool.query(
+      "update webhooks.replays set status = 'running', next_at = now() + interval '1 hour' where id = $1",
+      [first],
+    );
+    await expect(start()).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('20 running') });
+    await rms.deliveries.cancelReplay({ ...tenant, id: first });
+    await start();
   });
 
   test('sends nothing more after it is canceled, and stays canceled', async () => {

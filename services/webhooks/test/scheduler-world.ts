@@ -1,13 +1,7 @@
 import { jittered } from '../src/delivery/schedule/endpoint.ts';
+import type { Attempt, EndpointRef } from '../src/delivery/schedule/entries.ts';
 import { limits as allLimits } from '../src/delivery/schedule/limits.ts';
-import {
-  type Attempt,
-  type EndpointRef,
-  type Next,
-  type Refill,
-  type Refilled,
-  Scheduler,
-} from '../src/delivery/schedule/scheduler.ts';
+import { type Next, type Refill, type Refilled, Scheduler } from '../src/delivery/schedule/scheduler.ts';
 
 /** Low limits, so that short histories reach them. */
 export const limits = {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
+import type { Attempt, EndpointRef } from '../src/delivery/schedule/entries.ts';
 import { limits as allLimits } from '../src/delivery/schedule/limits.ts';
 import { partOfLimit } from '../src/delivery/schedule/part.ts';
-import { type Attempt, type EndpointRef, Scheduler } from '../src/delivery/schedule/scheduler.ts';
+import { Scheduler } from '../src/delivery/schedule/scheduler.ts';
 import { leaseMs, limits, refs, World } from './scheduler-world.ts';
 
 function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, number> {

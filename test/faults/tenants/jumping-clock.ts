@@ -1,7 +1,7 @@
 // Preloaded into an instance (node --import). Shifts its clock from the real time by the number of milliseconds in the
 // file CLOCK_FILE.
 import { readFileSync } from 'node:fs';
-import { shiftClock } from '../../../services/webhooks/test/shifted-clock.ts';
+import { shiftClock } from '../../../packages/testkit/src/shifted-clock.ts';
 
 const file = process.env.CLOCK_FILE ?? '';
 let restore = () => {};

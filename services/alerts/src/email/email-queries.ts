@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Environment } from '@rms/tenant';
 
 /** An email in the queue. Its content is encrypted. */
@@ -140,6 +140,7 @@ export async function readWaiting(db: Queryable, workspaceId: string, limit: num
 }
 
 /** Deletes emails 30 days after they were sent or failed. */
-export async function forgetEmails(db: Queryable): Promise<void> {
-  await db.query(`delete from alerts.mails where state <> 'queued' and ended_at < now() - interval '30 days'`);
+export function forgetEmails(db: Queryable, signal: AbortSignal): Promise<number> {
+  const old = { where: `state <> 'queued' and ended_at < now() - interval '30 days'` };
+  return deleteInBatches(db, 'alerts.mails', old, signal);
 }

@@ -1,5 +1,5 @@
 import { createWakeableSleep } from '@rms/async';
-import type { Pool } from '@rms/db';
+import type { DatabaseTime, Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { SecretBox } from '@rms/secrets';
 import type { Worker } from '@rms/service';
@@ -27,6 +27,7 @@ type Delivered =
 
 export interface EmailSenderParts {
   readonly pool: Pool;
+  readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly box: SecretBox;
   readonly deliver: Deliver;
   readonly sender: Sender;
@@ -52,7 +53,7 @@ const maxReplyLength = 300;
  *     ▲                  │  │  └──permanent failure, or too old──► failed
  *     └──after a delay───┘  └── process dies: the lease expires ──► queued
  */
-export function createEmailSender({ pool, box, deliver, sender, metrics, log }: EmailSenderParts): EmailSender {
+export function createEmailSender({ pool, time, box, deliver, sender, metrics, log }: EmailSenderParts): EmailSender {
   const sleeper = createWakeableSleep();
 
   const send = async (email: LeasedEmail) => {
@@ -62,7 +63,7 @@ export function createEmailSender({ pool, box, deliver, sender, metrics, log }: 
       metrics.emails.inc({ outcome: 'given_up' });
       log.error({ ...fields, reason: error }, 'email not sent');
     };
-    if (email.expiresAt.getTime() <= Date.now()) return giveUp('expired before it could be sent');
+    if (email.expiresAt.getTime() <= time.nowMs()) return giveUp('expired before it could be sent');
     let raw: Buffer;
     try {
       const content: EmailContent = JSON.parse(box.open(email.sealed, emailContext(email)).toString('utf8'));
@@ -80,7 +81,7 @@ export function createEmailSender({ pool, box, deliver, sender, metrics, log }: 
       return;
     }
     const error = oneLine(result.error, maxReplyLength);
-    if (result.outcome === 'refused' || Date.now() - email.createdAt.getTime() > emailLifeMs) return giveUp(error);
+    if (result.outcome === 'refused' || time.nowMs() - email.createdAt.getTime() > emailLifeMs) return giveUp(error);
     await retryEmail(pool, email, retryDelayMs(email.attempts), error);
     log.warn({ ...fields, reason: error }, 'could not send email; retrying');
   };

@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { abortableDelay } from '@rms/async';
-import { inTransaction, type Pool } from '@rms/db';
+import { type DatabaseTime, inTransaction, type Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -12,6 +12,7 @@ import { replaceExpiring } from './key-queries.ts';
 
 export interface KeySweepParts {
   readonly pool: Pool;
+  readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly keys: Pick<RpcClient<typeof KeysService>, 'listKeys'>;
   readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'listWorkspaces'>;
   readonly log: Logger;
@@ -30,13 +31,13 @@ const maxLogged = 10;
  * Creates the worker that periodically reads the expiring keys of all workspaces from auth and stores them for the
  * rules. A failing workspace does not block the others.
  */
-export function createKeySweep({ pool, keys, workspaces, log, everyMs }: KeySweepParts): Worker {
+export function createKeySweep({ pool, time, keys, workspaces, log, everyMs }: KeySweepParts): Worker {
   const sweepOne = async (workspaceId: string, signal: AbortSignal) => {
     const expiring: ReturnType<typeof expiringSoon> = [];
     let pageToken = '';
     do {
       const page = await keys.listKeys({ workspaceId, pageSize, pageToken, validOnly: true }, { signal });
-      expiring.push(...page.keys.flatMap(expiringSoon));
+      expiring.push(...page.keys.flatMap((key) => expiringSoon(key, time.nowMs())));
       pageToken = page.nextPageToken;
     } while (pageToken !== '');
     await inTransaction(pool, (tx) => replaceExpiring(tx, workspaceId, expiring));
@@ -85,9 +86,9 @@ export function createKeySweep({ pool, keys, workspaces, log, everyMs }: KeySwee
   };
 }
 
-function expiringSoon({ id, name, environment, expireTime, revokeTime, rollTime }: Key) {
+function expiringSoon({ id, name, environment, expireTime, revokeTime, rollTime }: Key, nowMs: number) {
   if (!expireTime || revokeTime || rollTime) return [];
   const expiresAt = timestampDate(expireTime);
-  if (expiresAt.getTime() > Date.now() + horizonMs) return [];
+  if (expiresAt.getTime() > nowMs + horizonMs) return [];
   return [{ keyId: id, name, expiresAt, environment: fromEnvironmentMessage(environment) }];
 }

@@ -59,7 +59,7 @@ const finders: Readonly<Record<AlertKind, Finder>> = {
     const counted = all - refused;
     const share = counted > 0 ? errors / counted : 0;
     const bad = counted >= rule.minimum && share >= rule.threshold;
-    const summary = `${percent(share)} of ${counted} API requests failed within ${minutes(rule)}`;
+    const summary = `${percent(errors, counted)} of ${counted} API requests failed within ${minutes(rule)}`;
     return [found(rule, '', { bad, value: share, summary })];
   },
   delivery_failure_rate: (rule, { webhooks }) =>
@@ -67,7 +67,7 @@ const finders: Readonly<Record<AlertKind, Finder>> = {
       const share = attempts > 0 ? failedAttempts / attempts : 0;
       const bad = attempts >= rule.minimum && share >= rule.threshold;
       const window = minutes(rule);
-      const summary = `${percent(share)} of ${attempts} delivery attempts to the webhook failed within ${window}${lastErrorText(lastError)}`;
+      const summary = `${percent(failedAttempts, attempts)} of ${attempts} delivery attempts to the webhook failed within ${window}${lastErrorText(lastError)}`;
       return found(rule, webhookId, { object: url, bad, value: share, summary });
     }),
   delivery_failures_in_a_row: (rule, { webhooks }) =>
@@ -83,7 +83,7 @@ const finders: Readonly<Record<AlertKind, Finder>> = {
   quota(rule, { month: { used, quota } }) {
     if (quota === 0) return [];
     const share = used / quota;
-    const summary = `${percent(share)} of this month's quota of ${quota} requests is used`;
+    const summary = `${percent(used, quota)} of this month's quota of ${quota} requests is used`;
     return [
       // The "exceeded" incident makes a new warning redundant.
       found(rule, 'warning', {
@@ -131,8 +131,9 @@ function lastErrorText(error: string): string {
   return error === '' ? '' : `; last error: ${oneLine(error, 200)}`;
 }
 
-function percent(share: number): string {
-  return `${Number((share * 100).toFixed(1))}%`;
+/** Rounds down, so that 100% means all. */
+function percent(part: number, all: number): string {
+  return `${all > 0 ? Math.floor((part * 1000) / all) / 10 : 0}%`;
 }
 
 function minutes({ windowSeconds }: Rule): string {

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
 import type { AlertKind } from '../rule/rule.ts';
 import type { Incident, Notice } from './incident.ts';
@@ -74,8 +74,9 @@ export async function writeIncidents(tx: Queryable, incidents: readonly StoredIn
 }
 
 /** Deletes incidents 400 days after they closed. */
-export async function forgetIncidents(db: Queryable): Promise<void> {
-  await db.query(`delete from alerts.incidents where state <> 'open' and closed_at < now() - interval '400 days'`);
+export function forgetIncidents(db: Queryable, signal: AbortSignal): Promise<number> {
+  const old = { where: `state <> 'open' and closed_at < now() - interval '400 days'` };
+  return deleteInBatches(db, 'alerts.incidents', old, signal);
 }
 
 /** Filter of a list of incidents. */

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
 
 /** Reference to a webhook. */
@@ -32,8 +32,8 @@ export async function noteSequence(tx: Queryable, ref: WebhookRef, sequence: big
 }
 
 /** Deletes sequences that are older than a week, because no notice is delayed for that long. */
-export async function forgetSequences(db: Queryable): Promise<void> {
-  await db.query(`delete from alerts.webhook_notices where seen_at < now() - interval '7 days'`);
+export function forgetSequences(db: Queryable, signal: AbortSignal): Promise<number> {
+  return deleteInBatches(db, 'alerts.webhook_notices', { where: `seen_at < now() - interval '7 days'` }, signal);
 }
 
 /** Stores that the webhooks service has disabled a webhook. */

@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { abortableDelay } from '@rms/async';
-import type { Pool } from '@rms/db';
+import type { DatabaseTime, Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { EmailRequest, EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import type { RpcClient } from '@rms/rpc';
@@ -14,6 +14,7 @@ import { accountEmail } from './account-email.ts';
 
 export interface AccountEmailsParts {
   readonly pool: Pool;
+  readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly auth: Pick<RpcClient<typeof EmailRequestsService>, 'leaseEmailRequests' | 'deleteEmailRequests'>;
   readonly box: SecretBox;
   readonly dashboardUrl: string;
@@ -34,14 +35,15 @@ const batchSize = 50;
  * If the process dies in between, the emails are leased again. Emails that are already queued here are ignored. An
  * email that cannot be queued does not block the others.
  */
-export function createAccountEmails({ pool, auth, box, dashboardUrl, log, onEmails }: AccountEmailsParts): Worker {
+export function createAccountEmails(parts: AccountEmailsParts): Worker {
+  const { pool, time, auth, box, dashboardUrl, log, onEmails } = parts;
   const toEmail = (request: EmailRequest) => {
     const content = isEmailAddress(request.to) ? accountEmail(request, dashboardUrl) : undefined;
     if (!content) {
       log.error({ email_request_id: request.id }, 'dropped an email request with an invalid address or content');
       return [];
     }
-    const expiresAt = request.expireTime ? timestampDate(request.expireTime) : new Date(Date.now() + emailLifeMs);
+    const expiresAt = request.expireTime ? timestampDate(request.expireTime) : new Date(time.nowMs() + emailLifeMs);
     const ref = { workspaceId: '', environment: '' as const, id: request.id };
     const sealed = box.seal(JSON.stringify(content), emailContext(ref));
     return [{ ...ref, recipient: request.to, sealed, expiresAt }];

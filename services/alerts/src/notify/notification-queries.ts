@@ -109,6 +109,19 @@ export async function leaseNotifications(db: Queryable, limit: number, leaseMs: 
   }));
 }
 
+/** Postpones a notification. */
+export async function postponeNotification(
+  db: Queryable,
+  { workspaceId, environment, id }: Notification,
+  seconds: number,
+): Promise<void> {
+  await db.query(
+    `update alerts.notifications set due_at = now() + make_interval(secs => $4)
+      where workspace_id = $1 and environment = $2 and id = $3`,
+    [workspaceId, environment, id, seconds],
+  );
+}
+
 /** Deletes a processed notification. Returns false if it has been withdrawn. */
 export async function deleteNotification(
   tx: Queryable,

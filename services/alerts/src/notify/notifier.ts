@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createWakeableSleep } from '@rms/async';
 import { type AuditOrigin, appendAudit } from '@rms/audit';
-import { inTransaction, type Pool } from '@rms/db';
+import { type DatabaseTime, inTransaction, type Pool } from '@rms/db';
+import { RmsError } from '@rms/errors';
 import type { Logger } from '@rms/logging';
 import type { Keys, SecretBox } from '@rms/secrets';
 import type { Worker } from '@rms/service';
@@ -17,11 +18,17 @@ import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
 import { emailContext } from '../sealed/email-context.ts';
 import { addressesOf } from './addresses.ts';
 import { type AlertEmail, alertEmail } from './alert-email.ts';
-import { deleteNotification, leaseNotifications, type Notification } from './notification-queries.ts';
+import {
+  deleteNotification,
+  leaseNotifications,
+  type Notification,
+  postponeNotification,
+} from './notification-queries.ts';
 import { makeUnsubscribeToken } from './unsubscribe-token.ts';
 
 export interface NotifierParts {
   readonly pool: Pool;
+  readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly workspaces: Workspaces;
   readonly recipients: Pick<Recipients, 'unconfirmedOf'>;
   readonly box: SecretBox;
@@ -57,10 +64,10 @@ const leaseMs = 15_000;
 
 /**
  * Turns each notification into one email per recipient, in one transaction, so that no recipient gets it twice or not
- * at all.
+ * at all. The notifications of a workspace that exceeds its limit of emails wait.
  */
 export function createNotifier(parts: NotifierParts): Notifier {
-  const { pool, workspaces, recipients: known, box, unsubscribeKeys, dashboardUrl, log, onEmails } = parts;
+  const { pool, time, workspaces, recipients: known, box, unsubscribeKeys, dashboardUrl, log, onEmails } = parts;
   const sleeper = createWakeableSleep();
 
   const addresses = async (tenant: Tenant, kind: AlertKind) => {
@@ -83,7 +90,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
       const unsubscribeUrl = `${dashboardUrl}/unsubscribe?token=${token}`;
       const content = alertEmail({ ...notification, workspaceName, dashboardUrl, unsubscribeUrl });
       const sealed = box.seal(JSON.stringify(content), emailContext({ workspaceId, environment, id }));
-      return { workspaceId, environment, id, recipient, sealed, expiresAt: new Date(Date.now() + emailLifeMs) };
+      return { workspaceId, environment, id, recipient, sealed, expiresAt: new Date(time.nowMs() + emailLifeMs) };
     });
   };
 
@@ -96,7 +103,9 @@ export function createNotifier(parts: NotifierParts): Notifier {
     );
     const emails = await emailsOf({ ...notification, at: notification.createdAt }, recipients);
     await inTransaction(pool, async (tx) => {
-      if (await deleteNotification(tx, notification)) await queueEmails(tx, emails);
+      if (!(await deleteNotification(tx, notification))) return;
+      await takeEmails(tx, { kind: 'alert', workspaceId: notification.workspaceId, recipients });
+      await queueEmails(tx, emails);
     });
     if (emails.length > 0) return onEmails();
     if (coveredBy) return;
@@ -130,6 +139,10 @@ export function createNotifier(parts: NotifierParts): Notifier {
           try {
             await tellOf(notification);
           } catch (err) {
+            if (err instanceof RmsError && err.code === 'rate_limit_exceeded') {
+              await postponeNotification(pool, notification, err.retryAfterSeconds ?? 0);
+              continue;
+            }
             log.warn({ err, notification_id: notification.id }, 'could not send an alert notification; retrying');
           }
         }

@@ -4,11 +4,16 @@ import { RmsError } from '@rms/errors';
 
 export const throttles = throttleTable('alerts.throttles');
 
-/** Limits on emails that users request. The limits per recipient apply across all workspaces. */
+/**
+ * Limits on emails that users request or cause. The limits per recipient apply across all workspaces. Recipients of
+ * alerts are members of the workspace or have confirmed, so only the workspace is limited: its emails share a queue with
+ * those of other workspaces.
+ */
 const paces = {
+  alert: { workspace: { burst: 500, everySeconds: 10 }, recipient: undefined },
   test: { workspace: { burst: 10, everySeconds: 60 }, recipient: { burst: 10, everySeconds: 300 } },
   confirmation: { workspace: { burst: 20, everySeconds: 600 }, recipient: { burst: 3, everySeconds: 6 * 3_600 } },
-} as const satisfies Record<string, Readonly<Record<'workspace' | 'recipient', Pace>>>;
+} as const satisfies Record<string, { readonly workspace: Pace; readonly recipient: Pace | undefined }>;
 
 interface Requested {
   readonly kind: keyof typeof paces;
@@ -17,13 +22,14 @@ interface Requested {
 }
 
 /**
- * Counts requested emails per recipient and per workspace. A test counts once for the workspace; a confirmation counts
- * once per recipient. Throws `rate_limit_exceeded` if a limit is exceeded; the transaction must then be rolled back.
+ * Counts emails per recipient and per workspace. A test counts once for the workspace; alerts and confirmations count
+ * once per recipient, up to a whole burst. Throws `rate_limit_exceeded` if a limit is exceeded; the transaction must then be rolled back.
  */
 export async function takeEmails(tx: Queryable, { kind, workspaceId, recipients }: Requested): Promise<void> {
   const { workspace, recipient } = paces[kind];
-  const requests = kind === 'test' ? 1 : recipients.length;
+  const requests = kind === 'test' ? 1 : Math.min(recipients.length, workspace.burst);
   for (let i = 0; i < requests; i += 1) await take(tx, `${kind}/workspace/${workspaceId}`, workspace);
+  if (!recipient) return;
   // In a fixed order, so that concurrent transactions do not deadlock.
   for (const address of recipients.map((one) => one.toLowerCase()).sort()) {
     await take(tx, `${kind}/recipient/${address}`, recipient);
@@ -34,7 +40,7 @@ async function take(tx: Queryable, subject: string, pace: Pace): Promise<void> {
   const retryAfterSeconds = await throttles.take(tx, createHash('sha256').update(subject).digest(), pace);
   if (retryAfterSeconds === 0) return;
   throw new RmsError('rate_limit_exceeded', {
-    message: 'Too many emails were requested. Try again later.',
+    message: 'The limit of emails is exceeded. Try again later.',
     retryAfterSeconds,
   });
 }

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 
 /** Returns the addresses, in lower case, that have confirmed to receive alerts of the workspace. */
 export async function readConfirmed(
@@ -45,10 +45,10 @@ export async function confirmAddress(tx: Queryable, workspaceId: string, address
 }
 
 /** Deletes addresses that did not confirm while their link was valid. */
-export async function forgetUnconfirmed(db: Queryable, afterSeconds: number): Promise<void> {
-  await db.query(
-    `delete from alerts.outside_recipients
-      where confirmed_at is null and asked_at < now() - make_interval(secs => $1)`,
-    [afterSeconds],
-  );
+export function forgetUnconfirmed(db: Queryable, afterSeconds: number, signal: AbortSignal): Promise<number> {
+  const old = {
+    where: 'confirmed_at is null and asked_at < now() - make_interval(secs => $1)',
+    values: [afterSeconds],
+  };
+  return deleteInBatches(db, 'alerts.outside_recipients', old, signal);
 }

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import type { DatabaseTime, Queryable } from '@rms/db';
 import { newId } from '@rms/ids';
 import type { Keys, SecretBox } from '@rms/secrets';
 import { emailLifeMs } from '../email/email.ts';
@@ -31,6 +31,7 @@ interface Workspace {
 
 interface Parts {
   readonly pool: Queryable;
+  readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly workspaces: Workspaces;
   readonly box: SecretBox;
   readonly tokenKeys: Keys;
@@ -40,7 +41,7 @@ interface Parts {
 
 const askIntervalSeconds = 24 * 3_600;
 
-export function createRecipients({ pool, workspaces, box, tokenKeys, dashboardUrl }: Parts): Recipients {
+export function createRecipients({ pool, time, workspaces, box, tokenKeys, dashboardUrl }: Parts): Recipients {
   return {
     async unconfirmedOf(workspaceId, addresses) {
       const given = [...new Set(addresses.map((address) => address.toLowerCase()))];
@@ -57,7 +58,7 @@ export function createRecipients({ pool, workspaces, box, tokenKeys, dashboardUr
         if (await recordConfirmationRequest(tx, workspaceId, address, askIntervalSeconds)) requested.push(address);
       }
       await takeEmails(tx, { kind: 'confirmation', workspaceId, recipients: requested });
-      const nowMs = Date.now();
+      const nowMs = time.nowMs();
       const emails = requested.map((recipient) => {
         const id = newId('ntf');
         const token = makeConfirmationToken(tokenKeys, { workspaceId, address: recipient }, nowMs);

@@ -10,12 +10,12 @@ import { type HandlerParts, refuse } from './handler.ts';
 const fields: AuditedFields<{ readonly confirmed: boolean }> = { confirmed: 'shown' };
 
 export function confirmRecipient(
-  { pool }: HandlerParts,
+  { pool, time }: HandlerParts,
   keys: Keys,
 ): Handlers<typeof AlertsService>['confirmRecipient'] {
   return async ({ token }, context) => {
     const { workspaceId, address } =
-      readConfirmationToken(keys, token, Date.now()) ?? refuse('token', 'is not a valid confirmation token');
+      readConfirmationToken(keys, token, time.nowMs()) ?? refuse('token', 'is not a valid confirmation token');
     await inTransaction(pool, async (tx) => {
       if (!(await confirmAddress(tx, workspaceId, address))) return;
       const target = { id: address, name: address };

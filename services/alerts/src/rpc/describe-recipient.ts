@@ -7,13 +7,13 @@ import type { Workspaces } from '../recipient/workspaces.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
 export function describeRecipient(
-  { pool }: HandlerParts,
+  { pool, time }: HandlerParts,
   workspaces: Pick<Workspaces, 'nameOf'>,
   keys: Keys,
 ): Handlers<typeof AlertsService>['describeRecipient'] {
   return async ({ token }) => {
     const { workspaceId, address } =
-      readConfirmationToken(keys, token, Date.now()) ?? refuse('token', 'is not a valid confirmation token');
+      readConfirmationToken(keys, token, time.nowMs()) ?? refuse('token', 'is not a valid confirmation token');
     const confirmed = await readConfirmed(pool, workspaceId, [address]);
     return { address, workspaceName: await workspaces.nameOf(workspaceId), confirmed: confirmed.size > 0 };
   };

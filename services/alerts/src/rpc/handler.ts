@@ -1,11 +1,13 @@
-import type { Pool } from '@rms/db';
+import type { DatabaseTime, Pool } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { Logger } from '@rms/logging';
 
 /** Dependencies of the handlers. */
 export interface HandlerParts {
   readonly pool: Pool;
+  readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly log: Logger;
+  /** Clock of usage counts. */
   readonly now: () => number;
 }
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Email } from '../user/email.ts';
 
 /** A requested email address. It takes effect when the user opens the link sent to it. */
@@ -45,6 +45,6 @@ export async function deleteEmailChanges(tx: Queryable, userId: string): Promise
 }
 
 /** Deletes expired tokens. */
-export async function trimEmailChanges(db: Queryable): Promise<void> {
-  await db.query('delete from auth.email_changes where expires_at <= now()');
+export function trimEmailChanges(db: Queryable, signal: AbortSignal): Promise<number> {
+  return deleteInBatches(db, 'auth.email_changes', { where: 'expires_at <= now()' }, signal);
 }

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 import type { SealedEmail } from './email.ts';
 
 /** Queues an email, in the transaction of the change that it reports. */
@@ -50,7 +50,6 @@ export async function deleteEmails(db: Queryable, ids: readonly string[]): Promi
 }
 
 /** Deletes expired emails. */
-export async function trimEmails(db: Queryable): Promise<number> {
-  const { rowCount } = await db.query('delete from auth.mail_requests where expires_at <= now()');
-  return rowCount ?? 0;
+export function trimEmails(db: Queryable, signal: AbortSignal): Promise<number> {
+  return deleteInBatches(db, 'auth.mail_requests', { where: 'expires_at <= now()' }, signal);
 }

@@ -1,6 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { AuditOrigin } from '@rms/audit';
-import type { Queryable } from '@rms/db';
+import type { DatabaseTime, Queryable } from '@rms/db';
 import { SecurityEmail_Change as Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import type { SecretBox } from '@rms/secrets';
 import type { User } from '../user/user.ts';
@@ -9,15 +9,20 @@ import { insertEmail } from './email-queries.ts';
 
 export { Change };
 
+export interface NotifyParts {
+  readonly box: SecretBox;
+  readonly time: Pick<DatabaseTime, 'nowMs'>;
+}
+
 /** Notifies a user of a change to their account, in the transaction of the change. */
 export async function notifyOfChange(
   tx: Queryable,
-  box: SecretBox,
+  { box, time }: NotifyParts,
   { email }: User,
   change: Change,
   { clientAddress }: AuditOrigin,
 ): Promise<void> {
-  const now = new Date();
+  const now = new Date(time.nowMs());
   const value = { change, time: timestampFromDate(now), address: clientAddress };
   const expiresAt = new Date(now.getTime() + noticeLifetimeMs);
   await insertEmail(tx, makeEmail(box, email, { case: 'security', value }, expiresAt));

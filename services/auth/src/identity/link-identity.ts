@@ -1,8 +1,7 @@
 import { type AuditedFields, type AuditOrigin, appendAudit, changesBetween } from '@rms/audit';
 import type { Queryable } from '@rms/db';
 import type { Logger } from '@rms/logging';
-import type { SecretBox } from '@rms/secrets';
-import { Change, notifyOfChange } from '../email/security-email.ts';
+import { Change, type NotifyParts, notifyOfChange } from '../email/security-email.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import type { User } from '../user/user.ts';
 import { bySelf, userEntries } from '../user/user-audit.ts';
@@ -28,7 +27,7 @@ export async function findLinkable(db: Queryable, { issuer }: Identity, emailKey
  */
 export async function linkIdentity(
   tx: Queryable,
-  { box, log }: { readonly box: SecretBox; readonly log: Logger },
+  parts: NotifyParts & { readonly log: Logger },
   identity: Identity,
   { id }: Pick<User, 'id'>,
   origin: AuditOrigin,
@@ -37,10 +36,10 @@ export async function linkIdentity(
   const user = await lockUser(tx, id);
   if (!user || user.disabledAt || (await hasIdentityAt(tx, id, identity.issuer))) return false;
   if (!(await insertIdentity(tx, identity, id))) return false;
-  await notifyOfChange(tx, box, user, Change.IDENTITY_LINKED, origin);
+  await notifyOfChange(tx, parts, user, Change.IDENTITY_LINKED, origin);
   const changes = changesBetween(fields, undefined, identity);
   const entries = userEntries(user, await membershipsOf(tx, [id]), { action: 'user.identity_linked', changes });
   await appendAudit(tx, bySelf(origin, user), entries);
-  log.info({ user_id: id, issuer: identity.issuer }, 'identity linked');
+  parts.log.info({ user_id: id, issuer: identity.issuer }, 'identity linked');
   return true;
 }

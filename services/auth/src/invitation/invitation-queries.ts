@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Role } from '@rms/roles';
 import { actorOfUser } from '@rms/rpc';
 import type { Invitation } from './invitation.ts';
@@ -139,8 +139,8 @@ export async function deleteInvitationsIn(
 }
 
 /** Deletes invitations 30 days after their expiry. Until then owners see them as expired. */
-export async function trimInvitations(db: Queryable): Promise<void> {
-  await db.query(`delete from auth.invitations where expires_at < now() - interval '30 days'`);
+export function trimInvitations(db: Queryable, signal: AbortSignal): Promise<number> {
+  return deleteInBatches(db, 'auth.invitations', { where: `expires_at < now() - interval '30 days'` }, signal);
 }
 
 function toInvitation(row: InvitationRow): Invitation {

@@ -18,7 +18,7 @@ const lifetimeMs = 7 * 24 * 3_600_000;
 
 export function makeInvitation(
   input: Email & Pick<Invitation, 'workspaceId' | 'role' | 'tokenHash' | 'invitedBy'>,
+  createdAt: Date,
 ): Invitation {
-  const createdAt = new Date();
   return { ...input, id: newId('inv'), createdAt, expiresAt: new Date(createdAt.getTime() + lifetimeMs) };
 }

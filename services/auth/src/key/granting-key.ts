@@ -24,10 +24,11 @@ export function checkGrant(
   context: Pick<RpcContext, 'actor' | 'principal'>,
   locked: readonly StoredKey[],
   created: Pick<StoredKey, 'workspaceId' | 'environment' | 'scope'>,
+  now: Date,
 ): void {
   for (const { id } of grantingKey(context)) {
     const key = locked.find((one) => one.id === id);
-    const verdict = key ? verdictFor(key, created.environment, new Date()) : 'invalid';
+    const verdict = key ? verdictFor(key, created.environment, now) : 'invalid';
     if (!key || verdict === 'invalid' || key.workspaceId !== created.workspaceId) throw new RmsError('invalid_api_key');
     if (verdict === 'expired') throw new RmsError('api_key_expired');
     if (rank[key.scope] < rank[created.scope]) {

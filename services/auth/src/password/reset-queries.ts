@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 
 /**
  * Stores the hash of a password reset token and locks the user until the transaction ends. Returns false if no enabled
@@ -45,6 +45,6 @@ export async function deleteResets(tx: Queryable, userId: string): Promise<void>
 }
 
 /** Deletes expired tokens. */
-export async function trimResets(db: Queryable): Promise<void> {
-  await db.query('delete from auth.password_resets where expires_at <= now()');
+export function trimResets(db: Queryable, signal: AbortSignal): Promise<number> {
+  return deleteInBatches(db, 'auth.password_resets', { where: 'expires_at <= now()' }, signal);
 }

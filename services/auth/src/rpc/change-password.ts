@@ -16,7 +16,7 @@ import { findUser, lockUser, setPassword } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 export function changePassword(parts: HandlerParts): Handlers<typeof PasswordsService>['changePassword'] {
-  const { pool, box, passwords, log } = parts;
+  const { pool, passwords, log } = parts;
   return async ({ userId, currentPassword, password }, context) => {
     selfOnly(context, userId);
     const before = found(await findUser(pool, userId), 'user', userId);
@@ -32,7 +32,7 @@ export function changePassword(parts: HandlerParts): Handlers<typeof PasswordsSe
         });
       }
       const user = await setPassword(tx, userId, passwordHash);
-      await notifyOfChange(tx, box, user, Change.PASSWORD_CHANGED, context);
+      await notifyOfChange(tx, parts, user, Change.PASSWORD_CHANGED, context);
       const entries = userEntries(user, await membershipsOf(tx, [userId]), {
         action: 'user.password_changed',
         changes: userChanges(now, user),

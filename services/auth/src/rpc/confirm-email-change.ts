@@ -18,7 +18,7 @@ import type { HandlerParts } from './handler.ts';
  * password reset links are invalidated because they were sent to the old address.
  */
 export function confirmEmailChange(parts: HandlerParts): Handlers<typeof UsersService>['confirmEmailChange'] {
-  const { pool, box, log } = parts;
+  const { pool, log } = parts;
   return async ({ token }, context) => {
     const confirm = () =>
       inTransaction(pool, async (tx) => {
@@ -27,7 +27,7 @@ export function confirmEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
         const before = validLink(await lockUser(tx, validLink(await findEmailChange(tx, tokenHash))));
         const change = validLink(await takeEmailChange(tx, tokenHash));
         const user = validLink(await setEmail(tx, before.id, change));
-        await notifyOfChange(tx, box, before, Change.EMAIL_CHANGED, context);
+        await notifyOfChange(tx, parts, before, Change.EMAIL_CHANGED, context);
         const entries = userEntries(user, await membershipsOf(tx, [user.id]), {
           action: 'user.email_changed',
           changes: userChanges(before, user),

@@ -18,7 +18,7 @@ import { findUser, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 export function confirmSecondFactor(parts: HandlerParts): Handlers<typeof SecondFactorsService>['confirmSecondFactor'] {
-  const { pool, box, throttle, log } = parts;
+  const { pool, box, throttle, log, time } = parts;
   return async ({ userId, code }, context) => {
     selfOnly(context, userId);
     const known = found(await findUser(pool, userId), 'user', userId);
@@ -31,12 +31,12 @@ export function confirmSecondFactor(parts: HandlerParts): Handlers<typeof Second
       const sealed = await readPending(tx, userId);
       if (!sealed)
         throw new RmsError('conflict', { message: 'No setup is pending, or it has expired. Start the setup again.' });
-      const step = stepOfCode(box.open(sealed, sealedFor(userId)), plainCode(code), 0);
+      const step = stepOfCode(box.open(sealed, sealedFor(userId)), plainCode(code), 0, time.nowMs());
       if (step === undefined) throw invalid('code', 'is wrong');
       const user = await confirmPending(tx, userId, step);
       await replaceRecoveryCodes(tx, userId, recovery.hashes);
       await throttle.forget(tx, [codesOf(user)]);
-      await notifyOfChange(tx, box, user, Change.SECOND_FACTOR_ENABLED, context);
+      await notifyOfChange(tx, parts, user, Change.SECOND_FACTOR_ENABLED, context);
       const entries = userEntries(user, await membershipsOf(tx, [userId]), {
         action: 'user.second_factor_enabled',
         changes: userChanges(before, user),

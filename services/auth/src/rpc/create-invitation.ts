@@ -27,7 +27,7 @@ import type { HandlerParts } from './handler.ts';
  * link only if the caller requests it; the token is never logged.
  */
 export function createInvitation(parts: HandlerParts): Handlers<typeof InvitationsService>['createInvitation'] {
-  const { pool, box, throttle, maxInvitations, log } = parts;
+  const { pool, time, box, throttle, maxInvitations, log } = parts;
   return async ({ workspaceId, email, role: roleMessage, returnToken }, context) => {
     const acting = await actingIn(pool, workspaceId, context.actor);
     requirePermission(acting, 'members.write');
@@ -40,7 +40,8 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
       { kind: 'invitations', of: workspaceId },
     ]);
     const { token, tokenHash } = makeToken();
-    const created = makeInvitation({ ...address, workspaceId, role, tokenHash, invitedBy: actorOf(context) });
+    const input = { ...address, workspaceId, role, tokenHash, invitedBy: actorOf(context) };
+    const created = makeInvitation(input, new Date(time.nowMs()));
     await inTransaction(pool, async (tx) => {
       if (acting !== 'operator') {
         // Removing or demoting the inviter revokes their invitations. The lock ensures that this one is included.

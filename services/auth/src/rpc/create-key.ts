@@ -12,9 +12,15 @@ import { insertKey, lockKeys } from '../key/key-queries.ts';
 import { optional } from '../plan/plan-message.ts';
 import type { HandlerParts } from './handler.ts';
 
-export function createKey({ idempotency, maxKeys, log }: HandlerParts): Handlers<typeof KeysService>['createKey'] {
+export function createKey({
+  time,
+  idempotency,
+  maxKeys,
+  log,
+}: HandlerParts): Handlers<typeof KeysService>['createKey'] {
   return async (request, context) => {
     const { workspaceId } = request;
+    const now = new Date(time.nowMs());
     const input = checkKeyInput(
       {
         name: request.name,
@@ -22,7 +28,7 @@ export function createKey({ idempotency, maxKeys, log }: HandlerParts): Handlers
         expiresAt: request.expireTime && timestampDate(request.expireTime),
         rateLimitRequests: optional(request.rateLimitRequests),
       },
-      new Date(),
+      now,
     );
     const scope = fromScopeMessage(request.scope);
     const environment = fromEnvironmentMessage(request.environment);
@@ -36,7 +42,7 @@ export function createKey({ idempotency, maxKeys, log }: HandlerParts): Handlers
     const { response, replayed } = await idempotency.once(idempotent, CreateKeyResponseSchema, async (tx) => {
       const { key, value } = makeKey({ ...input, workspaceId, environment, scope, createdBy: actor });
       await checkKeyLimit(tx, workspaceId, maxKeys);
-      checkGrant(context, await lockKeys(tx, grantingKey(context)), key);
+      checkGrant(context, await lockKeys(tx, grantingKey(context)), key, now);
       await insertKey(tx, key);
       await appendAudit(tx, context, [keyCreated(key)]);
       return { key: toKeyMessage(key), keyValue: value, createdBy: actor };

@@ -16,7 +16,7 @@ import type { HandlerParts } from './handler.ts';
 
 /** Deletes a user. Keys that the user created belong to the workspace and remain. */
 export function deleteUser(parts: HandlerParts): Handlers<typeof UsersService>['deleteUser'] {
-  const { pool, box, log } = parts;
+  const { pool, log } = parts;
   return async ({ id: given, email, proof }, context) => {
     const isUser = userOfActor(context.actor) !== undefined;
     if (isUser) selfOnly(context, given);
@@ -26,7 +26,7 @@ export function deleteUser(parts: HandlerParts): Handlers<typeof UsersService>['
     const user = await inTransaction(pool, async (tx) => {
       await lockOwned(tx, id);
       const user = found(await lockUser(tx, id), 'user', given || email);
-      await notifyOfChange(tx, box, user, Change.ACCOUNT_DELETED, context);
+      await notifyOfChange(tx, parts, user, Change.ACCOUNT_DELETED, context);
       const entries = userEntries(user, await membershipsOf(tx, [id]), {
         action: 'user.deleted',
         changes: userChanges(user, undefined),

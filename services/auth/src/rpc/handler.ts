@@ -1,4 +1,4 @@
-import type { Pool } from '@rms/db';
+import type { DatabaseTime, Pool } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { Idempotency } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
@@ -11,6 +11,8 @@ import type { Throttle } from '../sign-in/throttle.ts';
 /** Dependencies of the handlers. */
 export interface HandlerParts {
   readonly pool: Pool;
+  /** All instances share its clock. Links and challenges expire by it. */
+  readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly markers: Pick<Markers, 'hold'>;
   readonly metrics: Pick<AuthMetrics, 'countVerdict' | 'countSignIn'>;
   readonly passwords: PasswordHasher;

@@ -15,7 +15,7 @@ import { findUser, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 export function removeSecondFactor(parts: HandlerParts): Handlers<typeof SecondFactorsService>['removeSecondFactor'] {
-  const { pool, box, throttle, log } = parts;
+  const { pool, throttle, log } = parts;
   return async ({ userId, code }, context) => {
     selfOnly(context, userId);
     const known = found(await findUser(pool, userId), 'user', userId);
@@ -24,7 +24,7 @@ export function removeSecondFactor(parts: HandlerParts): Handlers<typeof SecondF
       await proveCode(tx, parts, known, code, context);
       const before = found(await lockUser(tx, userId), 'user', userId);
       const user = await deleteSecondFactor(tx, userId);
-      await notifyOfChange(tx, box, user, Change.SECOND_FACTOR_REMOVED, context);
+      await notifyOfChange(tx, parts, user, Change.SECOND_FACTOR_REMOVED, context);
       const entries = userEntries(user, await membershipsOf(tx, [userId]), {
         action: 'user.second_factor_removed',
         changes: userChanges(before, user),

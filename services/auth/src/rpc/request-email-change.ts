@@ -25,7 +25,7 @@ const lifetimeMs = 24 * 3_600_000;
  * response and the work are the same, so the call does not reveal who has an account.
  */
 export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersService>['requestEmailChange'] {
-  const { pool, box, throttle, log } = parts;
+  const { pool, time, box, throttle, log } = parts;
   return async ({ id, email: text, proof }, context) => {
     selfOnly(context, id);
     const user = found(await findUser(pool, id), 'user', id);
@@ -37,7 +37,7 @@ export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
       { kind: 'mail', of: emailKey },
     ]);
     const { token, tokenHash } = makeToken();
-    const expiresAt = new Date(Date.now() + lifetimeMs);
+    const expiresAt = new Date(time.nowMs() + lifetimeMs);
     const value = { token, expireTime: timestampFromDate(expiresAt), address: context.clientAddress };
     await inTransaction(pool, async (tx) => {
       // If the credentials have changed since the check, the request must not create a link.
@@ -45,7 +45,7 @@ export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
       if (current?.sessionGeneration !== user.sessionGeneration) throw changedMeanwhile();
       const isFree = await insertEmailChange(tx, tokenHash, { userId: id, email, emailKey }, expiresAt);
       await insertEmailOf(tx, isFree ? id : '', makeEmail(box, email, { case: 'emailChange', value }, expiresAt));
-      await notifyOfChange(tx, box, current, Change.EMAIL_CHANGE_REQUESTED, context);
+      await notifyOfChange(tx, parts, current, Change.EMAIL_CHANGE_REQUESTED, context);
       const entries = userEntries(current, await membershipsOf(tx, [id]), {
         action: 'user.email_change_requested',
         details: { to: email },

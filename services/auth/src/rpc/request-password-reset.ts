@@ -18,7 +18,7 @@ const lifetimeMs = 3_600_000;
 
 /** Sends a password reset link. The response and the work are the same for unknown addresses. */
 export function requestPasswordReset(parts: HandlerParts): Handlers<typeof PasswordsService>['requestPasswordReset'] {
-  const { pool, box, throttle, log } = parts;
+  const { pool, time, box, throttle, log } = parts;
   return async ({ email }, context) => {
     const emailKey = emailKeyOf(email);
     await throttle.take(pool, [
@@ -26,7 +26,7 @@ export function requestPasswordReset(parts: HandlerParts): Handlers<typeof Passw
       { kind: 'mail', of: emailKey },
     ]);
     const { token, tokenHash } = makeToken();
-    const expiresAt = new Date(Date.now() + lifetimeMs);
+    const expiresAt = new Date(time.nowMs() + lifetimeMs);
     const value = { token, expireTime: timestampFromDate(expiresAt), address: context.clientAddress };
     await inTransaction(pool, async (tx) => {
       // Unknown addresses run the same statements.

@@ -16,7 +16,7 @@ import type { HandlerParts } from './handler.ts';
 
 /** Sets a new password with a reset token. A rejected password does not use up the token. */
 export function resetPassword(parts: HandlerParts): Handlers<typeof PasswordsService>['resetPassword'] {
-  const { pool, box, passwords, throttle, log } = parts;
+  const { pool, passwords, throttle, log } = parts;
   return async ({ token, password }, context) => {
     const tokenHash = hashOfToken(token);
     const owner = await behindLink(parts, context.clientAddress, async () => {
@@ -31,7 +31,7 @@ export function resetPassword(parts: HandlerParts): Handlers<typeof PasswordsSer
       const id = validLink(await takeReset(tx, tokenHash));
       const user = await setPassword(tx, id, passwordHash);
       await throttle.forget(tx, [{ kind: 'account', of: user.emailKey }]);
-      await notifyOfChange(tx, box, user, Change.PASSWORD_CHANGED, context);
+      await notifyOfChange(tx, parts, user, Change.PASSWORD_CHANGED, context);
       const entries = userEntries(user, await membershipsOf(tx, [id]), {
         action: 'user.password_changed',
         changes: userChanges(before, user),

@@ -20,7 +20,13 @@ import type { HandlerParts } from './handler.ts';
  * Replaces a key with a new one. Responds once every gateway knows when the old key ends. During an overlap, both keys
  * count toward the key limit of the workspace.
  */
-export function rollKey({ idempotency, markers, maxKeys, log }: HandlerParts): Handlers<typeof KeysService>['rollKey'] {
+export function rollKey({
+  time,
+  idempotency,
+  markers,
+  maxKeys,
+  log,
+}: HandlerParts): Handlers<typeof KeysService>['rollKey'] {
   return async (request, context) => {
     const { workspaceId, id, overlap, idempotencyKey } = request;
     const overlapSeconds = overlap ? Number(overlap.seconds) + overlap.nanos / 1e9 : 0;
@@ -41,8 +47,9 @@ export function rollKey({ idempotency, markers, maxKeys, log }: HandlerParts): H
       else found(await lockWorkspaceLimits(tx, workspaceId), 'workspace', workspaceId);
       const locked = await lockKeys(tx, [refOf(request), ...grantingKey(context)]);
       const old = found(oldOf(locked, request), 'key', id);
-      checkGrant(context, locked, old);
-      if (old.rolledAt || verdictFor(old, old.environment, new Date()) !== 'valid') {
+      const now = new Date(time.nowMs());
+      checkGrant(context, locked, old, now);
+      if (old.rolledAt || verdictFor(old, old.environment, now) !== 'valid') {
         throw new RmsError('conflict', {
           message: 'Only a valid key can be rolled; this one is revoked, rolled or expired. Create a new key.',
         });

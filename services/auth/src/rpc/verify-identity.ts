@@ -18,7 +18,7 @@ import type { HandlerParts } from './handler.ts';
  * an account.
  */
 export function verifyIdentity(parts: HandlerParts): Handlers<typeof SignInService>['verifyIdentity'] {
-  const { pool, metrics, throttle, challengeKeys, log } = parts;
+  const { pool, metrics, throttle, challengeKeys, log, time } = parts;
   return ({ issuer, subject, email, emailVerified }, context) =>
     counted(metrics, async () => {
       const identity = checkIdentity({ issuer, subject });
@@ -33,7 +33,11 @@ export function verifyIdentity(parts: HandlerParts): Handlers<typeof SignInServi
       if (!user || user.disabledAt) return { result: await refuse(pool, user, context, { step: 'identity' }) };
       await throttle.release(pool, attempts);
       if (user.hasSecondFactor) {
-        const challenge = makeChallenge(challengeKeys, user, 'identity', toLink);
+        const challenge = makeChallenge(challengeKeys, user, {
+          method: 'identity',
+          nowMs: time.nowMs(),
+          identity: toLink,
+        });
         return { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge } };
       }
       const result = await inTransaction(pool, async (tx) => {

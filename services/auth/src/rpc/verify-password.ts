@@ -11,7 +11,7 @@ import type { HandlerParts } from './handler.ts';
 
 /** Verifies an email address and password. Does the same work for an unknown address. */
 export function verifyPassword(parts: HandlerParts): Handlers<typeof SignInService>['verifyPassword'] {
-  const { pool, metrics, passwords, throttle, challengeKeys, log } = parts;
+  const { pool, metrics, passwords, throttle, challengeKeys, log, time } = parts;
   return ({ email, password }, context) =>
     counted(metrics, async () => {
       const emailKey = emailKeyOf(email);
@@ -30,7 +30,7 @@ export function verifyPassword(parts: HandlerParts): Handlers<typeof SignInServi
       }
       if (user.hasSecondFactor) {
         await throttle.release(pool, attempts);
-        const challenge = makeChallenge(challengeKeys, user, 'password');
+        const challenge = makeChallenge(challengeKeys, user, { method: 'password', nowMs: time.nowMs() });
         return { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge } };
       }
       const result = await inTransaction(pool, async (tx) => {

@@ -12,10 +12,10 @@ import type { HandlerParts } from './handler.ts';
 
 /** Verifies the code of a second factor. Uses up the code in the transaction that signs the user in. */
 export function verifySecondFactor(parts: HandlerParts): Handlers<typeof SignInService>['verifySecondFactor'] {
-  const { pool, metrics, throttle, challengeKeys, log } = parts;
+  const { pool, metrics, throttle, challengeKeys, log, time } = parts;
   return ({ challenge: token, code }, context) =>
     counted(metrics, async () => {
-      const challenge = readChallenge(challengeKeys, token);
+      const challenge = readChallenge(challengeKeys, token, time.nowMs());
       const user = challenge && (await findUser(pool, challenge.userId));
       if (!challenge || user?.sessionGeneration !== challenge.sessionGeneration) {
         return { result: { outcome: SignInOutcome.REFUSED } };

@@ -1,7 +1,7 @@
 import type { AuditOrigin } from '@rms/audit';
 import type { Queryable } from '@rms/db';
-import type { SealContext, SecretBox } from '@rms/secrets';
-import { Change, notifyOfChange } from '../email/security-email.ts';
+import type { SealContext } from '@rms/secrets';
+import { Change, type NotifyParts, notifyOfChange } from '../email/security-email.ts';
 import { hashOfToken } from '../token.ts';
 import type { User } from '../user/user.ts';
 import { plainCode, stepOfCode } from './authenticator.ts';
@@ -21,7 +21,7 @@ export function sealedFor(userId: string): SealContext {
  */
 export async function takeCode(
   tx: Queryable,
-  { box }: { readonly box: SecretBox },
+  parts: NotifyParts,
   user: User,
   typed: string,
   origin: AuditOrigin,
@@ -29,9 +29,9 @@ export async function takeCode(
   const factor = await readFactor(tx, user.id);
   if (!factor) return undefined;
   const code = plainCode(typed);
-  const step = stepOfCode(box.open(factor.sealed, sealedFor(user.id)), code, factor.step);
+  const step = stepOfCode(parts.box.open(factor.sealed, sealedFor(user.id)), code, factor.step, parts.time.nowMs());
   if (step !== undefined) return (await takeStep(tx, user.id, step)) ? 'authenticator' : undefined;
   if (!(await takeRecoveryCode(tx, user.id, hashOfToken(code)))) return undefined;
-  await notifyOfChange(tx, box, user, Change.RECOVERY_CODE_USED, origin);
+  await notifyOfChange(tx, parts, user, Change.RECOVERY_CODE_USED, origin);
   return 'recovery_code';
 }

@@ -22,17 +22,16 @@ const lifetimeMs = 10 * 60_000;
 export function makeChallenge(
   keys: Keys,
   { id, sessionGeneration }: User,
-  method: SignInMethod,
-  identity?: Identity,
+  { method, nowMs, identity }: { method: SignInMethod; nowMs: number; identity?: Identity | undefined },
 ): string {
-  const payload = [id, sessionGeneration, method, Date.now() + lifetimeMs, identity];
+  const payload = [id, sessionGeneration, method, nowMs + lifetimeMs, identity];
   return signToken(keys, JSON.stringify(payload), binding);
 }
 
 /** Reads a challenge token. Returns undefined if it is malformed, forged or expired. */
-export function readChallenge(keys: Keys, token: string): Challenge | undefined {
+export function readChallenge(keys: Keys, token: string, nowMs: number): Challenge | undefined {
   const payload = openToken(keys, token, binding);
   if (payload === undefined) return undefined;
   const [userId, sessionGeneration, method, endsAtMs, identity] = JSON.parse(payload) as Payload;
-  return Date.now() < endsAtMs ? { userId, sessionGeneration, method, identity: identity ?? undefined } : undefined;
+  return nowMs < endsAtMs ? { userId, sessionGeneration, method, identity: identity ?? undefined } : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 
 /** Number of most recent networks stored per user, and their retention. */
 const kept = 20;
@@ -33,6 +33,7 @@ export async function isKnownNetwork(db: Queryable, emailKey: string, network: s
 }
 
 /** Deletes networks without a sign-in for `keptDays`. */
-export async function trimNetworks(db: Queryable): Promise<void> {
-  await db.query(`delete from auth.known_networks where last_sign_in_at < now() - $1 * interval '1 day'`, [keptDays]);
+export function trimNetworks(db: Queryable, signal: AbortSignal): Promise<number> {
+  const old = { where: `last_sign_in_at < now() - $1 * interval '1 day'`, values: [keptDays] };
+  return deleteInBatches(db, 'auth.known_networks', old, signal);
 }

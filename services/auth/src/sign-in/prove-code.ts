@@ -1,6 +1,6 @@
 import type { AuditOrigin } from '@rms/audit';
 import type { Queryable } from '@rms/db';
-import type { SecretBox } from '@rms/secrets';
+import type { NotifyParts } from '../email/security-email.ts';
 import { invalid } from '../refusals.ts';
 import { takeCode } from '../second-factor/second-factor.ts';
 import type { User } from '../user/user.ts';
@@ -17,7 +17,7 @@ export function codesOf({ id }: Pick<User, 'id'>) {
  */
 export async function proveCode(
   tx: Queryable,
-  parts: { readonly box: SecretBox; readonly throttle: Throttle },
+  parts: NotifyParts & { readonly throttle: Throttle },
   user: User,
   code: string,
   origin: AuditOrigin,

@@ -76,7 +76,8 @@ export function createSessions(
       }
       response.locals.userId = userId;
       const nowMs = Date.now();
-      if (nowMs - session.lastSeenAtMs < touchEveryMs) return { session, user, memberships };
+      // The last use may be in the future if the clock of another instance is ahead.
+      if (Math.abs(nowMs - session.lastSeenAtMs) < touchEveryMs) return { session, user, memberships };
       const seen = { ...session, lastSeenAtMs: nowMs };
       await store.update(tokenHash, seen);
       return { session: seen, user, memberships };

@@ -1,4 +1,4 @@
-import { expiresAtMs, type Session } from './session.ts';
+import { isUnexpired, type Session } from './session.ts';
 import { maxPerUser, type SessionStore } from './session-store.ts';
 
 /** Maximum number of sessions. The least recently used one is evicted. */
@@ -12,10 +12,9 @@ export function createMemorySessionStore(nowMs: () => number = Date.now): Sessio
     sessions.delete(tokenHash);
     sessions.set(tokenHash, session);
   };
-  const isUnexpired = (session: Session | undefined) =>
-    session && expiresAtMs(session) > nowMs() ? session : undefined;
+  const unexpired = (session: Session | undefined) => (session && isUnexpired(session, nowMs()) ? session : undefined);
   const ofUser = (userId: string) =>
-    [...sessions].filter(([, session]) => session.userId === userId && isUnexpired(session)).reverse();
+    [...sessions].filter(([, session]) => session.userId === userId && unexpired(session)).reverse();
   return {
     async add(tokenHash, session) {
       put(tokenHash, session);
@@ -27,12 +26,12 @@ export function createMemorySessionStore(nowMs: () => number = Date.now): Sessio
       for (const [surplus] of ofUser(session.userId).slice(maxPerUser)) sessions.delete(surplus);
     },
     async find(tokenHash) {
-      const found = isUnexpired(sessions.get(tokenHash));
+      const found = unexpired(sessions.get(tokenHash));
       if (!found) sessions.delete(tokenHash);
       return found;
     },
     async update(tokenHash, session) {
-      if (isUnexpired(sessions.get(tokenHash))) put(tokenHash, session);
+      if (unexpired(sessions.get(tokenHash))) put(tokenHash, session);
     },
     async remove(tokenHash) {
       sessions.delete(tokenHash);

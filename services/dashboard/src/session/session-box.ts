@@ -1,5 +1,5 @@
 import { createSecretBox, readKeyRing, SecretBoxError } from '@rms/secrets';
-import { expiresAtMs, type Session } from './session.ts';
+import { isUnexpired, type Session } from './session.ts';
 
 /** Encrypts and authenticates session records with a key that only the dashboard has. */
 export interface SessionBox {
@@ -27,7 +27,7 @@ export function createSessionBox(sessionKey: string, nowMs: () => number = Date.
       const session = JSON.parse(
         box.open(Buffer.from(record, 'base64url'), contextOf(tokenHash)).toString(),
       ) as Session;
-      return expiresAtMs(session) > nowMs() ? session : undefined;
+      return isUnexpired(session, nowMs()) ? session : undefined;
     },
   };
 }

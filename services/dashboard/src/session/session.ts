@@ -29,6 +29,8 @@ export interface Session {
 export const idleMs = 24 * 3_600_000;
 const maxMs = 14 * 24 * 3_600_000;
 const secondStepMs = 10 * 60_000;
+/** Accepted difference between the clocks of instances. */
+const toleranceMs = 60_000;
 /** Minimum interval between updates of `lastSeenAtMs`. */
 export const touchEveryMs = 60_000;
 const maxUserAgentLength = 256;
@@ -64,6 +66,14 @@ function begin({ address, userAgent, nowMs }: Start, lengthMs: number) {
 /** Returns when the session expires if it is not used again. */
 export function expiresAtMs({ lastSeenAtMs, endsAtMs }: Session): number {
   return Math.min(lastSeenAtMs + idleMs, endsAtMs);
+}
+
+/**
+ * Returns whether a session has not expired. A session that would last longer than a new one has expired as well: the
+ * clock of the instance that created it was ahead.
+ */
+export function isUnexpired(session: Session, nowMs: number): boolean {
+  return expiresAtMs(session) > nowMs && session.endsAtMs <= nowMs + maxMs + toleranceMs;
 }
 
 /** Returns a session token: 256 random bits. */

@@ -7,7 +7,8 @@ import { Tail, type Viewer } from './tail.ts';
 export interface TailHub {
   /**
    * Adds a viewer. Resolves after the first poll, with a function that removes the viewer. Rejects with the error of
-   * the poll, or with `rate_limit_exceeded` if the limit per instance or per user is reached.
+   * the poll, or with `rate_limit_exceeded` if a limit is reached: per instance, per user, or per workspace and
+   * environment.
    * @param key workspace and environment
    * @param after position of the last received event; undefined: only new changes
    */
@@ -20,8 +21,9 @@ const everyMs = 1_000;
 /** Delay after a failed poll. */
 const retryMs = 5_000;
 const maxViewers = 500;
-/** Open live tails per user. */
+/** Open live tails per user, and per workspace and environment, so that these leave room for others. */
 const maxPerUser = 20;
+const maxPerTenant = 100;
 
 interface Running {
   readonly tail: Tail;
@@ -79,6 +81,11 @@ export function createTailHub(log: Logger): TailHub {
       if ((ofUsers.get(viewer.userId) ?? 0) >= maxPerUser) {
         throw new RmsError('rate_limit_exceeded', {
           message: `You have too many live tails open (limit: ${maxPerUser}).`,
+        });
+      }
+      if ((running.get(key)?.tail.viewers.length ?? 0) >= maxPerTenant) {
+        throw new RmsError('rate_limit_exceeded', {
+          message: `The workspace has too many live tails open in this environment (limit: ${maxPerTenant}).`,
         });
       }
       const here = running.get(key) ?? begin(key);

@@ -5,10 +5,14 @@ import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
 
 const flushEveryMs = 5_000;
-/** Clients counted between two reports, in total and per key. Uses by further clients are dropped. */
+/** Clients counted between two reports. Uses by further clients are dropped. */
 const clientsKept = 10_000;
-/** Keeps one key from using up the space of the others. Auth stores only the 50 most recent clients of a key. */
+/**
+ * Keep a key from using up the space of other keys, and a workspace that of other workspaces. Auth stores only the 50
+ * most recent clients of a key.
+ */
 const clientsPerKey = 100;
+const clientsPerWorkspace = 1_000;
 const maxUserAgentLength = 256;
 
 interface Use {
@@ -24,7 +28,7 @@ export class KeyUses {
   readonly #auth: Pick<RpcClient<typeof KeyUsesService>, 'batchReportKeyUses'>;
   readonly #log: Logger;
   #uses = new Map<string, Use>();
-  /** Number of clients per key in #uses. */
+  /** Number of clients in #uses by ID of their key, and by ID of their workspace. */
   #clients = new Map<string, number>();
   #flushing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -85,11 +89,13 @@ export class KeyUses {
   }
 
   #add(client: string, use: Use): void {
-    const { keyId } = use.principal;
-    const clients = this.#clients.get(keyId) ?? 0;
-    if (this.#uses.size >= clientsKept || clients >= clientsPerKey) return;
+    const { keyId, workspaceId } = use.principal;
+    const ofKey = this.#clients.get(keyId) ?? 0;
+    const ofWorkspace = this.#clients.get(workspaceId) ?? 0;
+    if (this.#uses.size >= clientsKept || ofKey >= clientsPerKey || ofWorkspace >= clientsPerWorkspace) return;
     this.#uses.set(client, use);
-    this.#clients.set(keyId, clients + 1);
+    this.#clients.set(keyId, ofKey + 1);
+    this.#clients.set(workspaceId, ofWorkspace + 1);
   }
 }
 

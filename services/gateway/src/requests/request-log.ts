@@ -44,8 +44,9 @@ export interface RequestLogParts {
 const flushEveryMs = 1_000;
 /** Records per report. A full batch is reported immediately. */
 const batchSize = 2_000;
-/** Records kept while auth is unavailable. Further ones are lost. */
+/** Records kept while auth is unavailable, in total and per workspace. Further ones are lost. */
 const maxBuffered = 20_000;
+const maxPerWorkspace = 5_000;
 /**
  * Records of requests without a valid key, per flush. The bound keeps unauthenticated clients from filling the table.
  */
@@ -58,6 +59,8 @@ const maxUnknown = 500;
 export class RequestLog {
   readonly #parts: RequestLogParts;
   #records: RequestRecord[] = [];
+  /** Number of #records per workspace. */
+  #counts = new Map<string, number>();
   #unknown = 0;
   #flushing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -81,11 +84,14 @@ export class RequestLog {
 
   note(record: RequestRecord): void {
     if (!record.workspaceId) this.#unknown += 1;
-    if ((!record.workspaceId && this.#unknown > maxUnknown) || this.#records.length >= maxBuffered) {
+    const ofWorkspace = this.#counts.get(record.workspaceId) ?? 0;
+    const isFull = this.#records.length >= maxBuffered || ofWorkspace >= maxPerWorkspace;
+    if ((!record.workspaceId && this.#unknown > maxUnknown) || isFull) {
       this.#parts.dropped(1);
       return;
     }
     this.#records.push(record);
+    this.#counts.set(record.workspaceId, ofWorkspace + 1);
     if (this.#records.length >= batchSize && !this.#unavailable) void this.flush();
   }
 
@@ -112,6 +118,7 @@ export class RequestLog {
     this.#unknown = 0;
     while (this.#records.length > 0) {
       const batch = this.#records.splice(0, batchSize);
+      this.#count(batch, -1);
       try {
         // A traced request may trigger the flush, but the report is not part of its trace.
         await outsideSpans(() => this.#parts.auth.batchReportRequests({ columns: toColumns(batch) }));
@@ -131,7 +138,17 @@ export class RequestLog {
     this.#unavailable = true;
     const capacity = Math.max(0, maxBuffered - this.#records.length);
     if (batch.length > capacity) this.#parts.dropped(batch.length - capacity);
-    this.#records.unshift(...batch.slice(0, capacity));
+    const kept = batch.slice(0, capacity);
+    this.#records.unshift(...kept);
+    this.#count(kept, 1);
+  }
+
+  #count(records: readonly RequestRecord[], change: 1 | -1): void {
+    for (const { workspaceId } of records) {
+      const count = (this.#counts.get(workspaceId) ?? 0) + change;
+      if (count > 0) this.#counts.set(workspaceId, count);
+      else this.#counts.delete(workspaceId);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
 
 export interface StoredResponse extends Tenant {
@@ -28,14 +28,7 @@ export async function readResponses(
   return rows;
 }
 
-/** Deletes up to `limit` expired records. Returns the number of deleted records. */
-export async function deleteExpired(db: Queryable, limit: number): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from resources.idempotency_keys
-      where (workspace_id, environment, key) in (
-              select workspace_id, environment, key from resources.idempotency_keys
-               where expires_at <= now() order by expires_at limit $1 for update skip locked)`,
-    [limit],
-  );
-  return rowCount ?? 0;
+/** Deletes expired records. Returns the number of deleted records. */
+export function deleteExpired(db: Queryable, signal: AbortSignal): Promise<number> {
+  return deleteInBatches(db, 'resources.idempotency_keys', { where: 'expires_at <= now()' }, signal);
 }

@@ -20,8 +20,23 @@ const sortColumns: Readonly<Record<SortField, readonly (readonly [column: string
 };
 
 /**
- * Reads up to `limit` resources after `start` (before it, in reverse order), and the exact total under the filter, from
- * one snapshot. Scans a single index range. Without a status filter, sorts other than `created_at` scan one range per
+ * Total size of the metadata of a page. The metadata of a resource can have 100 KB. A page ends with the resource that
+ * brings it to this size.
+ */
+const pageBytes = 2 * 1024 * 1024;
+
+/** A page of resources, in the order of the list. */
+export interface ResourcePage {
+  /** Contains one resource more than the page if there are more in the direction of the walk. */
+  readonly resources: Resource[];
+  /** Number of resources of the page. */
+  readonly size: number;
+  readonly total: number;
+}
+
+/**
+ * Reads up to `limit` resources after `start` (before it, in reverse order), within {@link pageBytes}, and the exact
+ * total under the filter, from one snapshot. Scans a single index range. Without a status filter, sorts other than `created_at` scan one range per
  * status and merge them.
  */
 export async function readPage(
@@ -29,19 +44,21 @@ export async function readPage(
   listing: Listing,
   start: PageStart | undefined,
   limit: number,
-): Promise<{ resources: Resource[]; total: number }> {
+): Promise<ResourcePage> {
   const { status, sort, namePrefix } = listing;
   const backwards = start?.direction === 'before';
   const descending = sort.descending !== backwards;
-  const { rows } = await db.query<ResourceRow & { total: string; id: string | null }>({
+  const { rows } = await db.query<ResourceRow & { total: string; id: string | null; fits: boolean }>({
     name: ['resources-page', sort.field, descending, start !== undefined, status !== undefined, namePrefix !== ''].join(
       '-',
     ),
-    ...pageQuery(listing, start, descending, limit),
+    ...pageQuery(listing, start, descending, limit + 1),
   });
-  const resources = rows.filter(({ id }) => id !== null).map(toResource);
+  const found = rows.filter(({ id }) => id !== null);
+  const size = Math.min(limit, found.filter(({ fits }) => fits).length);
+  const resources = found.slice(0, size + 1).map(toResource);
   const total = namePrefix === '' ? Number(rows[0]?.total ?? 0) : 0;
-  return { resources: backwards ? resources.reverse() : resources, total };
+  return { resources: backwards ? resources.reverse() : resources, size, total };
 }
 
 function pageQuery(listing: Listing, start: PageStart | undefined, descending: boolean, limit: number) {
@@ -75,7 +92,13 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
        where workspace_id = $1 and environment = $2 ${filter ? `and status = ${filter}` : ''}
     ), page as (
       select r.* from (${ranges}) as r order by ${order} limit $3
+    ), sized as (
+      select r.*, sum(octet_length(metadata::text)) over (order by ${order}) - octet_length(metadata::text) as bytes_before
+        from page as r
     )
-    select total.total, ${resourceColumns} from total left join page as r on true order by ${order}`;
+    -- Of the resources beyond the page, only the first is needed.
+    select total.total, bytes_before < ${pageBytes} as fits,
+           ${resourceColumns(`case when bytes_before < ${pageBytes} then r.metadata else '{}' end`)}
+      from total left join sized as r on true order by ${order}`;
   return { text, values };
 }

@@ -18,9 +18,9 @@ export interface ResourceRow {
   sequence: string;
 }
 
-/** The metadata column is read as text, so that it is returned unchanged. */
-export const resourceColumns = `r.workspace_id, r.environment, r.id, r.status, r.name, r.metadata::text as metadata,
-  r.input_type, r.created_at, r.updated_at, r.sequence`;
+/** Returns the columns of a resource. The metadata is read as text, so that it is returned unchanged. */
+export const resourceColumns = (metadata = 'r.metadata') => `r.workspace_id, r.environment, r.id, r.status, r.name,
+  (${metadata})::text as metadata, r.input_type, r.created_at, r.updated_at, r.sequence`;
 
 const requested = 'unnest($1::text[], $2::text[], $3::text[]) as requested (workspace_id, environment, id)';
 
@@ -28,7 +28,7 @@ const requested = 'unnest($1::text[], $2::text[], $3::text[]) as requested (work
 export async function readResources(db: Queryable, refs: readonly ResourceRef[]): Promise<Resource[]> {
   const { rows } = await db.query<ResourceRow>({
     name: 'resources-read',
-    text: `select ${resourceColumns} from ${requested} join resources.resources as r using (workspace_id, environment, id)`,
+    text: `select ${resourceColumns()} from ${requested} join resources.resources as r using (workspace_id, environment, id)`,
     values: refParameters(refs),
   });
   return rows.map(toResource);
@@ -42,7 +42,7 @@ export async function lockResources(tx: Queryable, refs: readonly ResourceRef[])
   const { rows } = await tx.query<ResourceRow>({
     name: 'resources-lock',
     text: `
-      select ${resourceColumns} from resources.resources as r
+      select ${resourceColumns()} from resources.resources as r
        where (r.workspace_id, r.environment, r.id) in (select workspace_id, environment, id from ${requested})
        order by r.workspace_id, r.environment, r.id
          for update`,

@@ -27,9 +27,8 @@ export function listResources(parts: {
     const listing: Listing = { ...tenantOf(context), status: fromStatusMessage(status), sort, namePrefix };
     const binding = bindingOf(listing);
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    // Reads one extra row to learn whether there is another page in that direction.
-    const { resources, total } = await readPage(pool, listing, start, pageSize + 1);
-    const cut = cutPage(resources, pageSize, start);
+    const { resources, size, total } = await readPage(pool, listing, start, pageSize);
+    const cut = cutPage(resources, size, start);
     return {
       resources: cut.items.map(toResourceMessage),
       ...tokensOf(pageTokenKeys, binding, cut, start, (resource) => sortKeysOf(listing.sort, resource)),

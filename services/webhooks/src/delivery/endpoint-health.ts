@@ -1,12 +1,13 @@
-import { coalesce } from '@rms/async';
 import type { Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import { LRUCache } from 'lru-cache';
 import type { DeliveryJob } from './attempt/job.ts';
 import type { Settlement } from './attempt/settle.ts';
 import { disableWebhook, type HealthNote, setHealth } from './store/endpoint-health-queries.ts';
+import { batchFairly } from './store/fair-batches.ts';
 
 const webhooksKept = 10_000;
+const batches = { maxBatch: 200, maxBytes: Number.POSITIVE_INFINITY, maxInFlight: 2 };
 /**
  * Time after which the health is written again, because another instance, or an owner who enables the webhook, may have
  * changed it.
@@ -54,13 +55,17 @@ export function createEndpointHealth({ pool, log, disableAfterHours, now }: Endp
   });
 
   /**
-   * Many endpoints may start to fail at the same time, so notes are batched. Batches run one after another, so that the
-   * last note of a webhook wins. Returns whether the webhook has been failing for `disableAfterHours`.
+   * Many endpoints may start to fail at the same time, so notes are batched. The batches of a workspace run one after
+   * another, so that the last note of a webhook wins. A locked webhook delays only the notes of its batch: attempts wait
+   * for their notes. Returns whether the webhook has been failing for `disableAfterHours`.
    */
-  const write = coalesce(async (notes: HealthNote[]) => {
-    const overdue = await setHealth(pool, notes, disableAfterHours);
-    return notes.map(({ ref }) => overdue.has(ref.webhookId));
-  });
+  const write = batchFairly(
+    async (notes: HealthNote[]) => {
+      const overdue = await setHealth(pool, notes, disableAfterHours);
+      return notes.map(({ ref }) => overdue.has(ref.webhookId));
+    },
+    { laneOf: ({ ref }) => ref.workspaceId, bytesOf: () => 1, ...batches },
+  );
 
   const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
     const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };

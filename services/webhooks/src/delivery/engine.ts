@@ -14,12 +14,13 @@ import type { EndpointHealth } from './endpoint-health.ts';
 import type { EngineState } from './engine-gauges.ts';
 import type { RejectedReporter } from './rejected-reporter.ts';
 import type { Outcome } from './schedule/endpoint.ts';
+import type { Attempt } from './schedule/entries.ts';
 import { limits } from './schedule/limits.ts';
-import { type Attempt, type Capacity, type Next, type Refill, Scheduler } from './schedule/scheduler.ts';
+import { type Capacity, type Next, type Refill, Scheduler } from './schedule/scheduler.ts';
 import { failAbandoned } from './store/abandoned-queries.ts';
 import { failDeliveries } from './store/end-queries.ts';
 import { beatMs, createInstances } from './store/instances.ts';
-import { freeLanes } from './store/lane-queries.ts';
+import { freeLanes, type Lane } from './store/lane-queries.ts';
 import { type AbandonedWebhook, type Leased, leaseFor } from './store/lease-queries.ts';
 import { type AttemptCounter, createRecorder } from './store/recorder.ts';
 import { releaseLeases, releaseUnattempted } from './store/release-queries.ts';
@@ -270,14 +271,19 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   };
 
   let lanesDueAtMs = Number.NEGATIVE_INFINITY;
-  /** Scans the lanes for at most a part of the time, however long the backlog is. */
+  /** Where the next scan continues. */
+  let lastLane: Lane | undefined;
+  /** Scans some lanes, for at most a part of the time, however many there are. */
   const scanLanes = async (): Promise<void> => {
     const beganAtMs = performance.now();
     lanesDueAtMs = Number.POSITIVE_INFINITY;
     try {
-      if ((await freeLanes(pool)) > 0) sleeper.wake();
+      const { freed, last } = await freeLanes(pool, lastLane);
+      lastLane = last;
+      if (freed > 0) sleeper.wake();
     } finally {
-      lanesDueAtMs = beganAtMs + Math.max(limits.pollMs, (performance.now() - beganAtMs) / limits.partOfTimeForLanes);
+      const leastMs = lastLane ? 0 : limits.pollMs;
+      lanesDueAtMs = beganAtMs + Math.max(leastMs, (performance.now() - beganAtMs) / limits.partOfTimeForLanes);
     }
   };
   const scanLanesPeriodically = () => {

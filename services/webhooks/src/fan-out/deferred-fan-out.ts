@@ -1,10 +1,9 @@
 import { createWakeableSleep } from '@rms/async';
-import type { Pool } from '@rms/db';
+import type { DatabaseTime, Pool } from '@rms/db';
 import { idTime } from '@rms/ids';
 import type { Logger } from '@rms/logging';
 import type { Worker } from '@rms/service';
 import type { Tenant } from '@rms/tenant';
-import type { DatabaseTime } from '../database-time.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
 import { createCooldowns } from './cooldowns.ts';

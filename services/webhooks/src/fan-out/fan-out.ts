@@ -1,10 +1,9 @@
 import { coalesce } from '@rms/async';
 import type { ConsumedRecord, EventBus } from '@rms/bus';
-import type { Pool } from '@rms/db';
+import type { DatabaseTime, Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { Worker } from '@rms/service';
 import { endSpans, inSpans } from '@rms/tracing';
-import type { DatabaseTime } from '../database-time.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { FeedWatchers } from '../feed/feed-watchers.ts';
 import type { WebhooksMetrics } from '../metrics.ts';

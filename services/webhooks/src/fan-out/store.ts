@@ -1,8 +1,7 @@
-import { isRefusal, isTimeout, type Pool, translatePgError } from '@rms/db';
+import { type DatabaseTime, isRefusal, isTimeout, type Pool, translatePgError } from '@rms/db';
 import { idTime } from '@rms/ids';
 import { fromEnvironmentMessage } from '@rms/tenant';
 import { outsideSpans } from '@rms/tracing';
-import type { DatabaseTime } from '../database-time.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { FeedWatchers } from '../feed/feed-watchers.ts';
 import type { WebhooksMetrics } from '../metrics.ts';

@@ -4,7 +4,7 @@ import type { Logger } from '@rms/logging';
 import type { Worker } from '@rms/service';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { Replay } from './replay.ts';
-import { postponeReplay, replayNext, takeReplay } from './replay-queries.ts';
+import { postponeReplay, replayNext, takeReplay } from './step-queries.ts';
 
 const pollMs = 500;
 

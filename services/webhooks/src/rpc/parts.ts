@@ -1,10 +1,9 @@
-import type { Pool } from '@rms/db';
+import type { DatabaseTime, Pool } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { Idempotency, IdempotentRequest } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import type { Keys, SecretBox } from '@rms/secrets';
 import { toTenant } from '@rms/tenant';
-import type { DatabaseTime } from '../database-time.ts';
 import type { EndpointAgents } from '../delivery/attempt/endpoint-agents.ts';
 import type { SecretCache } from '../delivery/attempt/secret-cache.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';

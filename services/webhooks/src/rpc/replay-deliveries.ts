@@ -15,13 +15,17 @@ import { deliveryStatuses, toStatusNames } from '../log/delivery-message.ts';
 import type { LoggedStatus } from '../log/log-filter.ts';
 import type { Replay, ReplayFilter } from '../replay/replay.ts';
 import { toReplayMessage } from '../replay/replay-message.ts';
-import { countReplayable, findReplay, insertReplay, replayNext } from '../replay/replay-queries.ts';
+import { countRunning, findReplay, insertReplay } from '../replay/replay-queries.ts';
+import { countReplayable } from '../replay/selection-queries.ts';
+import { replayNext } from '../replay/step-queries.ts';
 import { webhookEntry } from '../subscription/webhook-audit.ts';
 import { findWebhook } from '../subscription/webhook-queries.ts';
 import { checkCallable, found, type HandlerParts } from './parts.ts';
 
 const defaultPerSecond = 100;
 const fastest = 10_000;
+/** Running replays per workspace, which take turns with the replays of other workspaces. */
+const mostRunning = 20;
 /** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */
 const replayable: readonly LoggedStatus[] = deliveryStatuses.names.filter((name) => name !== 'canceled');
 /** The default: every delivery that should have arrived by now. */
@@ -60,6 +64,11 @@ export function replayDeliveries({
     };
     const { response, replayed } = await idempotency.once(once, ReplayDeliveriesResponseSchema, async (tx) => {
       const { webhook, count, isMinimum, response: estimated } = await estimate(tx);
+      if ((await countRunning(tx, webhook.workspaceId, mostRunning)) >= mostRunning) {
+        throw new RmsError('conflict', {
+          message: `The workspace has reached its limit of ${mostRunning} running replays. Wait until one ends, or cancel one.`,
+        });
+      }
       const replay: Replay = {
         workspaceId: webhook.workspaceId,
         environment: webhook.environment,

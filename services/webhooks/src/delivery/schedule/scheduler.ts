@@ -1,25 +1,7 @@
-import { LRUCache } from 'lru-cache';
-import { Budget } from './budget.ts';
-import { type Change, Endpoint, type Outcome, type SharedState } from './endpoint.ts';
+import type { Change, Outcome, SharedState } from './endpoint.ts';
+import { type Attempt, type EndpointRef, Entries, type Entry } from './entries.ts';
 import type { Limits } from './limits.ts';
 import { type Part, partOfLimit } from './part.ts';
-
-/** A webhook and the limits that it shares with others. */
-export interface EndpointRef {
-  readonly webhookId: string;
-  readonly workspaceId: string;
-  readonly url: string;
-}
-
-/** An attempt. */
-export interface Attempt {
-  readonly id: string;
-  readonly endpoint: EndpointRef;
-  /** Maximum number of concurrent attempts at the endpoint, for all instances together. */
-  readonly maxConcurrency: number;
-  /** Size of the body in bytes. */
-  readonly bytes: number;
-}
 
 /** A request to lease due deliveries of a webhook. */
 export interface Refill {
@@ -90,39 +72,21 @@ export interface SchedulerStats {
   readonly throttled: readonly string[];
 }
 
-/** An endpoint with attempts in flight or due deliveries. */
-interface Entry<A> {
-  readonly ref: EndpointRef;
-  readonly endpoint: Endpoint;
-  /** As counted in the budget. */
-  readonly sharer: { workspaceId: string; host: string; failing: boolean };
-  /** Deliveries leased ahead; they start as attempts in flight end. */
-  readonly ahead: A[];
-  /** Whether it has due deliveries that are not leased. */
-  isDue: boolean;
-  /** Whether deliveries were stored after the refill in flight was requested; it may not see them. */
-  storedMeanwhile: boolean;
-}
-
 /**
  * Decides which attempts this instance may start, without I/O and without a clock. Deliveries are leased when they can
  * start; a fast endpoint may have a few leased ahead. Webhooks with due deliveries take turns.
  */
 export class Scheduler<A extends Attempt> {
   readonly #limits: Limits;
-  readonly #budget: Budget;
-  readonly #entries = new Map<string, Entry<A>>();
+  readonly #entries: Entries<A>;
   /** Webhooks with due deliveries, in the order of their turns. */
   readonly #due = new Set<string>();
-  /** Notable endpoints without an entry. */
-  readonly #known: LRUCache<string, Endpoint>;
   #bytes = 0;
   #part: Part = { rank: 0, count: 1 };
 
   constructor(limits: Limits) {
     this.#limits = limits;
-    this.#budget = new Budget(limits);
-    this.#known = new LRUCache({ max: limits.endpointsKept });
+    this.#entries = new Entries(limits);
   }
 
   /** Sets the part of this instance. Takes effect for each endpoint with the next delivery that is leased for it. */
@@ -140,10 +104,11 @@ export class Scheduler<A extends Attempt> {
       const { endpoint, ahead, isDue } = entry;
       ofWebhooks.set(id, isDue ? 0 : endpoint.free + Math.max(0, this.#mostAhead(entry) - ahead.length));
     }
-    const total = this.#bytes < this.#limits.bytes ? Math.max(0, this.#limits.attempts - this.#budget.attempts) : 0;
+    const total =
+      this.#bytes < this.#limits.bytes ? Math.max(0, this.#limits.attempts - this.#entries.budget.attempts) : 0;
     return {
       total,
-      ofWorkspaces: this.#budget.freeByWorkspace(),
+      ofWorkspaces: this.#entries.budget.freeByWorkspace(),
       ofOtherWorkspaces: this.#limits.attemptsOfWorkspace,
       ofWebhooks,
       part: this.#part,
@@ -156,8 +121,8 @@ export class Scheduler<A extends Attempt> {
    */
   offer(attempt: A): 'start' | 'wait' | 'full' {
     const { endpoint: ref, maxConcurrency, bytes } = attempt;
-    const entry = this.#entryOf(ref);
-    this.#move(entry, ref);
+    const entry = this.#entries.of(ref, this.#part);
+    this.#entries.move(entry, ref);
     entry.endpoint.most = partOfLimit(maxConcurrency, this.#part);
     if (entry.ahead.length === 0 && this.#free(entry) > 0) {
       this.#bytes += bytes;
@@ -170,35 +135,35 @@ export class Scheduler<A extends Attempt> {
       entry.ahead.push(attempt);
       return 'wait';
     }
-    this.#forgetIfIdle(entry);
+    this.#entries.forgetIfIdle(entry);
     return 'full';
   }
 
   /** Notes the end of an attempt. */
   finish({ id, endpoint: ref, bytes }: A, outcome: Outcome): Finished<A> {
-    const entry = this.#entryOf(ref);
+    const entry = this.#entries.of(ref, this.#part);
     const change = entry.endpoint.finish(id, outcome);
     this.#bytes -= bytes;
-    this.#add(entry, -1);
-    this.#recount(entry);
+    this.#entries.add(entry, -1);
+    this.#entries.recount(entry);
     const next = this.#advance(entry);
-    this.#forgetIfIdle(entry);
+    this.#entries.forgetIfIdle(entry);
     return { change, ...next };
   }
 
   /** Removes and returns the deliveries that are leased ahead. */
   drain(): A[] {
-    return [...this.#entries.values()].flatMap((entry) => this.#takeAhead(entry));
+    return [...this.#entries].flatMap(([, entry]) => this.#takeAhead(entry));
   }
 
   /** Whether the last attempt at a webhook was slow or failed. */
   isFailing(webhookId: string): boolean {
-    return this.#endpointOf(webhookId)?.failing === true;
+    return this.#entries.endpointOf(webhookId)?.failing === true;
   }
 
   /** Whether the circuit of a webhook is open, according to this instance. */
   isOpen(webhookId: string): boolean {
-    return this.#endpointOf(webhookId)?.isOpen === true;
+    return this.#entries.endpointOf(webhookId)?.isOpen === true;
   }
 
   /**
@@ -209,9 +174,9 @@ export class Scheduler<A extends Attempt> {
     const waiting = this.#waitingByWorkspace();
     for (const ref of webhooks) {
       const count = waiting.get(ref.workspaceId) ?? 0;
-      if (count >= this.#budget.freeOfWorkspace(ref.workspaceId)) continue;
+      if (count >= this.#entries.budget.freeOfWorkspace(ref.workspaceId)) continue;
       waiting.set(ref.workspaceId, count + 1);
-      this.#setDue(this.#entryOf(ref), true);
+      this.#setDue(this.#entries.of(ref, this.#part), true);
     }
   }
 
@@ -240,7 +205,7 @@ export class Scheduler<A extends Attempt> {
       const entry = this.#entries.get(id);
       if (!entry) continue;
       this.#setDue(entry, false);
-      this.#forgetIfIdle(entry);
+      this.#entries.forgetIfIdle(entry);
     }
     const refills: Refill[] = [];
     let deliveries = this.#bytes < this.#limits.bytes ? this.#limits.deliveriesPerLease : 0;
@@ -252,14 +217,14 @@ export class Scheduler<A extends Attempt> {
       if (entry.ahead.length > mostAhead * this.#limits.aheadAtRefill) continue;
       const attempts = Math.min(this.#free(entry), deliveries);
       // Nothing is leased ahead while a shared limit bounds the endpoint, because other webhooks may wait for it.
-      const isShared = this.#budget.free(entry.sharer) < entry.endpoint.free;
+      const isShared = this.#entries.budget.free(entry.sharer) < entry.endpoint.free;
       const ahead = isShared ? 0 : Math.min(mostAhead - entry.ahead.length, deliveries - attempts);
       if (attempts + ahead === 0) continue;
       const isKnown = entry.endpoint.inFlight > 0 || entry.endpoint.isNotable;
       this.#due.delete(id);
       this.#due.add(id);
       entry.storedMeanwhile = false;
-      this.#add(entry, attempts);
+      this.#entries.add(entry, attempts);
       deliveries -= attempts + ahead;
       refills.push({ webhookId: id, deliveries: attempts + ahead, attempts, isKnown });
     }
@@ -273,10 +238,10 @@ export class Scheduler<A extends Attempt> {
     for (const { webhookId, deliveries, attempts } of refills) {
       const entry = this.#entries.get(webhookId);
       if (!entry) continue;
-      this.#add(entry, -attempts);
+      this.#entries.add(entry, -attempts);
       const result = resultOf.get(webhookId);
       if (result) entry.endpoint.refresh(result.state);
-      this.#recount(entry);
+      this.#entries.recount(entry);
       // If fewer were leased than requested and allowed, the others are locked, or they wait for a rate limit. A poll
       // finds them.
       const leased = result?.leased ?? 0;
@@ -286,7 +251,7 @@ export class Scheduler<A extends Attempt> {
       const { start, release } = this.#advance(entry);
       next.start.push(...start);
       next.release.push(...release);
-      this.#forgetIfIdle(entry);
+      this.#entries.forgetIfIdle(entry);
     }
     return next;
   }
@@ -294,7 +259,7 @@ export class Scheduler<A extends Attempt> {
   /** Whether this instance can take more due webhooks. */
   get canPoll(): boolean {
     const { waiting, bytes, attempts } = this.#limits;
-    return this.#due.size < waiting && this.#bytes < bytes && this.#budget.attempts < attempts;
+    return this.#due.size < waiting && this.#bytes < bytes && this.#entries.budget.attempts < attempts;
   }
 
   /** Returns the webhooks whose deliveries cannot be leased now or that are already known to be due. */
@@ -303,7 +268,8 @@ export class Scheduler<A extends Attempt> {
     for (const [id, { endpoint, isDue }] of this.#entries) if (isDue || endpoint.free === 0) webhookIds.push(id);
     const waiting = this.#waitingByWorkspace();
     const workspaceIds: string[] = [];
-    for (const [id, free] of this.#budget.freeByWorkspace()) if ((waiting.get(id) ?? 0) >= free) workspaceIds.push(id);
+    for (const [id, free] of this.#entries.budget.freeByWorkspace())
+      if ((waiting.get(id) ?? 0) >= free) workspaceIds.push(id);
     return { webhookIds, workspaceIds };
   }
 
@@ -311,8 +277,8 @@ export class Scheduler<A extends Attempt> {
     let heldByWebhook = 0;
     for (const id of this.#due) if (this.#entries.get(id)?.endpoint.free === 0) heldByWebhook += 1;
     return {
-      inFlight: this.#budget.attempts,
-      ahead: [...this.#entries.values()].reduce((sum, { ahead }) => sum + ahead.length, 0),
+      inFlight: this.#entries.budget.attempts,
+      ahead: [...this.#entries].reduce((sum, [, { ahead }]) => sum + ahead.length, 0),
       bytes: this.#bytes,
       heldByWebhook,
       heldByWorkspace: this.#due.size - heldByWebhook,
@@ -320,26 +286,9 @@ export class Scheduler<A extends Attempt> {
     };
   }
 
-  #endpointOf(webhookId: string): Endpoint | undefined {
-    return this.#entries.get(webhookId)?.endpoint ?? this.#known.peek(webhookId);
-  }
-
-  #entryOf(ref: EndpointRef): Entry<A> {
-    const { webhookId, workspaceId, url } = ref;
-    const present = this.#entries.get(webhookId);
-    if (present) return present;
-    const endpoint =
-      this.#known.get(webhookId) ?? new Endpoint(this.#limits, partOfLimit(this.#limits.attemptsOfWebhook, this.#part));
-    this.#known.delete(webhookId);
-    const sharer = { workspaceId, host: hostOf(url), failing: endpoint.failing };
-    const entry: Entry<A> = { ref, endpoint, sharer, ahead: [], isDue: false, storedMeanwhile: false };
-    this.#entries.set(webhookId, entry);
-    return entry;
-  }
-
   /** Returns how many more attempts at an endpoint may start now. */
   #free({ endpoint, sharer }: Entry<A>): number {
-    return Math.min(endpoint.free, this.#budget.free(sharer));
+    return Math.min(endpoint.free, this.#entries.budget.free(sharer));
   }
 
   /** Returns how many deliveries of an endpoint may be leased ahead. */
@@ -349,7 +298,7 @@ export class Scheduler<A extends Attempt> {
 
   #start(entry: Entry<A>, { id }: A): void {
     entry.endpoint.start(id);
-    this.#add(entry, 1);
+    this.#entries.add(entry, 1);
   }
 
   /** Starts deliveries that are leased ahead, and releases those that no end of an attempt would start. */
@@ -368,40 +317,10 @@ export class Scheduler<A extends Attempt> {
     return ahead;
   }
 
-  #add(entry: Entry<A>, attempts: number): void {
-    entry.endpoint.inFlight += attempts;
-    this.#budget.add(entry.sharer, attempts);
-  }
-
-  /** Moves the attempts of an endpoint that has started or stopped failing. */
-  #recount(entry: Entry<A>): void {
-    const { endpoint, sharer } = entry;
-    if (sharer.failing === endpoint.failing) return;
-    this.#budget.add(sharer, -endpoint.inFlight);
-    sharer.failing = endpoint.failing;
-    this.#budget.add(sharer, endpoint.inFlight);
-  }
-
-  /** Moves the attempts of an endpoint whose URL has changed to its new host. */
-  #move(entry: Entry<A>, { url }: EndpointRef): void {
-    if (entry.ref.url === url) return;
-    this.#budget.add(entry.sharer, -entry.endpoint.inFlight);
-    Object.assign(entry, { ref: { ...entry.ref, url } });
-    entry.sharer.host = hostOf(url);
-    this.#budget.add(entry.sharer, entry.endpoint.inFlight);
-  }
-
   #setDue(entry: Entry<A>, isDue: boolean): void {
     entry.isDue = isDue;
     if (isDue) this.#due.add(entry.ref.webhookId);
     else this.#due.delete(entry.ref.webhookId);
-  }
-
-  /** Removes the entry of an endpoint without attempts, leased deliveries and due deliveries. */
-  #forgetIfIdle({ ref: { webhookId }, endpoint, isDue, ahead }: Entry<A>): void {
-    if (isDue || endpoint.inFlight > 0 || ahead.length > 0) return;
-    this.#entries.delete(webhookId);
-    if (endpoint.isNotable) this.#known.set(webhookId, endpoint);
   }
 
   #waitingByWorkspace(): Map<string, number> {
@@ -412,8 +331,4 @@ export class Scheduler<A extends Attempt> {
     }
     return counts;
   }
-}
-
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : '';
 }

@@ -64,10 +64,11 @@ export async function failExpiring(
   db: Queryable,
   { workspaceId, environment }: Tenant,
   days: number,
+  signal: AbortSignal,
 ): Promise<{ ended: number; rejected: Rejected<QueuedRow>[] }> {
   let ended = 0;
   const rejected: Rejected<QueuedRow>[] = [];
-  for (let after = ''; ; ) {
+  for (let after = ''; !signal.aborted; ) {
     const { rows } = await db.query<QueuedRow>(
       `select workspace_id, environment, id, lease from webhooks.deliveries
         where workspace_id = $1 and environment = $2 and id > $4 and id < ${firstIdOfDay('$3')}
@@ -76,10 +77,11 @@ export async function failExpiring(
       [workspaceId, environment, days, after],
     );
     const last = rows.at(-1);
-    if (!last) return { ended, rejected };
+    if (!last) break;
     const refused = await failDeliveries(db, rows, 'expired');
     ended += rows.length - refused.length;
     rejected.push(...refused);
     after = last.id;
   }
+  return { ended, rejected };
 }

@@ -1,6 +1,7 @@
 import type { Queryable } from '@rms/db';
 import { type Change, jittered } from '../schedule/endpoint.ts';
-import type { EndpointRef, Excluded } from '../schedule/scheduler.ts';
+import type { EndpointRef } from '../schedule/entries.ts';
+import type { Excluded } from '../schedule/scheduler.ts';
 
 /** Due webhooks, and the time until the next webhook is due. */
 export interface Due {

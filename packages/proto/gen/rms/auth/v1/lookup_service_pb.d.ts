@@ -53,8 +53,8 @@ export declare const FindWorkspacesResponseSchema: GenMessage<FindWorkspacesResp
  */
 export declare const LookupService: GenService<{
   /**
-   * Finds the workspaces that have a key, a request, or audit entries of a request with this ID. The cost grows with the number of workspaces, but
-   * not with their data.
+   * Finds the workspaces that have a key, a request, or audit entries of a request with this ID. The cost for requests
+   * grows with the number of workspaces, but not with their data.
    *
    * @generated from rpc rms.auth.v1.LookupService.FindWorkspaces
    */

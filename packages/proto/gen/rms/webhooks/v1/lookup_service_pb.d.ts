@@ -54,7 +54,7 @@ export declare const FindWorkspacesResponseSchema: GenMessage<FindWorkspacesResp
 export declare const LookupService: GenService<{
   /**
    * Finds the workspaces that have a webhook, delivery or replay with this ID, or events of a request with this ID. The
-   * cost grows with the number of workspaces, but not with their data.
+   * cost for deliveries and requests grows with the number of workspaces, but not with their data.
    *
    * @generated from rpc rms.webhooks.v1.LookupService.FindWorkspaces
    */

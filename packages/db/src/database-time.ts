@@ -1,15 +1,15 @@
 import { abortableDelay } from '@rms/async';
-import { createDatabaseClock, type Queryable } from '@rms/db';
-import type { Worker } from '@rms/service';
+import { createDatabaseClock } from './database-clock.ts';
+import type { Queryable } from './queryable.ts';
 
-/** The clock of the database for handlers and workers; see `DatabaseClock` of @rms/db. */
+/** The clock of the database for handlers and workers; see createDatabaseClock(). */
 export interface DatabaseTime {
   /** Returns milliseconds since 1970. Uses the clock of this machine until the first reading. */
   nowMs(): number;
   /** Reads the clock unless the last reading is recent. Resolves to {@link nowMs}; rejects without a database. */
   fresh(): Promise<number>;
   /** The worker that reads the clock regularly, for {@link nowMs}. */
-  readonly reader: Worker;
+  readonly reader: { readonly name: string; run(signal: AbortSignal): Promise<void> };
 }
 
 const recentMs = 60_000;
