@@ -71,6 +71,10 @@ const timedIds = new Set(['webhooks.events', 'webhooks.delivery_log', 'webhooks.
 /** SQL expressions for row `g`, for columns to which the rules of expressionOf() do not apply. */
 const special: Readonly<Record<string, string>> = {
   // One row per tenant.
+  'alerts.deleted_workspaces.workspace_id': tenant('g - 1'),
+  'auth.deleted_workspaces.workspace_id': tenant('g - 1'),
+  'resources.deleted_workspaces.workspace_id': tenant('g - 1'),
+  'webhooks.deleted_workspaces.workspace_id': tenant('g - 1'),
   'webhooks.feeds.workspace_id': tenant('g'),
   'webhooks.test_counts.workspace_id': tenant('g - 1'),
   // One incident in a hundred is open.

@@ -1,4 +1,5 @@
 import { hashOfApiKey } from '@rms/api-key';
+import { currentCall } from '@rms/async';
 import { migrations as auditMigrations } from '@rms/audit';
 import { createPool, type Pool } from '@rms/db';
 import { createMemoryLimiter, type KeyChange } from '@rms/limiter';
@@ -77,7 +78,7 @@ export async function startAuth(
     database?: TestDatabase;
     encryptionKeys?: readonly string[];
     env?: Readonly<Record<string, string>>;
-    /** Called for every statement and for every password hash or verification. */
+    /** Called for every statement of a call, and for every password hash or verification of a call. */
     onWork?: (what: string) => void;
   } = {},
 ) {
@@ -86,7 +87,8 @@ export async function startAuth(
   const database = options.database ?? (await authDatabase(options.databaseServer));
   const pool = createPool({ url: database.url, max: 8, applicationName: 'auth', log });
   const passwords = createPasswordHasher(cheapCost);
-  if (options.onWork) watchWork(pool, passwords, options.onWork);
+  const { onWork } = options;
+  if (onWork) watchWork(pool, passwords, (what) => currentCall() && onWork(what));
   const limiter = createTestLimiter();
   const metrics = createMetrics('auth');
   const [ENCRYPTION_KEY = keyOf(1), ...previous] = options.encryptionKeys ?? [];

@@ -9,10 +9,11 @@ import type { WebhookUrls } from '../config.ts';
 import { endpoints } from '../routes/endpoints.ts';
 import type { Endpoint } from '../routes/shared/endpoint.ts';
 import { tags } from '../routes/shared/tags.ts';
+import { createWebhook } from '../routes/webhooks/create-webhook.ts';
 import { webhookUrl, webhookUrlShape } from '../routes/webhooks/webhook-schemas.ts';
 import { errorResponses } from './error-responses.ts';
 import { headerRefs, headers, limitHeaders } from './headers.ts';
-import { webhookOperations } from './webhook-operations.ts';
+import { webhookCallbacks } from './webhook-callbacks.ts';
 
 const idempotencyKey = z
   .string()
@@ -68,7 +69,6 @@ export function openApiDocument(webhookUrls: WebhookUrls = { http: false, privat
       headers,
     },
     paths,
-    webhooks: webhookOperations(),
   };
   return createDocument(document, {
     override({ zodSchema, jsonSchema }) {
@@ -94,6 +94,7 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
     requestParams: parameters,
     ...(body ? { requestBody: { required: !optionalBody, content: { 'application/json': { schema: body } } } } : {}),
     responses: responsesOf(endpoint),
+    ...(operationId === createWebhook.operationId ? { callbacks: webhookCallbacks() } : {}),
   };
 }
 

@@ -30,7 +30,7 @@ export function shownText({ created_by: by }: Pick<KeyDocument, 'created_by'>): 
  * Returns a command that creates a resource.
  * @param key without a key, the command needs the variable KEY
  */
-export function firstRequest(apiUrl: string, key: Pick<KeyDocument, 'name' | 'hint'> | undefined): string {
+export function firstRequest(apiUrl: string, key: Pick<KeyDocument, 'hint'> | undefined): string {
   const value = key ? [`KEY='${key.hint}'  # the value of this key`] : [];
   return [
     ...value,

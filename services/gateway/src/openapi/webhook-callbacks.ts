@@ -1,8 +1,7 @@
 import { type EventType, eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
-import type { ZodOpenApiOperationObject } from 'zod-openapi';
+import type { ZodOpenApiCallbacksObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import { envelopeOf } from '../routes/events/event-schemas.ts';
-import type { Tag } from '../routes/shared/tags.ts';
 
 const operations: Readonly<Record<EventType, { operationId: string; summary: string }>> = {
   'resource.created': { operationId: 'onResourceCreated', summary: 'A resource was created' },
@@ -13,7 +12,6 @@ const operations: Readonly<Record<EventType, { operationId: string; summary: str
     summary: 'The status of a resource was changed',
   },
 };
-const tag: Tag = 'Webhooks';
 
 const text = (description: string, ...examples: string[]) => z.string().describe(description).meta({ examples });
 const headers = z.object({
@@ -30,16 +28,18 @@ const headers = z.object({
   'X-Request-ID': text('Request that caused the event.', 'req_01jc3v9m0w7y8x2k4n6p8q0r2s'),
 });
 
-/** Returns the requests that webhooks receive, by event type. */
-export function webhookOperations(): Record<string, { post: ZodOpenApiOperationObject }> {
-  return Object.fromEntries(eventTypes.map((type) => [type, { post: operationOf(type) }]));
+/**
+ * Returns the requests that a new webhook receives, by event type. They are callbacks of the operation that creates the
+ * webhook, because generators of clients create code that does not compile from the section `webhooks`.
+ */
+export function webhookCallbacks(): ZodOpenApiCallbacksObject {
+  return Object.fromEntries(eventTypes.map((type) => [type, { '{$request.body#/url}': { post: operationOf(type) } }]));
 }
 
 function operationOf(type: EventType): ZodOpenApiOperationObject {
   return {
     ...operations[type],
     description: 'Sent to the URL of every webhook that receives this event type. Test events have the same form.',
-    tags: [tag],
     security: [],
     requestParams: { header: headers },
     requestBody: { required: true, content: { 'application/json': { schema: envelopeOf(type) } } },
