@@ -13,6 +13,8 @@ export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
 export { type PostgresServer, startPostgres, startPostgresAt } from './servers/postgres.ts';
 export { type Program, startProgram } from './servers/program.ts';
 export { type RedisServer, startRedis } from './servers/redis.ts';
+export { type RedisCluster, startRedisCluster } from './servers/redis-cluster.ts';
+export { type RedisSentinels, startRedisSentinels } from './servers/redis-sentinels.ts';
 export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
 export { startTcpSwitch, type TcpSwitch } from './servers/tcp-switch.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
