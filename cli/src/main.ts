@@ -1,3 +1,4 @@
+import { allowSlowConnections } from '@rms/service';
 import { CommanderError } from 'commander';
 import { describeFailure } from './failure.ts';
 import { note } from './print.ts';
@@ -9,6 +10,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
+allowSlowConnections();
 try {
   const words = process.argv.slice(2);
   const program = await createProgram(words);

@@ -3,8 +3,8 @@ export { type Certificates, type IssueOptions, makeCertificates } from './certif
 export { chromiumPath, describeWith, type Need } from './describe-with.ts';
 export { freePort } from './free-port.ts';
 export type { Behavior, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behavior.ts';
+export { type FrozenReceiver, startFrozenReceiver } from './hostile/frozen-receiver.ts';
 export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';
-export { onIpv6 } from './on-ipv6.ts';
 export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
 export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
