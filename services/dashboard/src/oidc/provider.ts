@@ -43,28 +43,41 @@ const finishTimeoutMs = 20_000;
 const clockToleranceSeconds = 30;
 const scope = 'openid email';
 
-export function createProvider(config: OidcConfig, log: Logger): Provider {
+/** Age at which the metadata of the provider are read again: its endpoints may move. */
+const metadataMaxAgeMs = 3_600_000;
+
+export function createProvider(config: OidcConfig, log: Logger, nowMs = () => performance.now()): Provider {
   const { issuer, clientId, clientSecret } = config;
+  let known: { readonly configuration: Configuration; readonly atMs: number } | undefined;
   let discovering: Promise<Configuration> | undefined;
   const isLocal = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:|\/|$)/.test(issuer);
-  const discover = () => {
+  const read = async () => {
     const client = { [clockTolerance]: clockToleranceSeconds };
-    discovering ??= discovery(
-      new URL(issuer),
-      clientId,
-      client,
-      authenticateWith(() => clientSecret(log)),
-      {
-        timeout: timeoutSeconds,
-        // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
-        execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
-      },
-    ).catch((cause: unknown) => {
-      // The next call retries discovery.
-      discovering = undefined;
-      throw new RmsError('service_unavailable', { cause });
+    const authenticate = authenticateWith(() => clientSecret(log));
+    const configuration = await discovery(new URL(issuer), clientId, client, authenticate, {
+      timeout: timeoutSeconds,
+      // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
+      execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
     });
-    return discovering;
+    known = { configuration, atMs: nowMs() };
+    return configuration;
+  };
+  /** Returns the metadata; the previous ones if newer ones cannot be read. */
+  const discover = async (): Promise<Configuration> => {
+    if (known && nowMs() - known.atMs < metadataMaxAgeMs) return known.configuration;
+    discovering ??= read().finally(() => {
+      discovering = undefined;
+    });
+    try {
+      return await discovering;
+    } catch (cause) {
+      if (!known) throw new RmsError('service_unavailable', { cause });
+      log.warn(
+        { err: cause, issuer },
+        'cannot read the metadata of the OpenID Connect provider; keeping the previous ones',
+      );
+      return known.configuration;
+    }
   };
   const finish: Provider['finish'] = async (callbackUrl, { state, nonce, codeVerifier }) => {
     const configuration = await discover();
