@@ -1,9 +1,9 @@
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 
 /**
- * Time for one address of a host name before the next one is tried. Shorter than the connection timeouts of the stores,
- * so that a second address is tried within them; longer than a server needs that accepts only the second SYN, which is
- * sent after a second.
+ * Time for one address of a host name before the next one is tried. A server that accepts only the second SYN, which is
+ * sent after a second, needs longer than Node's default. The connection timeouts of the stores are longer, so that they
+ * also try a second address if the first one does not respond.
  */
 const attemptTimeoutMs = 1_500;
 
