@@ -1,3 +1,4 @@
+import { allowSlowConnections } from '@rms/service/attempt-timeout';
 import { run } from './run.ts';
 
 // The reader of stdout closed the pipe (`rms … | head`).
@@ -6,4 +7,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
+allowSlowConnections();
 await run(process.argv.slice(2));

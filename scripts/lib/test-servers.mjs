@@ -76,6 +76,7 @@ export const remedies = {
   'redis-server': nativeRedis,
   java: nativeKafka,
   chromium: 'apt-get install chromium, or set CHROME_PATH',
+  ipv6: 'enable IPv6 on the loopback interface (::1)',
   'small-disk': 'run as root on Linux, in a container with CAP_SYS_ADMIN (docker run --privileged)',
 };
 

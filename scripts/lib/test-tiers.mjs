@@ -4,7 +4,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Exports of the test kit that start or need Redis, Kafka, Java, a browser, a mounted disk or several processes. */
-const complete = ['describeWith', 'chromiumPath', 'startKafka', 'startRedis', 'startNetwork', 'mountSmallDisk'];
+const complete = [
+  'describeWith',
+  'chromiumPath',
+  'startKafka',
+  'startRedis',
+  'startRedisCluster',
+  'startRedisSentinels',
+  'startNetwork',
+  'mountSmallDisk',
+];
 
 /** Functions that start a process tree of `npm start`, each with the only fast files that may call it. */
 const startsTree = {

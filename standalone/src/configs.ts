@@ -4,7 +4,7 @@ import { readAuthConfig } from '@rms/auth';
 import { readDashboardConfig } from '@rms/dashboard';
 import { readGatewayConfig } from '@rms/gateway';
 import { readResourcesConfig } from '@rms/resources';
-import type { Settings } from '@rms/settings';
+import { type Settings, SettingsError } from '@rms/settings';
 import { readWebhooksConfig } from '@rms/webhooks';
 
 /** Reads the configurations of all services. Throws SettingsError for an invalid setting. */
@@ -25,6 +25,8 @@ export function readConfigs(settings: Settings) {
  * comes first, and a refused start leaves no file.
  */
 export function checkConfigs(settings: Settings): void {
+  if (settings.REDIS_URL === '' && (settings.REDIS_SENTINELS.length > 0 || settings.REDIS_CLUSTER))
+    throw new SettingsError('REDIS_SENTINELS or REDIS_CLUSTER is set, but REDIS_URL is not');
   // The first start creates a key in DATA_DIR if there is none.
   const ENCRYPTION_KEY = settings.ENCRYPTION_KEY || randomBytes(32).toString('base64');
   readConfigs({ ...settings, ENCRYPTION_KEY });

@@ -26,6 +26,7 @@ describe('a refused start', () => {
     [{ PORT: 'x' }, /^rms: PORT: /],
     [{ WEBHOOK_ALLOW_CIDRS: 'moon' }, /^rms: WEBHOOK_ALLOW_CIDRS: /],
     [{ TRACE_URL: 'https://traces.example.com' }, /^rms: TRACE_URL: /],
+    [{ REDIS_CLUSTER: 'true' }, /^rms: REDIS_SENTINELS or REDIS_CLUSTER is set, but REDIS_URL is not$/m],
     [
       { ENCRYPTION_KEY: 'abc' },
       /^rms: ENCRYPTION_KEY: must be 32 bytes in base64, and is too short; generate a key with: /,

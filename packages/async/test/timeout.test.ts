@@ -1,4 +1,4 @@
-import { untilAborted, waitAtMost, withDeadline, withTimeout } from '@rms/async';
+import { CallScope, inCall, untilAborted, waitAtMost, withDeadline, withTimeout } from '@rms/async';
 
 const longMs = 3_600_000;
 const pending = new Promise<string>(() => {});
@@ -19,6 +19,19 @@ describe('waitAtMost', () => {
     expect(await waitAtMost(Promise.resolve('done'), longMs)).toBe('done');
     await expect(waitAtMost(Promise.reject(new Error('failed')), longMs)).rejects.toThrow('failed');
     expect(await waitAtMost(pending, 1)).toBeUndefined();
+  });
+});
+
+describe.each<[string, () => Promise<unknown>]>([
+  ['withTimeout', () => withTimeout(pending, longMs, 'Redis')],
+  ['waitAtMost', () => waitAtMost(pending, longMs)],
+])('%s in a call', (_, wait) => {
+  it('rejects when the call ends', async () => {
+    const call = new CallScope();
+    const waiting = inCall(call, wait);
+    call.end(new Error('the caller has canceled'));
+    await expect(waiting).rejects.toThrow('the caller has canceled');
+    await expect(inCall(call, wait)).rejects.toThrow('the caller has canceled');
   });
 });
 

@@ -1,14 +1,19 @@
+import { isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import type { Logger } from '@rms/logging';
-import { clientTls, type TlsFiles } from '@rms/settings';
-import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
+import { type Current, clientTls, currentOf, type TlsFiles } from '@rms/settings';
+import { type ISocketFactory, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import { stopIdleTimers } from './kafka-idle.ts';
 
 export interface KafkaBusOptions {
   /** "host:port" of each broker. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /** Enables TLS and verification of the brokers' host names. Without a CA, the public CAs are trusted. */
-  readonly tls?: TlsFiles | undefined;
+  /**
+   * Enables TLS and verification of the brokers' host names. Without a CA, the public CAs are trusted. A function is
+   * called for each connection.
+   */
+  readonly tls?: Current<TlsFiles> | undefined;
   readonly sasl?: KafkaSasl | undefined;
   readonly log: Logger;
 }
@@ -16,11 +21,13 @@ export interface KafkaBusOptions {
 export interface KafkaSasl {
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
   readonly username: string;
-  readonly password: string;
+  /** A function is called for each connection. */
+  readonly password: Current<string>;
 }
 
 /** Must be longer than the longest time for which a request lets the broker wait. */
 const requestTimeoutMs = 10_000;
+const keepAliveMs = 60_000;
 
 /**
  * Creates a kafkajs client with short timeouts, logging at debug level, and enough retries to survive a broker restart.
@@ -30,8 +37,8 @@ export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBu
   return new Kafka({
     clientId,
     brokers: [...brokers],
-    ...(tls && { ssl: clientTls(tls) }),
-    ...(sasl && { sasl: { ...sasl } as SASLOptions }),
+    ...(tls && { ssl: true, socketFactory: tlsSockets(tls) }),
+    ...(sasl && { sasl: currentSasl(sasl) }),
     connectionTimeout: 2_000,
     requestTimeout: requestTimeoutMs,
     retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 5 },
@@ -39,6 +46,26 @@ export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBu
     // Callers report the failures that matter; kafkajs repeats each failure on several levels.
     logCreator: () => (entry) => log.debug({ kafkajs: withoutNoise(entry) }, entry.log.message),
   });
+}
+
+/** Opens sockets as kafkajs does, with the TLS files of the moment. */
+function tlsSockets(tls: Current<TlsFiles>): ISocketFactory {
+  return ({ host, port, onConnect }) => {
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    const socket = connectTls({ host, port, ...name, ...clientTls(currentOf(tls)) }, onConnect);
+    return socket.setKeepAlive(true, keepAliveMs);
+  };
+}
+
+/** kafkajs reads the password for each authentication. */
+function currentSasl({ mechanism, username, password }: KafkaSasl): SASLOptions {
+  return {
+    mechanism,
+    username,
+    get password() {
+      return currentOf(password);
+    },
+  } as SASLOptions;
 }
 
 function withoutNoise({ namespace, log }: LogEntry) {

@@ -1,5 +1,13 @@
 import type { Logger } from '@rms/logging';
-import { readTlsFiles, requireSettings, type Settings, SettingsError, type TlsFiles } from '@rms/settings';
+import {
+  type Followed,
+  followSecret,
+  followTlsFiles,
+  requireSettings,
+  type Settings,
+  SettingsError,
+  type TlsFiles,
+} from '@rms/settings';
 import type { EventBus } from './event-bus.ts';
 import { createKafkaBus } from './kafka-bus.ts';
 import type { KafkaSasl } from './kafka-client.ts';
@@ -14,15 +22,15 @@ export interface OpenBusOptions {
 export function openBus(settings: Settings, { name, log }: OpenBusOptions): EventBus {
   requireSettings(settings, 'KAFKA_BROKERS');
   const tls = tlsOf(settings);
-  const sasl = saslOf(settings);
+  const sasl = saslOf(settings, log);
   if (sasl?.mechanism === 'plain' && !tls) {
     log.warn('KAFKA_SASL_MECHANISM is plain without KAFKA_TLS: the password is sent unencrypted');
   }
-  return createKafkaBus({ brokers: settings.KAFKA_BROKERS, clientId: name, tls, sasl, log });
+  return createKafkaBus({ brokers: settings.KAFKA_BROKERS, clientId: name, tls: tls && (() => tls(log)), sasl, log });
 }
 
-function tlsOf(settings: Settings): TlsFiles | undefined {
-  if (settings.KAFKA_TLS) return readTlsFiles(settings, 'KAFKA');
+function tlsOf(settings: Settings): Followed<TlsFiles> | undefined {
+  if (settings.KAFKA_TLS) return followTlsFiles(settings, 'KAFKA');
   const unused = (['KAFKA_CA_FILE', 'KAFKA_CERT_FILE', 'KAFKA_KEY_FILE'] as const).find(
     (name) => settings[name] !== '',
   );
@@ -30,11 +38,12 @@ function tlsOf(settings: Settings): TlsFiles | undefined {
   return undefined;
 }
 
-function saslOf(settings: Settings): KafkaSasl | undefined {
+function saslOf(settings: Settings, log: Logger): KafkaSasl | undefined {
   const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = settings;
   if (mechanism !== 'none') {
     requireSettings(settings, 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD');
-    return { mechanism, username, password };
+    const current = followSecret(settings, 'KAFKA_SASL_PASSWORD');
+    return { mechanism, username, password: () => current(log) };
   }
   if (username !== '' || password !== '') {
     const name = username === '' ? 'KAFKA_SASL_PASSWORD' : 'KAFKA_SASL_USERNAME';

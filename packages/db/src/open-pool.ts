@@ -1,5 +1,6 @@
 import type { Logger } from '@rms/logging';
-import { readTlsFiles, requireSettings, type Settings } from '@rms/settings';
+import { followSecret, followTlsFiles, requireSettings, type Settings } from '@rms/settings';
+import { connectionOptions } from './connection-options.ts';
 import { createPool, type PoolOptions } from './pool.ts';
 import type { Pool } from './queryable.ts';
 import { roleName, type ServiceRole } from './roles.ts';
@@ -19,10 +20,13 @@ export interface OpenPoolOptions {
 /** Opens a pool on the database named by the settings. Throws SettingsError. */
 export function openPool(settings: Settings, { name, role, max, plans, log }: OpenPoolOptions): Pool {
   requireSettings(settings, 'DATABASE_URL');
-  const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, DATABASE_ROLE_PREFIX: prefix } = settings;
+  const { DATABASE_POOL_SIZE: poolSize, DATABASE_ROLE_PREFIX: prefix } = settings;
+  const tls = followTlsFiles(settings, 'DATABASE');
+  const check = (next: string) => void connectionOptions(next, tls(log), '');
+  const url = followSecret(settings, 'DATABASE_URL', { check });
   return createPool({
-    url,
-    tls: readTlsFiles(settings, 'DATABASE'),
+    url: () => url(log),
+    tls: () => tls(log),
     max: max ?? poolSize,
     applicationName: name,
     role: role && prefix && roleName(prefix, role),

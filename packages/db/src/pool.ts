@@ -1,4 +1,4 @@
-import type { TlsFiles } from '@rms/settings';
+import { type Current, currentOf, type TlsFiles } from '@rms/settings';
 import pg from 'pg';
 import { connectionOptions } from './connection-options.ts';
 import { endWithCall } from './end-with-call.ts';
@@ -8,10 +8,10 @@ import { shareConnections } from './share-connections.ts';
 import { traceQueries } from './trace-queries.ts';
 
 export interface PoolOptions {
-  /** See {@link connectionOptions} for its `sslmode`. */
-  readonly url: string;
-  /** With a CA, connections use TLS and the server's host name is verified. */
-  readonly tls?: TlsFiles;
+  /** See {@link connectionOptions} for its `sslmode`. A function is called for each connection. */
+  readonly url: Current<string>;
+  /** With a CA, connections use TLS and the server's host name is verified. A function is called for each connection. */
+  readonly tls?: Current<TlsFiles>;
   /** Maximum number of connections. */
   readonly max: number;
   /** Shown in pg_stat_activity. */
@@ -57,8 +57,16 @@ const sessionOptions = {
 export function createPool(options: PoolOptions): Pool {
   const { url, tls = {}, max, applicationName, role, plans = 'each', log } = options;
   const session = role === undefined ? sessionOptions[plans] : `${sessionOptions[plans]} -c role=${role}`;
+  const connection = () => connectionOptions(currentOf(url), currentOf(tls), session);
+  // Invalid options end the start.
+  connection();
   const pool = new pg.Pool({
-    ...connectionOptions(url, tls, session),
+    // Each connection uses the current password, CA and client certificate.
+    Client: class extends pg.Client {
+      constructor(config?: pg.ClientConfig) {
+        super({ ...config, ...connection() });
+      }
+    },
     max,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -78,7 +86,7 @@ export function createPool(options: PoolOptions): Pool {
   // A connection that breaks in use rejects its query and then also emits an error event, which would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   keepOnPrimary(pool, { name: applicationName, log });
-  traceQueries(pool, url);
+  traceQueries(pool, currentOf(url));
   endWithCall(pool);
   shareConnections(pool, { max, waitMs: connectTimeoutMs });
   return pool;

@@ -1,7 +1,9 @@
-import { clientTls, type TlsFiles } from '@rms/settings';
+import { currentOf } from '@rms/settings';
 import { Redis, type RedisOptions } from 'ioredis';
 import { checkScript, failureScript, markerScript, raiseQuotaScript } from './check-script.ts';
-import { RedisConnector } from './redis-connector.ts';
+import { parseRedisUrl, type RedisAddress } from './redis-address.ts';
+import { connectorOf, type Endpoint } from './redis-connector.ts';
+import { createSentinelLookup } from './sentinels.ts';
 
 export type CheckReply = [
   outcome: number,
@@ -13,6 +15,7 @@ export type CheckReply = [
   quotaRemaining: number,
   changed: number,
 ];
+/** A connection with the limiter's scripts. */
 export type Scripted = Redis & {
   rmsCheck(...args: (string | number)[]): Promise<CheckReply>;
   rmsCountFailure(address: string, emissionUs: number, burst: number): Promise<number>;
@@ -21,7 +24,6 @@ export type Scripted = Redis & {
 };
 
 const options = {
-  Connector: RedisConnector,
   lazyConnect: true,
   enableAutoPipelining: true,
   // Commands fail immediately instead of being queued while Redis is unreachable.
@@ -32,36 +34,44 @@ const options = {
   disconnectTimeout: 100,
   // Reconnects if the server sends nothing for this long.
   socketTimeout: 3_000,
-  retryStrategy: (attempt: number) => Math.min(100 * attempt, 1_000),
-  // The server has become a replica; its name may now resolve to the new primary.
-  reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
+  // The server has become a replica, or an isolated primary; its name may now resolve to the new primary.
+  reconnectOnError: ({ message }: Error) => /^(?:READONLY|NOREPLICAS)\b/.test(message),
 } satisfies RedisOptions;
 
-/** Creates a connection that opens on connect(). The URL contains the user and password. */
-export function plainConnection(url: string, files: TlsFiles): Redis {
-  const tls = isTls(url) ? { tls: clientTls(files) } : {};
-  return new Redis(withoutTlsParameter(url), { ...options, ...tls });
-}
-
-/** Creates a connection with the limiter's scripts. */
-export function connectLater(url: string, files: TlsFiles): Scripted {
-  const redis = plainConnection(url, files);
+/**
+ * Creates a connection that opens on connect(): to the server of the URL, to the primary that the sentinels name, or to
+ * `endpoint`. Each connection uses the current password, TLS files and sentinels' answer.
+ */
+export function connectLater(address: RedisAddress, endpoint?: Endpoint): Scripted {
+  const target = () => parseRedisUrl(currentOf(address.url));
+  const { isTls, family, database } = target();
+  const hasSentinels = (address.sentinels ?? []).length > 0;
+  const ofUrl = async () => target();
+  const find = hasSentinels ? createSentinelLookup(address) : ofUrl;
+  /** ioredis treats null like no value. */
+  const credentials = () => {
+    const { username = null, password = null } = target();
+    return { username, password } as { username: string; password: string };
+  };
+  const redis: Redis = new Redis({
+    ...options,
+    ...credentials(),
+    db: database,
+    Connector: connectorOf({
+      endpoint: endpoint ? async () => endpoint : find,
+      family,
+      tls: isTls ? () => currentOf(address.tls ?? {}) : undefined,
+      mustBePrimary: hasSentinels,
+    }),
+    retryStrategy: (attempt: number) => {
+      // The next connection reads them from here.
+      Object.assign(redis.options, credentials());
+      return Math.min(100 * attempt, 1_000);
+    },
+  });
   redis.defineCommand('rmsCheck', { numberOfKeys: 4, lua: checkScript });
   redis.defineCommand('rmsCountFailure', { numberOfKeys: 1, lua: failureScript });
   redis.defineCommand('rmsSetMarker', { numberOfKeys: 1, lua: markerScript });
   redis.defineCommand('rmsRaiseQuota', { numberOfKeys: 1, lua: raiseQuotaScript });
   return redis as Scripted;
-}
-
-export function isTls(url: string): boolean {
-  return /^rediss:/i.test(url);
-}
-
-/** Removes the "tls" parameter: ioredis gives URL parameters precedence over options, so "?tls=" would disable TLS. */
-function withoutTlsParameter(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const parsed = new URL(url);
-  if (!parsed.searchParams.has('tls')) return url;
-  parsed.searchParams.delete('tls');
-  return parsed.href;
 }

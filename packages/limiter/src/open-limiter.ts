@@ -2,7 +2,7 @@ import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
 import type { Settings } from '@rms/settings';
 import type { Limiter } from './limiter.ts';
-import { readRedisSettings } from './open-redis.ts';
+import { readRedisAddress } from './redis-address.ts';
 import { createRedisLimiter } from './redis-limiter.ts';
 
 export interface OpenLimiterOptions {
@@ -14,7 +14,7 @@ export interface OpenLimiterOptions {
 /** Opens the limiter on the Redis named by the settings. Throws SettingsError. */
 export function openLimiter(settings: Settings, { log, metrics }: OpenLimiterOptions): Limiter {
   return createRedisLimiter({
-    ...readRedisSettings(settings),
+    ...readRedisAddress(settings, log),
     log,
     rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
     workspaceRateLimitRequests: settings.WORKSPACE_RATE_LIMIT_REQUESTS,

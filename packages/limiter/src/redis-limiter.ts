@@ -1,9 +1,8 @@
 import { withTimeout } from '@rms/async';
 import type { Logger } from '@rms/logging';
 import { Gauge, type Metrics } from '@rms/metrics';
-import type { TlsFiles } from '@rms/settings';
 import { attribute, spanKind, traced } from '@rms/tracing';
-import { type CheckReply, connectLater } from './connect-later.ts';
+import type { CheckReply } from './connect-later.ts';
 import { failureRateOf, monthOf, type Rates, rateState, ratesOf, wholeSeconds } from './gcra.ts';
 import {
   type LimitCheck,
@@ -14,14 +13,13 @@ import {
   type Limits,
   markersTrustMs,
 } from './limiter.ts';
-import { createMemoryLimiter } from './memory-limiter.ts';
-import { confirmedKey, createRedisWatch, runIdOf } from './redis-watch.ts';
+import { createLocalShare } from './local-share.ts';
+import { createRedisServers } from './open-redis-servers.ts';
+import type { RedisAddress } from './redis-address.ts';
+import type { RedisServer } from './redis-servers.ts';
+import { confirmedKey, createRedisWatch, type RedisWatch, runIdOf } from './redis-watch.ts';
 
-export interface RedisLimiterOptions extends LimiterOptions {
-  /** rediss:// enables TLS with verification of the host name. */
-  readonly url: string;
-  /** For rediss://. Without a CA, the public CAs are trusted. */
-  readonly tls?: TlsFiles;
+export interface RedisLimiterOptions extends LimiterOptions, RedisAddress {
   readonly log: Logger;
   /** Registry for the degradation gauge. */
   readonly metrics?: Metrics;
@@ -38,24 +36,62 @@ const markerTimeoutMs = 2_000;
 /** Longer than any gateway caches a principal. */
 const markerTtlMs = 60 * 60 * 1000;
 
+/** Errors while a cluster moves a slot: they concern one key. */
+const moving = /^(?:ASK|TRYAGAIN)\b/;
+
 /**
  * Creates a limiter with state shared by all gateways. A check takes one round trip; checks in one turn of the event
- * loop share it.
+ * loop share it, per server of a cluster. All keys of a workspace are in one slot.
  */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
-  const { url, tls = {}, log } = options;
+  const { log } = options;
   const failureRate = failureRateOf(options);
-  const redis = connectLater(url, tls);
+  const servers = createRedisServers(options, log);
+  const watches = new Map<RedisServer, RedisWatch>();
+  const markersLostListeners = new Set<() => void>();
+  const markersLost = () => {
+    for (const listener of markersLostListeners) listener();
+  };
   let hasChecked = false;
-  const watch = createRedisWatch(redis, log, () => hasChecked);
-  const local = createLocalShare(options, watch.members);
-  if (options.metrics) showDegradation(options.metrics, () => hasChecked && !watch.usable());
+  servers.onServer((server) => {
+    const watch = createRedisWatch(server, { isMember: () => hasChecked, markersLost, failed: servers.failed });
+    watches.set(server, watch);
+    return () => {
+      watches.delete(server);
+      watch.stop();
+    };
+  });
+  // The new owner of a slot may lack markers.
+  servers.onMove(markersLost);
+  const allWatches = (is: (watch: RedisWatch) => boolean) => watches.size > 0 && [...watches.values()].every(is);
+  const members = () => Math.max(1, ...[...watches.values()].map((watch) => watch.members()));
+  const local = createLocalShare(options, members);
+  if (options.metrics) showDegradation(options.metrics, () => hasChecked && !allWatches((watch) => watch.usable()));
 
+  const failed = (watch: RedisWatch, error: unknown) => {
+    servers.failed(error);
+    if (!moving.test((error as Error | undefined)?.message ?? '')) watch.failed(error);
+  };
+  /** Returns the server of a key if it can be used. */
+  const usable = (key: string) => {
+    try {
+      const server = servers.of(key);
+      const watch = watches.get(server);
+      return watch?.usable() ? { redis: server.redis, watch } : undefined;
+    } catch {
+      return undefined;
+    }
+  };
   const withoutRedis = async (check: LimitCheck): Promise<LimitDecision> => ({
     ...(await local().check(check)),
     freshness: 'unknown',
   });
-  const ask = ({ workspaceId, environment, keyId, keyVersion }: LimitCheck, rates: Rates, quota: number) => {
+  const ask = (
+    redis: RedisServer['redis'],
+    { workspaceId, environment, keyId, keyVersion }: LimitCheck,
+    rates: Rates,
+    quota: number,
+  ) => {
     const { month, endsInSeconds } = monthOf(Date.now());
     return redis.rmsCheck(
       `rms:{${workspaceId}}:mark:${keyId}`,
@@ -71,11 +107,22 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       endsInSeconds,
     );
   };
+  /** Runs a command that must take effect, on the server of the key. */
+  const change = async (key: string, run: (redis: RedisServer['redis']) => Promise<unknown>) => {
+    try {
+      await run(servers.of(key).redis);
+    } catch (error) {
+      servers.failed(error);
+      throw error;
+    }
+  };
 
   return {
     async check(check) {
       hasChecked = true;
-      if (!watch.usable()) return withoutRedis(check);
+      const used = usable(`{${check.workspaceId}}`);
+      if (!used) return withoutRedis(check);
+      const { redis, watch } = used;
       const limits = check.limits ?? options;
       const rates = ratesOf(limits);
       // Read before the call: a confirmation that arrives during the call may cover a marker that was set after Redis
@@ -84,7 +131,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       try {
         const reply = await traced(
           () => checkStep,
-          () => withTimeout(ask(check, rates, limits.monthlyQuota), checkTimeoutMs, 'Redis'),
+          () => withTimeout(ask(redis, check, rates, limits.monthlyQuota), checkTimeoutMs, 'Redis'),
         );
         const decision = toDecision(reply, rates, limits);
         // Compared after the response: once the trust has expired, a revocation can complete without a marker that this
@@ -92,59 +139,74 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
         const isTrusted = performance.now() < trustedUntilMs;
         return decision.freshness === 'current' && !isTrusted ? { ...decision, freshness: 'unknown' } : decision;
       } catch (error) {
-        watch.failed(error);
+        failed(watch, error);
         return withoutRedis(check);
       }
     },
     async countFailure(address) {
       if (!failureRate) return 0;
-      if (!watch.usable()) return local().countFailure(address);
+      const key = `rms:failures:${address}`;
+      const used = usable(key);
+      if (!used) return local().countFailure(address);
       try {
         const { emissionUs, burst } = failureRate;
-        const waitUs = await withTimeout(
-          redis.rmsCountFailure(`rms:failures:${address}`, emissionUs, burst),
-          checkTimeoutMs,
-          'Redis',
-        );
+        const counting = used.redis.rmsCountFailure(key, emissionUs, burst);
+        const waitUs = await withTimeout(counting, checkTimeoutMs, 'Redis');
         return waitUs === 0 ? 0 : wholeSeconds(waitUs);
       } catch (error) {
-        watch.failed(error);
+        failed(used.watch, error);
         return local().countFailure(address);
       }
     },
     async setMarkers(changes) {
-      const markers = changes.map(({ workspaceId, keyId, version }) =>
-        redis.rmsSetMarker(`rms:{${workspaceId}}:mark:${keyId}`, version, markerTtlMs),
-      );
+      const markers = changes.map(({ workspaceId, keyId, version }) => {
+        const key = `rms:{${workspaceId}}:mark:${keyId}`;
+        return change(key, (redis) => redis.rmsSetMarker(key, version, markerTtlMs));
+      });
       await withTimeout(Promise.all(markers), markerTimeoutMs, 'Redis');
     },
     async confirmMarkers(setAll) {
+      const confirmed = servers.all();
+      if (confirmed.length === 0) throw new Error('no Redis server is known');
       // Reads the clock of Redis before `setAll` reads the changes, so that a late confirmation expires early instead
       // of being wrong.
-      const [info, [seconds = 0, microseconds = 0]] = await withTimeout(
-        Promise.all([redis.info('server'), redis.time()]),
-        markerTimeoutMs,
-        'Redis',
-      );
+      const readState = ({ redis }: RedisServer) => Promise.all([redis.info('server'), redis.time()]);
+      const states = await withTimeout(Promise.all(confirmed.map(readState)), markerTimeoutMs, 'Redis');
       await setAll();
-      const untilMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + markersTrustMs;
-      await withTimeout(redis.set(confirmedKey, runIdOf(info), 'PXAT', untilMs), markerTimeoutMs, 'Redis');
+      const confirm = (server: RedisServer, [info, [seconds = 0, microseconds = 0]]: (typeof states)[number]) => {
+        const untilMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + markersTrustMs;
+        const key = server.ownKey(confirmedKey);
+        return server.redis.set(key, runIdOf(info), 'PXAT', untilMs);
+      };
+      const confirming = confirmed.map((server, index) => confirm(server, states[index] as (typeof states)[number]));
+      await withTimeout(Promise.all(confirming), markerTimeoutMs, 'Redis');
     },
     async raiseQuotas(uses) {
       const raised = uses.map(({ workspaceId, environment, monthMs, used }) => {
         const { month, endsInSeconds } = monthOf(monthMs);
-        return redis.rmsRaiseQuota(`rms:{${workspaceId}}:quota:${environment}:${month}`, used, endsInSeconds);
+        const key = `rms:{${workspaceId}}:quota:${environment}:${month}`;
+        return change(key, (redis) => redis.rmsRaiseQuota(key, used, endsInSeconds));
       });
       await withTimeout(Promise.all(raised), markerTimeoutMs, 'Redis');
     },
-    onMarkersLost: watch.onMarkersLost,
-    healthy: () =>
-      withTimeout(redis.ping(), checkTimeoutMs, 'Redis').then(
-        () => !watch.lacksRights(),
+    onMarkersLost(listener) {
+      markersLostListeners.add(listener);
+      return () => markersLostListeners.delete(listener);
+    },
+    async healthy() {
+      const pings = servers.all().map(({ redis }) => redis.ping());
+      return withTimeout(Promise.all(pings), checkTimeoutMs, 'Redis').then(
+        () => allWatches((watch) => !watch.lacksRights()),
         () => false,
-      ),
-    start: watch.start,
-    stop: async () => watch.stop(),
+      );
+    },
+    async start() {
+      await servers.connect();
+      await Promise.all([...watches.values()].map((watch) => watch.start()));
+    },
+    async stop() {
+      servers.disconnect();
+    },
   };
 }
 
@@ -166,36 +228,6 @@ function toDecision(reply: CheckReply, { own, workspace }: Rates, { monthlyQuota
     return { ...common, outcome: 'quota_exceeded', quota, retryAfterSeconds: endsInSeconds };
   }
   return { ...common, outcome: 'allowed', quota };
-}
-
-/**
- * Creates the limiter for outages of Redis: each gateway grants an equal share of the limits and does not count the
- * quota.
- */
-function createLocalShare(options: LimiterOptions, members: () => number) {
-  const share = (limit: number, among: number) => (limit === 0 ? 0 : Math.ceil(limit / among));
-  let current = { members: 0, limiter: createMemoryLimiter(options) };
-  return (): Pick<Limiter, 'check' | 'countFailure'> => {
-    const among = members();
-    if (current.members !== among) {
-      const authFailureLimit = share(options.authFailureLimit, among);
-      current = { members: among, limiter: createMemoryLimiter({ ...options, authFailureLimit }) };
-    }
-    const { limiter } = current;
-    return {
-      check(check) {
-        const { rateLimitRequests, workspaceRateLimitRequests, rateLimitWindowSeconds } = check.limits ?? options;
-        const limits = {
-          rateLimitRequests: share(rateLimitRequests, among),
-          workspaceRateLimitRequests: share(workspaceRateLimitRequests, among),
-          rateLimitWindowSeconds,
-          monthlyQuota: 0,
-        };
-        return limiter.check({ ...check, limits });
-      },
-      countFailure: limiter.countFailure,
-    };
-  };
 }
 
 function showDegradation(metrics: Metrics, degraded: () => boolean): void {

@@ -58,16 +58,25 @@ export const sessionRights: RedisRights = {
  * Calls each command that a service needs, and returns an error that names the commands and keys that the user of the
  * connection may not use; undefined if nothing is missing. Rejects if Redis is unreachable.
  */
-export async function findMissingRights(redis: Redis, { prefix, probes }: RedisRights): Promise<Error | undefined> {
+export async function findMissingRights(
+  redis: Redis,
+  { prefix, probes }: RedisRights,
+  /** See {@link RedisServer.ownKey}. */
+  ownKey: (name: string) => string = (name) => name,
+): Promise<Error | undefined> {
   const commands = new Set<string>();
   let keys = false;
+  const name = `${prefix}rights-check`;
+  const key = ownKey(name);
+  let isNode = false;
   await withTimeout(
     Promise.all(
-      probes(`${prefix}rights-check`).map(async ([command, ...args]) => {
+      probes(key).map(async ([command, ...args]) => {
         try {
           await redis.call(command, ...args);
         } catch (error) {
           const { message } = error as Error;
+          if (message.startsWith('MOVED')) isNode = true;
           if (message.startsWith('ERR unknown command')) commands.add(command);
           else if (!message.startsWith('NOPERM')) {
             // Other responses are expected: an unknown script, or a read-only server.
@@ -80,6 +89,9 @@ export async function findMissingRights(redis: Redis, { prefix, probes }: RedisR
     timeoutMs,
     'Redis',
   );
+  if (isNode && key === name) {
+    return new SettingsError('REDIS_URL: the server belongs to a Redis Cluster; set REDIS_CLUSTER=true');
+  }
   if (commands.size === 0 && !keys) return undefined;
   const missing = [
     ...(commands.size > 0 ? [`run ${[...commands].join(', ')}`] : []),

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { withTimeout } from '@rms/async';
-import type { Logger } from '@rms/logging';
-import type { Redis } from 'ioredis';
 import { markersTrustMs } from './limiter.ts';
 import { findMissingRights, limiterRights } from './redis-rights.ts';
+import type { RedisServer } from './redis-servers.ts';
 
 /** Interval of probes while Redis is reachable. They also detect that another server has taken over. */
 const watchMs = 1_000;
@@ -33,14 +32,22 @@ export interface RedisWatch {
   markersTrustedUntilMs(): number;
   /** Number of limiters that checked recently, including this one. */
   members(): number;
-  onMarkersLost(listener: () => void): () => void;
-  /** Connects. Throws SettingsError if the user of the connection lacks rights; an unreachable server is no error. */
+  /** Resolves after the first probe, if the server is connected. Throws SettingsError if its user lacks rights. */
   start(): Promise<void>;
   stop(): void;
 }
 
+export interface RedisWatchOptions {
+  /** Whether this process checks requests. */
+  readonly isMember: () => boolean;
+  /** Called when markers may have been lost. */
+  readonly markersLost: () => void;
+  /** Called with the error of a failed probe. */
+  readonly failed: (error: unknown) => void;
+}
+
 /**
- * Watches one Redis connection.
+ * Watches the connection to one Redis server.
  *
  *   away ──a probe succeeds──► usable ──a check fails, the connection breaks──► away
  *
@@ -52,9 +59,11 @@ export interface RedisWatch {
  * cached while the markers were unconfirmed are not covered by markers, so they are dropped when a confirmation
  * arrives.
  */
-export function createRedisWatch(redis: Redis, log: Logger, isMember: () => boolean): RedisWatch {
+export function createRedisWatch(
+  { redis, log, ownKey }: RedisServer,
+  { isMember, markersLost, failed }: RedisWatchOptions,
+): RedisWatch {
   const id = randomUUID();
-  const markersLostListeners = new Set<() => void>();
   let state: 'unavailable' | 'usable' = 'unavailable';
   let connected = false;
   let known: { runId: string; epoch: string } | undefined;
@@ -67,9 +76,6 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   /** Rights of the current connection: not checked yet, complete, or the error that names the missing ones. */
   let rights: 'unchecked' | 'complete' | Error = 'unchecked';
 
-  const markersLost = () => {
-    for (const listener of markersLostListeners) listener();
-  };
   /** Logs why Redis cannot be used, once per reason. */
   const explain = (err: unknown) => {
     const { message = '' } = (err ?? {}) as Error;
@@ -111,12 +117,13 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
     const [seconds, microseconds] = await withTimeout(redis.time(), probeTimeoutMs, 'Redis');
     const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     const sentAtMs = performance.now();
-    const pipeline = redis.pipeline().set(epochKey, randomUUID(), 'NX').get(epochKey).info('server');
-    pipeline.get(confirmedKey).pttl(confirmedKey);
-    if (isMember()) pipeline.zadd(membersKey, nowMs, id).pexpire(membersKey, memberTtlMs);
-    pipeline.zremrangebyscore(membersKey, '-inf', nowMs - memberTtlMs);
+    const [epochs, confirmed, members] = [epochKey, confirmedKey, membersKey].map(ownKey) as [string, string, string];
+    const pipeline = redis.pipeline().set(epochs, randomUUID(), 'NX').get(epochs).info('server');
+    pipeline.get(confirmed).pttl(confirmed);
+    if (isMember()) pipeline.zadd(members, nowMs, id).pexpire(members, memberTtlMs);
+    pipeline.zremrangebyscore(members, '-inf', nowMs - memberTtlMs);
     // Also removes scores from the future, which remain after the clock was set back.
-    pipeline.zremrangebyscore(membersKey, nowMs + memberTtlMs, '+inf').zcard(membersKey);
+    pipeline.zremrangebyscore(members, nowMs + memberTtlMs, '+inf').zcard(members);
     const responses = (await withTimeout(pipeline.exec(), probeTimeoutMs, 'Redis')) ?? [];
     for (const [error] of responses) if (error) throw error;
     const runId = runIdOf(String(responses[2]?.[1]));
@@ -134,7 +141,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
   /** Throws while rights are missing. They are checked again, because an operator may grant them. */
   const checkRights = async () => {
     if (rights === 'complete') return;
-    rights = (await findMissingRights(redis, limiterRights)) ?? 'complete';
+    rights = (await findMissingRights(redis, limiterRights, ownKey)) ?? 'complete';
     if (rights !== 'complete') throw rights;
   };
 
@@ -153,6 +160,7 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
       state = 'usable';
       if (changed || trustBegins) markersLost();
     } catch (error) {
+      failed(error);
       if (state === 'unavailable') explain(error);
       unavailable(error);
     }
@@ -169,20 +177,14 @@ export function createRedisWatch(redis: Redis, log: Logger, isMember: () => bool
     lacksRights: () => rights instanceof Error,
     markersTrustedUntilMs: () => trustedUntilMs,
     members: () => memberCount,
-    onMarkersLost(listener) {
-      markersLostListeners.add(listener);
-      return () => markersLostListeners.delete(listener);
-    },
     async start() {
       // An unreachable Redis at the start is treated like a later failure.
-      await redis.connect().then(probe, () => {});
+      await probe();
       if (rights instanceof Error) throw rights;
-      if (state === 'unavailable') schedule(reconnectCheckMs);
     },
     stop() {
       stopped = true;
       clearTimeout(timer);
-      redis.disconnect();
     },
   };
 }

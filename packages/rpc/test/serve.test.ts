@@ -1,6 +1,6 @@
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { createClient, createRpcSecurity } from '@rms/rpc';
-import { onIpv6, waitUntil } from '@rms/testkit';
+import { createClient } from '@rms/rpc';
+import { waitUntil } from '@rms/testkit';
 import { signaled, startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 
 const portOf = ({ server }: WorkspacesServer) => Number(server.address.split(':').at(-1));
@@ -13,19 +13,6 @@ describe('A server', () => {
       port: portOf(first),
     });
     await first.stop();
-  });
-
-  onIpv6('on "::" serves IPv6 and IPv4', async () => {
-    const none = { GRPC_CERT_FILE: '', GRPC_KEY_FILE: '', GRPC_CA_FILE: '' };
-    const log = { info() {}, warn() {}, error() {} };
-    const security = createRpcSecurity({ ...none, INSECURE_GRPC: true }, log);
-    const workspaces = await startWorkspaces({}, { host: '::', security });
-    for (const host of ['127.0.0.1', '[::1]', 'dns:///localhost']) {
-      const client = createClient(WorkspacesService, { target: `${host}:${portOf(workspaces)}`, timeoutMs: 60_000 });
-      expect((await client.createWorkspace({ name: host })).workspace?.name).toBe(host);
-      client.close();
-    }
-    await workspaces.stop();
   });
 
   test('finishes calls in flight when it stops, and accepts no new calls', async () => {

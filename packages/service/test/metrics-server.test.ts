@@ -1,6 +1,5 @@
 import { Counter, createMetrics } from '@rms/metrics';
 import { type ServiceState, serveMetrics, stopping } from '@rms/service';
-import { onIpv6 } from '@rms/testkit';
 
 describe('Metrics', () => {
   test('include the metrics of each service and of the process', async () => {
@@ -41,18 +40,6 @@ describe('Metrics', () => {
       expect(await Promise.all([probe('/readyz', 'HEAD'), probe('/readyz', 'POST'), probe('/')])).toEqual([
         200, 404, 404,
       ]);
-    } finally {
-      await server.stop();
-    }
-  });
-
-  onIpv6('on "::" are served to IPv6 and to IPv4', async () => {
-    const server = await serveMetrics({ host: '::', port: 0 }, []);
-    const { port } = new URL(server.address);
-    try {
-      for (const host of ['127.0.0.1', '[::1]']) {
-        expect((await fetch(`http://${host}:${port}/metrics`)).status).toBe(200);
-      }
     } finally {
       await server.stop();
     }

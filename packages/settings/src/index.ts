@@ -1,3 +1,4 @@
+export { type Current, currentOf, type Followed, type FollowLog, follow, followSecret } from './follow.ts';
 export {
   describeSettings,
   orSettingsError,
@@ -10,4 +11,4 @@ export {
   type ShownSetting,
   settingNames,
 } from './settings.ts';
-export { clientTls, followCaFile, readCaFile, readTlsFiles, type TlsFiles } from './tls-files.ts';
+export { clientTls, followCaFile, followTlsFiles, readCaFile, readTlsFiles, type TlsFiles } from './tls-files.ts';

@@ -13,8 +13,15 @@ type Table = typeof settingsTable;
 /** Name of a setting and of its environment variable. */
 export type SettingName = keyof Table;
 
+/** Files from which secrets were read. */
+type SecretFiles = { readonly [Name in SettingName]?: string };
+
+const secretFiles = Symbol('secret files');
+
 /** All settings, parsed. Each service's config.ts picks its own. */
-export type Settings = { readonly [Name in SettingName]: ReturnType<Table[Name]['parse']> };
+export type Settings = { readonly [Name in SettingName]: ReturnType<Table[Name]['parse']> } & {
+  readonly [secretFiles]?: SecretFiles;
+};
 
 export const settingNames = Object.keys(settingsTable) as SettingName[];
 
@@ -22,9 +29,12 @@ export const settingNames = Object.keys(settingsTable) as SettingName[];
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const problems: string[] = [];
   const settings: Record<string, unknown> = {};
+  const files: { [Name in SettingName]?: string } = {};
   for (const name of settingNames) {
     try {
-      settings[name] = parse(name, rawValue(name, env));
+      const raw = rawValue(name, env);
+      settings[name] = parse(name, raw);
+      if (raw.file !== undefined) files[name] = raw.file;
     } catch (error) {
       problems.push(`${name}: ${(error as Error).message}`);
     }
@@ -33,7 +43,21 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     problems.push(`SANDBOX_PORT: "${settings.SANDBOX_PORT}" is also PORT; each environment needs its own port`);
   }
   if (problems.length > 0) throw new SettingsError(problems.join('; '));
-  return settings as Settings;
+  return (Object.keys(files).length > 0 ? { ...settings, [secretFiles]: files } : settings) as Settings;
+}
+
+/** Returns the files from which secrets were read. Copies of the settings keep them. */
+export function secretFilesOf(settings: Settings): SecretFiles {
+  return settings[secretFiles] ?? {};
+}
+
+/** Reads and parses a secret of `file`. Throws an error with the name of the setting, without the value. */
+export function parseSetting<Name extends SettingName>(name: Name, file: string): Settings[Name] {
+  try {
+    return parse(name, { value: readSecretFile(name, file) }) as Settings[Name];
+  } catch (error) {
+    throw new Error(`${name}: ${(error as Error).message}`);
+  }
 }
 
 /**
@@ -101,22 +125,30 @@ function isSecret(name: SettingName): boolean {
   return (settingsTable[name] as Setting).secret === true;
 }
 
-function rawValue(name: SettingName, env: NodeJS.ProcessEnv) {
+interface RawValue {
+  readonly value: string;
+  readonly source: ShownSetting['source'];
+  readonly file?: string;
+}
+
+function rawValue(name: SettingName, env: NodeJS.ProcessEnv): RawValue {
   const value = env[name];
-  if (value !== undefined && value !== '') return { value, source: 'environment' as const };
+  if (value !== undefined && value !== '') return { value, source: 'environment' };
   const file = isSecret(name) ? env[`${name}_FILE`] : undefined;
-  if (file) {
-    try {
-      return { value: readFileSync(file, 'utf8').replace(/\r?\n$/, ''), source: 'file' as const };
-    } catch (error) {
-      throw new Error(`${name}_FILE cannot be read (${(error as NodeJS.ErrnoException).code})`);
-    }
-  }
+  if (file) return { value: readSecretFile(name, file), source: 'file', file };
   for (const fallback of (settingsTable[name] as Setting).fallbacks ?? []) {
     const standard = env[fallback];
-    if (standard) return { value: withoutBlanks(standard), source: 'environment' as const };
+    if (standard) return { value: withoutBlanks(standard), source: 'environment' };
   }
-  return { value: settingsTable[name].default, source: 'default' as const };
+  return { value: settingsTable[name].default, source: 'default' };
+}
+
+function readSecretFile(name: SettingName, file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new Error(`${name}_FILE cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
 }
 
 /** Returns the normal form of a variable of the system, which other programs also read, with their own tolerance. */

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { type Followed, type FollowOptions, follow } from './follow.ts';
 import { type Settings, SettingsError } from './settings.ts';
 
 /** PEM files for one side of a TLS connection. */
@@ -12,8 +13,10 @@ export interface TlsFiles {
   readonly key?: Buffer;
 }
 
+type StorePrefix = 'DATABASE' | 'REDIS' | 'KAFKA' | 'GRPC';
+
 /** Reads the files of PREFIX_CA_FILE, PREFIX_CERT_FILE and PREFIX_KEY_FILE. Throws {@link SettingsError}. */
-export function readTlsFiles(settings: Settings, prefix: 'DATABASE' | 'REDIS' | 'KAFKA' | 'GRPC'): TlsFiles {
+export function readTlsFiles(settings: Settings, prefix: StorePrefix): TlsFiles {
   const names = { ca: `${prefix}_CA_FILE`, cert: `${prefix}_CERT_FILE`, key: `${prefix}_KEY_FILE` } as const;
   const ca = read(settings[names.ca], names.ca);
   const cert = read(settings[names.cert], names.cert);
@@ -39,45 +42,32 @@ export function readCaFile(settings: Settings, name: 'WEBHOOK_CA_FILE' | 'SMTP_C
   return ca;
 }
 
-/** Interval at which a followed file is read again. */
+/** Interval at which a followed CA file of endpoints is read again. */
 const refreshMs = 5_000;
 
 /**
- * Follows a file of CA certificates, so that a process uses replaced certificates without a restart. Returns a function
- * that returns the content in PEM format, read again at most every five seconds. While the file is unusable, for example
- * because it is being replaced, the previous content stays in use. Returns undefined if the setting is empty. Throws
- * {@link SettingsError} if the file is unusable at the start.
+ * Follows a file of CA certificates, which by default is read again at most every five seconds; see {@link follow}. Returns
+ * undefined if the setting is empty. Throws {@link SettingsError} if the file is unusable at the start.
  */
 export function followCaFile(
   settings: Settings,
-  name: 'WEBHOOK_CA_FILE',
-  { nowMs = () => performance.now() } = {},
-): ((log: FollowLog) => string) | undefined {
-  const first = readCaFile(settings, name);
-  if (!first) return undefined;
-  let content = first.toString('utf8');
-  let readAtMs = nowMs();
-  let isFailing = false;
-  return (log) => {
-    if (nowMs() - readAtMs < refreshMs) return content;
-    readAtMs = nowMs();
-    try {
-      const next = readCaFile(settings, name)?.toString('utf8') ?? content;
-      if (next !== content) log.info({ file: settings[name] }, 'CA certificates reloaded');
-      content = next;
-      isFailing = false;
-    } catch (error) {
-      const reason = (error as Error).message;
-      if (!isFailing) log.error({ reason }, 'cannot reload CA certificates; keeping the previous ones');
-      isFailing = true;
-    }
-    return content;
-  };
+  name: 'WEBHOOK_CA_FILE' | 'SMTP_CA_FILE',
+  options: FollowOptions = {},
+): Followed<string> | undefined {
+  const read = () => readCaFile(settings, name)?.toString('utf8') ?? '';
+  const first = read();
+  return first === '' ? undefined : follow({ first, read, name }, { refreshMs, ...options });
 }
 
-interface FollowLog {
-  info(fields: object, message: string): void;
-  error(fields: object, message: string): void;
+/**
+ * Follows the files of {@link readTlsFiles}; each call reads them again, so use it where connections are made. A
+ * certificate that does not match its key is ignored: the files are being replaced.
+ */
+export function followTlsFiles(settings: Settings, prefix: StorePrefix): Followed<TlsFiles> {
+  const read = () => readTlsFiles(settings, prefix);
+  const first = read();
+  if (Object.keys(first).length === 0) return () => first;
+  return follow({ first, read, name: `${prefix}_CA_FILE, ${prefix}_CERT_FILE, ${prefix}_KEY_FILE` });
 }
 
 /** Returns TLS options for a client. The server is always verified, regardless of the environment. */

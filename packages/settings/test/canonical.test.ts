@@ -260,7 +260,7 @@ const byKind: Partial<Record<Kind, readonly SettingName[]>> = {
   key: ['ENCRYPTION_KEY', 'SESSION_KEY'],
   keys: ['ENCRYPTION_KEY_PREVIOUS'],
   email: ['OWNER_EMAIL'],
-  hostPorts: ['KAFKA_BROKERS'],
+  hostPorts: ['KAFKA_BROKERS', 'REDIS_SENTINELS'],
   networks: ['TRUSTED_PROXIES', 'WEBHOOK_ALLOW_CIDRS', 'WEBHOOK_DENY_CIDRS'],
   ports: ['WEBHOOK_ALLOW_PORTS'],
   servers: ['WEBHOOK_DNS_SERVERS'],

@@ -88,10 +88,8 @@ describe('followCaFile', () => {
     nowMs += 5_000;
     expect(read()).toBe(pem);
     expect(lines).toEqual([
-      expect.stringMatching(
-        /^cannot reload CA certificates; keeping the previous ones: WEBHOOK_CA_FILE does not contain/,
-      ),
-      'CA certificates reloaded',
+      expect.stringMatching(/^cannot reload a setting; keeping the previous value: WEBHOOK_CA_FILE does not contain/),
+      'setting reloaded from its file',
     ]);
   });
 

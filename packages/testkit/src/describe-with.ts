@@ -1,13 +1,14 @@
 import { accessSync, constants } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { canMountDisk } from './servers/small-disk.ts';
 import { type RunProgram, type RunServer, request } from './test-run.ts';
 
 /**
  * A server, program or right that a suite requires in addition to PostgreSQL; small-disk: the right to mount a file
- * system.
+ * system; ipv6: the address ::1.
  */
-export type Need = Exclude<RunServer, 'postgres'> | RunProgram | 'small-disk';
+export type Need = Exclude<RunServer, 'postgres'> | RunProgram | 'small-disk' | 'ipv6';
 
 /** The functions of jest that this file uses; the benchmarks load the file without jest. */
 type Describe = { (name: string, suite: () => void): void; skip(name: string, suite: () => void): void };
@@ -25,7 +26,13 @@ export function describeWith(needs: Need | readonly Need[], name: string, suite:
 }
 
 function isAvailable(need: Need): boolean {
-  return need === 'small-disk' ? canMountDisk() : request(need) !== undefined;
+  if (need === 'small-disk') return canMountDisk();
+  if (need === 'ipv6') return hasIpv6();
+  return request(need) !== undefined;
+}
+
+function hasIpv6(): boolean {
+  return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
 }
 
 /** Path of the browser: CHROME_PATH, or the system's Chromium; undefined if neither exists. */

@@ -1,7 +1,15 @@
 import { hostname } from 'node:os';
 import { type Keys, readKeyRing } from '@rms/secrets';
 import type { MetricsAddress } from '@rms/service';
-import { orSettingsError, readCaFile, requireSettings, type Settings, SettingsError } from '@rms/settings';
+import {
+  type Followed,
+  followCaFile,
+  followSecret,
+  orSettingsError,
+  requireSettings,
+  type Settings,
+  SettingsError,
+} from '@rms/settings';
 import type { Sender } from './email/compose.ts';
 import { defaultEhloName } from './email/ehlo-name.ts';
 import { readSmtpUrl, type SmtpConfig } from './email/smtp.ts';
@@ -26,7 +34,7 @@ export interface AlertsConfig {
   readonly dashboardUrl: string;
   readonly sender: Sender;
   /** undefined if no SMTP server is configured. */
-  readonly smtp: SmtpConfig | undefined;
+  readonly smtp: Followed<SmtpConfig> | undefined;
   /** Folder to which emails are written if there is no SMTP server. If undefined, they stay queued. */
   readonly emailFolder: string | undefined;
   /** Interval between evaluations of a tenant's rules. */
@@ -41,11 +49,8 @@ const sweepKeysEveryMs = 3_600_000;
 export function readAlertsConfig(settings: Settings): AlertsConfig {
   requireSettings(settings, 'ENCRYPTION_KEY');
   const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
-  const { SMTP_URL: smtpUrl, SMTP_TLS: tls, SMTP_EHLO_NAME: name } = settings;
-  if (smtpUrl !== '') requireSettings(settings, 'EMAIL_FROM');
+  if (settings.SMTP_URL !== '') requireSettings(settings, 'EMAIL_FROM');
   const sender = readSender(settings.EMAIL_FROM || 'rms <rms@localhost>');
-  const ehloName = name || defaultEhloName(hostname(), sender.address);
-  const ca = readCaFile(settings, 'SMTP_CA_FILE');
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
@@ -57,11 +62,29 @@ export function readAlertsConfig(settings: Settings): AlertsConfig {
     replication: settings.EVENT_REPLICATION,
     dashboardUrl: settings.DASHBOARD_URL ?? `http://127.0.0.1:${settings.DASHBOARD_PORT}`,
     sender,
-    smtp: smtpUrl === '' ? undefined : readSmtpUrl(smtpUrl, { ca, tls, ehloName }),
+    smtp: followSmtp(settings, sender),
     emailFolder: settings.EMAIL_DIR || undefined,
     evaluateEveryMs,
     sweepKeysEveryMs,
   };
+}
+
+function followSmtp(settings: Settings, sender: Sender): Followed<SmtpConfig> | undefined {
+  const { SMTP_URL: first, SMTP_TLS: tls, SMTP_EHLO_NAME: name } = settings;
+  const caFile = followCaFile(settings, 'SMTP_CA_FILE', { refreshMs: 0 });
+  if (first === '') return undefined;
+  const ehloName = name || defaultEhloName(hostname(), sender.address);
+  const read = (url: string, ca: string | undefined) => readSmtpUrl(url, { ca, tls, ehloName });
+  const urlFile = followSecret(settings, 'SMTP_URL', { check: (url) => void read(url, undefined) });
+  let latest: { url: string; ca: string | undefined; config: SmtpConfig } | undefined;
+  const current: Followed<SmtpConfig> = (log) => {
+    const [url, ca] = [urlFile(log), caFile?.(log)];
+    if (!latest || latest.url !== url || latest.ca !== ca) latest = { url, ca, config: read(url, ca) };
+    return latest.config;
+  };
+  // An invalid URL ends the start.
+  read(first, undefined);
+  return current;
 }
 
 /** Parses "Name <address>" or an address alone. Throws {@link SettingsError}. */

@@ -80,7 +80,7 @@ describe('Settings of the SMTP server', () => {
         EMAIL_FROM: 'rms <rms@example.com>',
         ...env,
       }),
-    ).smtp;
+    ).smtp?.({ info() {}, error() {} });
 
   test('have safe defaults', () => {
     expect(read({})).toMatchObject({

@@ -68,6 +68,7 @@ export async function startAlerts(options: StartOptions = {}) {
     },
   };
   const bus = createInProcessBus({ log });
+  const smtpConfig = readSmtpUrl(smtpUrl ?? 'smtp://127.0.0.1', smtpOptions({ ca: smtpCa }));
   const config: AlertsConfig = {
     host: '127.0.0.1',
     port: 0,
@@ -79,7 +80,7 @@ export async function startAlerts(options: StartOptions = {}) {
     replication: 1,
     dashboardUrl: 'https://dashboard.example.com',
     sender: { name: 'rms', address: 'rms@example.com' },
-    smtp: smtpUrl === undefined ? undefined : readSmtpUrl(smtpUrl, smtpOptions({ ca: smtpCa })),
+    smtp: smtpUrl === undefined ? undefined : () => smtpConfig,
     emailFolder: undefined,
     evaluateEveryMs: 100,
     sweepKeysEveryMs: 200,

@@ -1,12 +1,12 @@
 import type { CidrList } from '@rms/cidr';
 import { localUrl, readTrustedProxies } from '@rms/http';
 import type { MetricsAddress } from '@rms/service';
-import { requireSettings, type Settings } from '@rms/settings';
+import { type Followed, followSecret, requireSettings, type Settings } from '@rms/settings';
 
 export interface OidcConfig {
   readonly issuer: string;
   readonly clientId: string;
-  readonly clientSecret: string;
+  readonly clientSecret: Followed<string>;
   /** Name of the provider on the sign-in button. */
   readonly name: string;
   /** Name of the claim with the email address. */
@@ -95,10 +95,11 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
 }
 
 function readOidcConfig(settings: Settings): OidcConfig | undefined {
-  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret, OIDC_NAME: name } = settings;
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_NAME: name } = settings;
   if (issuer === undefined) return undefined;
   // The provider must know the redirect URL, which requires DASHBOARD_URL.
   requireSettings(settings, 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'DASHBOARD_URL');
   const { OIDC_EMAIL_CLAIM: emailClaim, OIDC_EMAIL_TRUST: trustEmail } = settings;
+  const clientSecret = followSecret(settings, 'OIDC_CLIENT_SECRET');
   return { issuer, clientId, clientSecret, name, emailClaim, trustEmail };
 }

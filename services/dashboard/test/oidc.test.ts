@@ -1,7 +1,10 @@
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { startDashboard, type TestDashboard } from './support.ts';
 
@@ -323,6 +326,23 @@ describe('With other claims', () => {
     expect(authorizations).toContain(`Basic ${secret}`);
     expect(tokenRequests[0]?.has('client_secret')).toBe(false);
   });
+});
+
+test('each sign-in uses the current OIDC_CLIENT_SECRET_FILE', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rms-oidc-'));
+  const file = join(folder, 'secret');
+  writeFileSync(file, 'first');
+  const other = await startWith({ OIDC_CLIENT_SECRET: '', OIDC_CLIENT_SECRET_FILE: file });
+  try {
+    await identify(other);
+    writeFileSync(file, 'second');
+    claims = {};
+    await identify(other);
+    expect(tokenRequests.map((sent) => sent.get('client_secret'))).toEqual(['first', 'second']);
+  } finally {
+    await other.stop();
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('visits of several tabs complete in any order, and the browser key outlives a break of an hour', async () => {

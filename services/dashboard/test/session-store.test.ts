@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { openRedis } from '@rms/limiter';
+import { openRedisServers } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
 import { readSettings } from '@rms/settings';
 import { freePort } from '@rms/testkit';
@@ -15,7 +15,7 @@ const sessionKey = randomBytes(32).toString('base64');
 
 test('while Redis is unavailable, requests fail with service_unavailable, not as signed out', async () => {
   const unavailable = createRedisSessionStore(
-    openRedis(readSettings({ REDIS_URL: `redis://127.0.0.1:${await freePort()}` })),
+    openRedisServers(readSettings({ REDIS_URL: `redis://127.0.0.1:${await freePort()}` }), log),
     createSessionBox(sessionKey),
     log,
   );

@@ -70,7 +70,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const [secretKey, ...previousKeys] = config.secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
-  const egress = createEgress(config.egress);
+  const egress = createEgress(config.egress, log);
   const { ca, proxy } = config.egress;
   if (proxy)
     log.info(

@@ -206,7 +206,7 @@ describe('the egress proxy', () => {
 
   test('requires the configured credentials', async () => {
     onConnection = echo;
-    const { at } = await start({ credentials: 'rms:päss:wörd' });
+    const { at } = await start({ credentials: () => 'rms:päss:wörd' });
     const authority = `127.0.0.1:${port}`;
     const noUser = await connectThrough(at, authority);
     expect([noUser.status, noUser.head]).toEqual([407, expect.stringContaining('Proxy-Authenticate: Basic realm=')]);

@@ -18,6 +18,11 @@ components that read it as the setting of that name, or as `setting`.
 {{- $_ := set $table "DASHBOARD_REDIS_URL" (dict "where" "redis.dashboardUrl" "source" . "key" "dashboard-redis-url" "setting" "REDIS_URL" "readers" (list "dashboard")) -}}
 {{- end -}}
 {{- end -}}
+{{- with $values.redis.sentinels.password -}}
+{{- if or .value .existingSecretKey -}}
+{{- $_ := set $table "REDIS_SENTINEL_PASSWORD" (dict "where" "redis.sentinels.password" "source" . "key" "redis-sentinel-password" "readers" (list "gateway" "auth" "alerts" "dashboard")) -}}
+{{- end -}}
+{{- end -}}
 {{- $_ := set $table "REDIS_URL" (dict "where" "redis.url" "source" $values.redis.url "key" "redis-url" "readers" $redisReaders) -}}
 {{- if $values.dashboard.enabled -}}
 {{- $_ := set $table "SESSION_KEY" (dict "where" "dashboard.sessionKey" "source" $values.dashboard.sessionKey "key" "session-key" "readers" (list "dashboard")) -}}
@@ -91,6 +96,18 @@ components that read it as the setting of that name, or as `setting`.
 {{- with .Values.database -}}
 {{- $own := dict "DATABASE_POOL_SIZE" .poolSize "DATABASE_ROLE_PREFIX" .rolePrefix -}}
 {{- include "rms.merged" (list $own (mustFromJson (include "rms.storeTls" (dict "prefix" "DATABASE" "tls" .tls)))) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "rms.redisSettings" -}}
+{{- with .Values.redis -}}
+{{- $own := dict -}}
+{{- if .sentinels.hosts -}}
+{{- $_ := set $own "REDIS_SENTINELS" .sentinels.hosts -}}
+{{- $_ := set $own "REDIS_SENTINEL_USERNAME" .sentinels.username -}}
+{{- end -}}
+{{- if .cluster }}{{ $_ := set $own "REDIS_CLUSTER" "true" }}{{ end -}}
+{{- include "rms.merged" (list $own (mustFromJson (include "rms.storeTls" (dict "prefix" "REDIS" "tls" .tls)))) -}}
 {{- end -}}
 {{- end -}}
 
@@ -215,7 +232,7 @@ components that read it as the setting of that name, or as `setting`.
 {{- $more = append $more (mustFromJson (include "rms.databaseSettings" .root)) -}}
 {{- end -}}
 {{- if has "redis" $stores -}}
-{{- $more = append $more (mustFromJson (include "rms.storeTls" (dict "prefix" "REDIS" "tls" $values.redis.tls))) -}}
+{{- $more = append $more (mustFromJson (include "rms.redisSettings" .root)) -}}
 {{- end -}}
 {{- if has "kafka" $stores -}}
 {{- $more = append $more (mustFromJson (include "rms.kafkaSettings" .root)) -}}

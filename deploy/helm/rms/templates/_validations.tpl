@@ -11,6 +11,14 @@
 {{- if not .Values.kafka.brokers -}}
 {{- $problems = append $problems "kafka.brokers: set the addresses of the brokers, \"host:port,host:port\"" -}}
 {{- end -}}
+{{- if and .Values.redis.sentinels.hosts .Values.redis.cluster -}}
+{{- $problems = append $problems "redis.cluster: excludes redis.sentinels" -}}
+{{- end -}}
+{{- with .Values.redis.sentinels -}}
+{{- if and (not .hosts) (or .username .password.value .password.existingSecretKey) -}}
+{{- $problems = append $problems "redis.sentinels.hosts: required by redis.sentinels.username and password" -}}
+{{- end -}}
+{{- end -}}
 {{- if and (ne .Values.kafka.sasl.mechanism "none") (not .Values.kafka.sasl.username) -}}
 {{- $problems = append $problems "kafka.sasl.username: required by kafka.sasl.mechanism" -}}
 {{- end -}}
@@ -161,6 +169,10 @@ DATABASE_CA_FILE: database.tls
 DATABASE_CERT_FILE: database.tls
 DATABASE_KEY_FILE: database.tls
 REDIS_URL: redis.url
+REDIS_SENTINELS: redis.sentinels.hosts
+REDIS_SENTINEL_USERNAME: redis.sentinels.username
+REDIS_SENTINEL_PASSWORD: redis.sentinels.password
+REDIS_CLUSTER: redis.cluster
 REDIS_CA_FILE: redis.tls
 REDIS_CERT_FILE: redis.tls
 REDIS_KEY_FILE: redis.tls

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@rms/logging';
@@ -109,6 +109,28 @@ describeWith('kafka', 'the Kafka bus with TLS and passwords', () => {
       expect(written).not.toContain(Buffer.from('\0rms\0hunter2').toString('base64'));
     },
     60_000,
+  );
+
+  test.each(['plain', 'scram-sha-512'])(
+    '%s: new connections use the current KAFKA_SASL_PASSWORD_FILE and KAFKA_CA_FILE',
+    async (mechanism) => {
+      const [passwordFile, caFile] = [join(folder, 'password'), join(folder, 'followed-ca.pem')];
+      writeFileSync(passwordFile, 'hunter2');
+      copyFileSync(untrusted.caFile, caFile);
+      const topic = `rms.followed-${mechanism}`;
+      const files = { KAFKA_SASL_PASSWORD_FILE: passwordFile, KAFKA_CA_FILE: caFile };
+      const bus = open({ ...withPassword(mechanism, ''), ...files });
+      const starting = bus.start([{ topic, partitions: 1 }]);
+      const hasLogged = (reason: RegExp) => waitUntil(() => reason.test(lines.join('')), { what: `${reason}` });
+      await hasLogged(/self-signed certificate|unable to verify/);
+      copyFileSync(trusted.caFile, caFile);
+      await hasLogged(/SASL .* authentication failed/i);
+      writeFileSync(passwordFile, 'of-rms');
+      await starting;
+      await waitUntil(() => bus.healthy(), { what: 'the new password to be used' });
+      await works(bus, topic);
+      expect(lines.join('')).not.toMatch(/hunter2|of-rms/);
+    },
   );
 
   test('a broker that requires client certificates accepts a valid certificate', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import {
   waitUntil,
 } from '@rms/testkit';
 import { Redis } from 'ioredis';
-import { plainConnection } from '../../src/connect-later.ts';
+import { connectLater } from '../../src/connect-later.ts';
 import { type Limiter, openLimiter } from '../../src/index.ts';
 import { check } from './redis-support.ts';
 
@@ -108,7 +108,7 @@ describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {
   });
 
   test('a server whose certificate is rejected may send an alert afterwards: the second error is ignored', async () => {
-    const redis = plainConnection(server.url, { ca: readFileSync(untrusted.caFile) });
+    const redis = connectLater({ url: server.url, tls: { ca: readFileSync(untrusted.caFile) } });
     try {
       const sockets: Socket[] = [];
       const errors: Error[] = [];
@@ -144,6 +144,29 @@ describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {
     await waitUntil(async () => (await limiter.check(check)).quota !== undefined, { what: 'Redis to be used' });
     expect(lines.join('')).toContain('Redis is reachable');
     expect(lines.join('')).not.toContain('hunter2');
+    await setPassword('of-rms');
+  });
+
+  test('new connections use the current REDIS_URL_FILE and REDIS_CA_FILE', async () => {
+    const [urlFile, caFile] = [join(folder, 'url'), join(folder, 'followed-ca.pem')];
+    const url = new URL(server.url);
+    url.username = 'rms';
+    const writeUrl = (password: string) => {
+      url.password = password;
+      writeFileSync(urlFile, `${url.href}\n`);
+    };
+    writeUrl('of-rms');
+    copyFileSync(untrusted.caFile, caFile);
+    const limiter = await open({ REDIS_URL: '', REDIS_URL_FILE: urlFile, REDIS_CA_FILE: caFile });
+    expect(await limiter.healthy()).toBe(false);
+    copyFileSync(trusted.caFile, caFile);
+    await waitUntil(() => limiter.healthy(), { what: 'the new CA to be used' });
+    await setPassword('next-of-rms');
+    await admin.call('CLIENT', 'KILL', 'USER', 'rms');
+    await waitUntil(async () => !(await limiter.healthy()), { what: 'the old password to be rejected' });
+    writeUrl('next-of-rms');
+    await waitUntil(() => limiter.healthy(), { what: 'the new password to be used' });
+    expect(lines.join('')).not.toContain('next-of-rms');
     await setPassword('of-rms');
   });
 

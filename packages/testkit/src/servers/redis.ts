@@ -1,12 +1,16 @@
 import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
 import { startProgram } from './program.ts';
+import { redisCli } from './redis-cli.ts';
 import { inTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 
 /** A Redis server owned by a test, which may pause and kill it. Data do not survive a restart. */
 export interface RedisServer {
   readonly url: string;
+  readonly port: number;
   readonly pid: number;
+  /** Sends a command without TLS or password, and returns the output of redis-cli. */
+  ask(...args: string[]): Promise<string>;
   pause(): void;
   resume(): void;
   kill(): Promise<void>;
@@ -36,10 +40,12 @@ async function startIn(folder: TemporaryFolder, settings: Readonly<Record<string
     ready: (output) => output.includes('Ready to accept connections'),
   });
   return {
+    port,
     url: `${isTls ? 'rediss' : 'redis'}://127.0.0.1:${port}`,
     get pid() {
       return program.pid;
     },
+    ask: (...args) => redisCli(port, args),
     pause: program.pause,
     resume: program.resume,
     kill: program.kill,

@@ -1,4 +1,5 @@
 import type { Logger } from '@rms/logging';
+import type { Followed } from '@rms/settings';
 import { createEmlFolder } from './eml-folder.ts';
 import type { Deliver } from './sender.ts';
 import { createSmtpDelivery, type SmtpConfig } from './smtp.ts';
@@ -8,11 +9,23 @@ import { createSmtpDelivery, type SmtpConfig } from './smtp.ts';
  * queued.
  */
 export function chooseDelivery(
-  { smtp, emailFolder }: { smtp: SmtpConfig | undefined; emailFolder: string | undefined },
+  { smtp, emailFolder }: { smtp: Followed<SmtpConfig> | undefined; emailFolder: string | undefined },
   log: Logger,
 ): Deliver | undefined {
-  if (smtp) return createSmtpDelivery(smtp, log);
+  if (smtp) return followDelivery(smtp, log);
   if (emailFolder !== undefined) return createEmlFolder(emailFolder, log);
   log.warn('neither SMTP_URL nor EMAIL_DIR is set: emails stay queued and expire after three days');
   return undefined;
+}
+
+/** Delivers each email with the current settings. */
+function followDelivery(smtp: Followed<SmtpConfig>, log: Logger): Deliver {
+  let config = smtp(log);
+  let deliver = createSmtpDelivery(config, log);
+  return (email) => {
+    const next = smtp(log);
+    if (next !== config) deliver = createSmtpDelivery(next, log);
+    config = next;
+    return deliver(email);
+  };
 }

@@ -16,7 +16,7 @@ export interface SmtpConfig extends SmtpOptions {
 
 export interface SmtpOptions {
   /** CA certificates as PEM. If undefined, the public CAs are trusted. */
-  readonly ca: Buffer | undefined;
+  readonly ca: string | Buffer | undefined;
   /** Use of STARTTLS on a connection of smtp://. */
   readonly tls: Settings['SMTP_TLS'];
   /** Name that the service states in EHLO. */

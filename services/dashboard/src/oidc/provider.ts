@@ -1,3 +1,4 @@
+import { withTimeout } from '@rms/async';
 import { RmsError } from '@rms/errors';
 import type { Logger } from '@rms/logging';
 import {
@@ -35,26 +36,68 @@ export interface Provider {
   finish(callbackUrl: URL, visit: Checks & { readonly state: string }): Promise<Claims>;
 }
 
+/** Limits each request to the provider. */
 const timeoutSeconds = 10;
+/** Limits the end of a sign-in, which takes up to four requests. */
+const finishTimeoutMs = 20_000;
 const clockToleranceSeconds = 30;
 const scope = 'openid email';
 
-export function createProvider(config: OidcConfig, log: Logger): Provider {
+/** Age at which the metadata of the provider are read again: its endpoints may move. */
+const metadataMaxAgeMs = 3_600_000;
+
+export function createProvider(config: OidcConfig, log: Logger, nowMs = () => performance.now()): Provider {
   const { issuer, clientId, clientSecret } = config;
+  let known: { readonly configuration: Configuration; readonly atMs: number } | undefined;
   let discovering: Promise<Configuration> | undefined;
   const isLocal = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:|\/|$)/.test(issuer);
-  const discover = () => {
+  const read = async () => {
     const client = { [clockTolerance]: clockToleranceSeconds };
-    discovering ??= discovery(new URL(issuer), clientId, client, authenticateWith(clientSecret), {
+    const authenticate = authenticateWith(() => clientSecret(log));
+    const configuration = await discovery(new URL(issuer), clientId, client, authenticate, {
       timeout: timeoutSeconds,
       // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
       execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
-    }).catch((cause: unknown) => {
-      // The next call retries discovery.
-      discovering = undefined;
-      throw new RmsError('service_unavailable', { cause });
     });
-    return discovering;
+    known = { configuration, atMs: nowMs() };
+    return configuration;
+  };
+  /** Returns the metadata; the previous ones if newer ones cannot be read. */
+  const discover = async (): Promise<Configuration> => {
+    if (known && nowMs() - known.atMs < metadataMaxAgeMs) return known.configuration;
+    discovering ??= read().finally(() => {
+      discovering = undefined;
+    });
+    try {
+      return await discovering;
+    } catch (cause) {
+      if (!known) throw new RmsError('service_unavailable', { cause });
+      log.warn(
+        { err: cause, issuer },
+        'cannot read the metadata of the OpenID Connect provider; keeping the previous ones',
+      );
+      return known.configuration;
+    }
+  };
+  const finish: Provider['finish'] = async (callbackUrl, { state, nonce, codeVerifier }) => {
+    const configuration = await discover();
+    const tokens = await authorizationCodeGrant(configuration, callbackUrl, {
+      pkceCodeVerifier: codeVerifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    });
+    const claims = tokens.claims();
+    if (!claims) throw new Error('the provider returned no ID token');
+    if (!lacksEmail(claims, config) || !configuration.serverMetadata().userinfo_endpoint) return claims;
+    try {
+      // Rejects claims of another subject.
+      return mergeClaims(claims, await fetchUserInfo(configuration, tokens.access_token, claims.sub));
+    } catch (err) {
+      // A linked identity signs in without an email address.
+      log.warn({ err, issuer }, 'could not read UserInfo of the OpenID Connect provider');
+      return claims;
+    }
   };
   return {
     newChecks: () => ({ nonce: randomNonce(), codeVerifier: randomPKCECodeVerifier() }),
@@ -68,36 +111,19 @@ export function createProvider(config: OidcConfig, log: Logger): Provider {
         code_challenge_method: 'S256',
       });
     },
-    async finish(callbackUrl, { state, nonce, codeVerifier }) {
-      const configuration = await discover();
-      const tokens = await authorizationCodeGrant(configuration, callbackUrl, {
-        pkceCodeVerifier: codeVerifier,
-        expectedState: state,
-        expectedNonce: nonce,
-        idTokenExpected: true,
-      });
-      const claims = tokens.claims();
-      if (!claims) throw new Error('the provider returned no ID token');
-      if (!lacksEmail(claims, config) || !configuration.serverMetadata().userinfo_endpoint) return claims;
-      try {
-        // Rejects claims of another subject.
-        return mergeClaims(claims, await fetchUserInfo(configuration, tokens.access_token, claims.sub));
-      } catch (err) {
-        // A linked identity signs in without an email address.
-        log.warn({ err, issuer }, 'could not read UserInfo of the OpenID Connect provider');
-        return claims;
-      }
-    },
+    finish: (callbackUrl, visit) =>
+      withTimeout(finish(callbackUrl, visit), finishTimeoutMs, 'the OpenID Connect provider'),
   };
 }
 
 /** Sends the client secret in the body, or as Basic authentication if the provider supports only that. */
-function authenticateWith(clientSecret: string): ClientAuth {
-  const [inBody, basic] = [ClientSecretPost(clientSecret), ClientSecretBasic(clientSecret)];
+function authenticateWith(clientSecret: () => string): ClientAuth {
   return (server, ...rest) => {
     const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_post'];
     const method =
-      supported.includes('client_secret_post') || !supported.includes('client_secret_basic') ? inBody : basic;
-    method(server, ...rest);
+      supported.includes('client_secret_post') || !supported.includes('client_secret_basic')
+        ? ClientSecretPost
+        : ClientSecretBasic;
+    method(clientSecret())(server, ...rest);
   };
 }

@@ -1,4 +1,4 @@
-import { openRedis } from '@rms/limiter';
+import { openRedisServers } from '@rms/limiter';
 import type { Logger } from '@rms/logging';
 import { orSettingsError, requireSettings, type Settings } from '@rms/settings';
 import { createRedisSessionStore } from './redis-session-store.ts';
@@ -9,5 +9,5 @@ import type { SessionStore } from './session-store.ts';
 export function openSessionStore(settings: Settings, log: Logger): SessionStore {
   requireSettings(settings, 'SESSION_KEY');
   const box = orSettingsError(() => createSessionBox(settings.SESSION_KEY));
-  return createRedisSessionStore(openRedis(settings), box, log);
+  return createRedisSessionStore(openRedisServers(settings, log), box, log);
 }

@@ -1,9 +1,12 @@
+import { withTimeout } from '@rms/async';
 import { RmsError } from '@rms/errors';
-import { findMissingRights, type openRedis, sessionRights } from '@rms/limiter';
+import { findMissingRights, type RedisServer, type RedisServers, sessionRights } from '@rms/limiter';
 import type { Logger } from '@rms/logging';
 import { expiresAtMs, type Session } from './session.ts';
 import { isForeignRecord, type SessionBox } from './session-box.ts';
 import { maxPerUser, type SessionStore } from './session-store.ts';
+
+const timeoutMs = 2_000;
 
 // The prefix differs from the limiter's "rms:", so that Redis users can separate the dashboard from the gateways.
 const sessionKey = (tokenHash: string) => `rms-dashboard:session:${tokenHash}`;
@@ -17,32 +20,45 @@ const userKey = (userId: string) => `rms-dashboard:sessions-of:${userId}`;
  * Records are sealed: the store ignores records that the dashboard did not write. The hash of a user's sessions needs
  * no seal, because an entry is valid only if the sealed record contains the same user and session ID.
  */
-export function createRedisSessionStore(
-  redis: ReturnType<typeof openRedis>,
-  box: SessionBox,
-  log: Logger,
-): SessionStore {
-  let reported = '';
-  redis.on('error', (err: Error) => {
-    // The client reconnects continuously. Each distinct error is logged once until the connection is back.
-    if (err.message !== reported) log.warn({ err }, 'lost the connection to Redis; users cannot sign in');
-    reported = err.message;
-  });
-  let missing: Error | undefined;
-  const checkRights = async () => {
+export function createRedisSessionStore(servers: RedisServers, box: SessionBox, log: Logger): SessionStore {
+  /** The error that names the missing rights, per server. */
+  const missing = new Map<RedisServer, Error>();
+  const checkRights = async (server: RedisServer) => {
+    const { redis, ownKey } = server;
     try {
-      missing = await findMissingRights(redis, sessionRights);
+      const error = await findMissingRights(redis, sessionRights, ownKey);
+      if (!error) missing.delete(server);
+      else if (missing.get(server)?.message !== error.message) {
+        missing.set(server, error);
+        server.log.error({ err: error }, 'Redis cannot be used; users cannot sign in');
+      }
     } catch {
       // The connection was lost. The next one is checked.
-      return;
     }
-    if (missing) log.error({ err: missing }, 'Redis cannot be used; users cannot sign in');
   };
-  redis.on('ready', () => {
-    reported = '';
-    void checkRights();
+  servers.onServer((server) => {
+    let reported = '';
+    server.redis.on('error', (err: Error) => {
+      // The client reconnects continuously. Each distinct error is logged once until the connection is back.
+      if (err.message !== reported) server.log.warn({ err }, 'lost the connection to Redis; users cannot sign in');
+      reported = err.message;
+    });
+    server.redis.on('ready', () => {
+      reported = '';
+      void checkRights(server);
+    });
+    return () => missing.delete(server);
   });
 
+  /** Runs a command on the server that owns the key. */
+  const on = async <T>(key: string, command: (redis: RedisServer['redis']) => Promise<T>): Promise<T> => {
+    try {
+      return await withTimeout(command(servers.of(key).redis), timeoutMs, 'Redis');
+    } catch (error) {
+      servers.failed(error);
+      throw error;
+    }
+  };
   const guarded = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
@@ -51,7 +67,8 @@ export function createRedisSessionStore(
     }
   };
   const read = async (tokenHash: string): Promise<Session | undefined> => {
-    const record = await redis.get(sessionKey(tokenHash));
+    const key = sessionKey(tokenHash);
+    const record = await on(key, (redis) => redis.get(key));
     if (record === null) return undefined;
     try {
       return box.open(tokenHash, record);
@@ -61,61 +78,76 @@ export function createRedisSessionStore(
       return undefined;
     }
   };
-  const write = (tokenHash: string, session: Session) =>
-    [sessionKey(tokenHash), box.seal(tokenHash, session), 'PXAT', expiresAtMs(session)] as const;
+  const write = (tokenHash: string, session: Session, mode: 'always' | 'if it exists') => {
+    const [key, record] = [sessionKey(tokenHash), box.seal(tokenHash, session)];
+    return on(key, (redis) =>
+      mode === 'always'
+        ? redis.set(key, record, 'PXAT', expiresAtMs(session))
+        : redis.set(key, record, 'PXAT', expiresAtMs(session), 'XX'),
+    );
+  };
+  const erase = (tokenHash: string) => on(sessionKey(tokenHash), (redis) => redis.del(sessionKey(tokenHash)));
+  const forget = (userId: string, sessionId: string) =>
+    on(userKey(userId), (redis) => redis.hdel(userKey(userId), sessionId));
   /** Returns the valid sessions of a user with their token hashes. */
   const ofUser = async (userId: string): Promise<[string, Session][]> => {
-    const known = await redis.hgetall(userKey(userId));
+    const known = await on(userKey(userId), (redis) => redis.hgetall(userKey(userId)));
     const found: [string, Session][] = [];
     for (const [id, tokenHash] of Object.entries(known)) {
       const session = await read(tokenHash);
       if (session?.userId === userId && session.id === id) found.push([tokenHash, session]);
-      else await redis.hdel(userKey(userId), id);
+      else await forget(userId, id);
     }
     return found.sort(([, a], [, b]) => b.lastSeenAtMs - a.lastSeenAtMs);
   };
+  const add = async (tokenHash: string, session: Session) => {
+    await write(tokenHash, session, 'always');
+    const { userId, id, endsAtMs } = session;
+    if (userId === '') return;
+    const sessions = userKey(userId);
+    const count = await on(sessions, async (redis) => {
+      await redis.hset(sessions, id, tokenHash);
+      // Of the user's sessions, the new one ends last.
+      await redis.pexpireat(sessions, endsAtMs);
+      return redis.hlen(sessions);
+    });
+    if (count <= maxPerUser) return;
+    for (const [surplus, { id: surplusId }] of (await ofUser(userId)).slice(maxPerUser)) {
+      await erase(surplus);
+      await forget(userId, surplusId);
+    }
+  };
+  const removeOf = async (userId: string, sessionId: string) => {
+    const tokenHash = await on(userKey(userId), (redis) => redis.hget(userKey(userId), sessionId));
+    if (tokenHash === null) return false;
+    const removed = await erase(tokenHash);
+    await forget(userId, sessionId);
+    return removed > 0;
+  };
   return {
-    add: (tokenHash, session) =>
-      guarded(
-        (async () => {
-          await redis.set(...write(tokenHash, session));
-          if (session.userId === '') return;
-          await redis.hset(userKey(session.userId), session.id, tokenHash);
-          // Of the user's sessions, the new one ends last.
-          await redis.pexpireat(userKey(session.userId), session.endsAtMs);
-          if ((await redis.hlen(userKey(session.userId))) <= maxPerUser) return;
-          for (const [surplus, { id }] of (await ofUser(session.userId)).slice(maxPerUser)) {
-            await redis.del(sessionKey(surplus));
-            await redis.hdel(userKey(session.userId), id);
-          }
-        })(),
-      ),
+    add: (tokenHash, session) => guarded(add(tokenHash, session)),
     find: (tokenHash) => guarded(read(tokenHash)),
-    update: (tokenHash, session) => guarded(redis.set(...write(tokenHash, session), 'XX').then(() => {})),
-    remove: (tokenHash) => guarded(redis.del(sessionKey(tokenHash)).then(() => {})),
+    update: (tokenHash, session) => guarded(write(tokenHash, session, 'if it exists').then(() => {})),
+    remove: (tokenHash) => guarded(erase(tokenHash).then(() => {})),
     listOf: (userId) => guarded(ofUser(userId).then((found) => found.map(([, session]) => session))),
-    removeOf: (userId, sessionId) =>
-      guarded(
-        (async () => {
-          const tokenHash = await redis.hget(userKey(userId), sessionId);
-          if (tokenHash === null) return false;
-          const removed = await redis.del(sessionKey(tokenHash));
-          await redis.hdel(userKey(userId), sessionId);
-          return removed > 0;
-        })(),
-      ),
-    healthy: () =>
-      redis.ping().then(
-        () => missing === undefined,
+    removeOf: (userId, sessionId) => guarded(removeOf(userId, sessionId)),
+    async healthy() {
+      const all = servers.all();
+      if (all.length === 0) return false;
+      return withTimeout(Promise.all(all.map(({ redis }) => redis.ping())), timeoutMs, 'Redis').then(
+        () => missing.size === 0,
         () => false,
-      ),
+      );
+    },
     async start() {
       // The dashboard starts even if Redis is unreachable; the client keeps trying to connect.
-      await redis.connect().then(checkRights, () => {});
-      if (missing) throw missing;
+      await servers.connect();
+      await Promise.all(servers.all().map(checkRights));
+      const [error] = missing.values();
+      if (error) throw error;
     },
     async stop() {
-      redis.disconnect();
+      servers.disconnect();
     },
   };
 }

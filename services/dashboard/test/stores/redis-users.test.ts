@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createRedisLimiter, limiterRights, openRedis, type RedisRights, sessionRights } from '@rms/limiter';
+import { createRedisLimiter, limiterRights, openRedisServers, type RedisRights, sessionRights } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
 import { readSettings, SettingsError } from '@rms/settings';
 import { describeWith, type RedisServer, startRedis, waitUntil } from '@rms/testkit';
@@ -29,7 +29,7 @@ const commandsOf = ({ prefix, probes }: RedisRights) => [...new Set(probes(prefi
 describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
   let server: RedisServer;
   /** Connected before the rules of the guide disable the default user. */
-  let admin: ReturnType<typeof openRedis>;
+  let admin: ReturnType<typeof clientOf>;
   const asAdmin = (work: (client: typeof admin) => Promise<unknown>) => work(admin);
   const passwords = new Map<string, string>();
   const urlOf = (user: string) => {
@@ -38,11 +38,12 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
     url.password = passwords.get(user) ?? '';
     return url.href;
   };
-  const clientOf = (user: string) => openRedis(readSettings({ REDIS_URL: urlOf(user) }));
+  const serversOf = (url: string) => openRedisServers(readSettings({ REDIS_URL: url }), log);
+  const clientOf = (url: string) => serversOf(url).of('any').redis;
 
   beforeAll(async () => {
     server = await startRedis();
-    admin = openRedis(readSettings({ REDIS_URL: server.url }));
+    admin = clientOf(server.url);
     await admin.connect();
     for (const [user, rules] of documentedUsers()) {
       const password = newToken();
@@ -79,8 +80,8 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
     ['rms-dashboard of the guide', async () => 'rms-dashboard'],
     ['a user with the commands of the table', () => withDocumentedCommands(sessionRights.prefix)],
   ])('%s keeps sessions and has no access to limits', async (_, userOf) => {
-    const client = clientOf(await userOf());
-    const store = createRedisSessionStore(client, createSessionBox(randomBytes(32).toString('base64')), log);
+    const url = urlOf(await userOf());
+    const store = createRedisSessionStore(serversOf(url), createSessionBox(randomBytes(32).toString('base64')), log);
     await store.start();
     expect(await store.healthy()).toBe(true);
     const session = newSession('usr_1', 1n, { address: '192.0.2.1', userAgent: '', nowMs: Date.now() });
@@ -91,9 +92,13 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
     expect(await store.listOf('usr_1')).toEqual([session]);
     expect(await store.removeOf('usr_1', session.id)).toBe(true);
     await store.remove(tokenHash);
+    await store.stop();
+
+    const client = clientOf(url);
+    await client.connect();
     await expect(client.get('rms:marks-confirmed')).rejects.toThrow('NOPERM');
     await expect(client.set('rms:{ws_1}:quota:live:2026-01', '0')).rejects.toThrow('NOPERM');
-    await store.stop();
+    client.disconnect();
   });
 
   test.each([
@@ -120,7 +125,7 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
     expect(await limiter.countFailure('192.0.2.1')).toBe(0);
     await limiter.stop();
 
-    const client = clientOf(user);
+    const client = clientOf(urlOf(user));
     await client.connect();
     await expect(client.get('rms-dashboard:session:x')).rejects.toThrow('NOPERM');
     await expect(client.set('rms-dashboard:session:x', '')).rejects.toThrow('NOPERM');
@@ -157,7 +162,11 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
       return limiter;
     };
     const startSessions = async (user: string) => {
-      const store = createRedisSessionStore(clientOf(user), createSessionBox(randomBytes(32).toString('base64')), log);
+      const store = createRedisSessionStore(
+        serversOf(urlOf(user)),
+        createSessionBox(randomBytes(32).toString('base64')),
+        log,
+      );
       await store.start().finally(() => store.stop());
     };
 

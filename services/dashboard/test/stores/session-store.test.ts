@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { openRedis } from '@rms/limiter';
+import { openRedisServers } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
 import { readSettings } from '@rms/settings';
 import { describeWith, testServer } from '@rms/testkit';
@@ -12,19 +12,20 @@ const log = createLogger({ name: 'test', level: 'silent' });
 const sessionKey = randomBytes(32).toString('base64');
 
 describeWith('redis', 'in Redis', () => {
-  const openClient = () => openRedis(readSettings({ REDIS_URL: testServer('redis') }));
-  const open = (key = sessionKey) => createRedisSessionStore(openClient(), createSessionBox(key), log);
+  const openServers = () => openRedisServers(readSettings({ REDIS_URL: testServer('redis') }), log);
+  const open = (key = sessionKey) => createRedisSessionStore(openServers(), createSessionBox(key), log);
   describeSessionStore(open);
 
   describe('an attacker with write access to Redis', () => {
-    const redis = openClient();
+    const servers = openServers();
+    const { redis } = servers.of('any');
     const store = open();
     beforeAll(async () => {
-      await redis.connect();
+      await servers.connect();
       await store.start();
     });
     afterAll(async () => {
-      redis.disconnect();
+      servers.disconnect();
       await store.stop();
     });
 
@@ -67,7 +68,7 @@ describeWith('redis', 'in Redis', () => {
       const { session, tokenHash } = await add(newUser());
       await redis.persist(recordOf(tokenHash));
       const later = createRedisSessionStore(
-        redis,
+        servers,
         createSessionBox(sessionKey, () => expiresAtMs(session)),
         log,
       );

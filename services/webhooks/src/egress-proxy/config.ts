@@ -1,5 +1,5 @@
 import type { MetricsAddress } from '@rms/service';
-import { type Settings, SettingsError } from '@rms/settings';
+import { type Followed, followSecret, type Settings, SettingsError } from '@rms/settings';
 import { readGuardConfig } from '../egress/config.ts';
 import type { GuardConfig } from '../egress/guard.ts';
 
@@ -8,7 +8,7 @@ export interface EgressProxyConfig {
   /** 0 means any free port. */
   readonly port: number;
   /** Required credentials as "user:password". If undefined, authentication is disabled. */
-  readonly credentials: string | undefined;
+  readonly credentials: Followed<string> | undefined;
   /** Maximum number of concurrent connections. Further connections are closed immediately. */
   readonly connections: number;
   /** If undefined, metrics are not exposed. */
@@ -43,20 +43,28 @@ export const tunnelLimits: TunnelLimits = {
   drainMs: 12_000,
 };
 
+/** Interval at which a file with the credentials is read again. */
+const refreshMs = 5_000;
+
 export function readEgressProxyConfig(settings: Settings): EgressProxyConfig {
   const { EGRESS_PROXY_CREDENTIALS: credentials } = settings;
-  if (credentials !== '' && !/^[^:]+:.+$/.test(credentials)) {
-    throw new SettingsError('EGRESS_PROXY_CREDENTIALS: must have the form "user:password"');
-  }
+  if (credentials !== '') checkCredentials(credentials);
   const { dnsServers, ...guard } = readGuardConfig(settings);
   return {
     host: settings.EGRESS_PROXY_HOST,
     port: settings.EGRESS_PROXY_PORT,
-    credentials: credentials || undefined,
+    credentials:
+      credentials === ''
+        ? undefined
+        : followSecret(settings, 'EGRESS_PROXY_CREDENTIALS', { check: checkCredentials, refreshMs }),
     connections: settings.EGRESS_PROXY_CONNECTIONS,
     metricsAddress: settings.METRICS_ADDRESS,
     guard,
     dnsServers,
     limits: tunnelLimits,
   };
+}
+
+function checkCredentials(text: string): void {
+  if (!/^[^:]+:.+$/.test(text)) throw new SettingsError('EGRESS_PROXY_CREDENTIALS: must have the form "user:password"');
 }

@@ -2,14 +2,15 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 
 /**
  * Creates a check of the Proxy-Authorization header (Basic, RFC 7617). It compares in constant time.
- * @param credentials "user:password"; if undefined, every caller is authorized
+ * @param credentials returns "user:password"; if undefined, every caller is authorized
  */
-export function createCredentialCheck(credentials: string | undefined): (header: string | undefined) => boolean {
+export function createCredentialCheck(
+  credentials: (() => string) | undefined,
+): (header: string | undefined) => boolean {
   if (credentials === undefined) return () => true;
-  const wanted = digest(credentials);
   return (header = '') => {
     const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header)?.[1];
-    return timingSafeEqual(digest(Buffer.from(encoded ?? '', 'base64').toString('utf8')), wanted);
+    return timingSafeEqual(digest(Buffer.from(encoded ?? '', 'base64').toString('utf8')), digest(credentials()));
   };
 }
 

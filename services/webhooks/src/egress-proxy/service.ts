@@ -32,7 +32,8 @@ export function createEgressProxy(
 ): EgressProxy {
   const guard = createEgressGuard(config.guard);
   const resolve = createResolve(config.dnsServers);
-  const authorized = createCredentialCheck(config.credentials);
+  const { credentials } = config;
+  const authorized = createCredentialCheck(credentials && (() => credentials(log)));
   const clients = new Set<Socket>();
   let tunnels = 0;
   const { count } = createEgressProxyMetrics(metrics, () => tunnels);

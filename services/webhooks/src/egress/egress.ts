@@ -1,4 +1,4 @@
-import type { Logger } from '@rms/logging';
+import type { Followed, FollowLog } from '@rms/settings';
 import { createEgressGuard, type EgressGuard, type GuardConfig } from './guard.ts';
 import { createProxyChoice, type EgressProxy, type ProxyChoice } from './proxy-choice.ts';
 import { createResolve, type Resolve } from './resolve.ts';
@@ -9,10 +9,12 @@ export interface EgressConfig extends GuardConfig {
   readonly dnsServers?: readonly string[];
   /** The proxy for outgoing calls. */
   readonly proxy?: EgressProxy;
+  /** Returns the proxy with its current credentials. */
+  readonly followProxy?: Followed<EgressProxy>;
   /** Destinations that are called without the proxy; see {@link createProxyChoice}. */
   readonly noProxy?: readonly string[];
   /** Returns certificate authorities (PEM) to trust for endpoints and the proxy, in addition to the public ones. */
-  readonly ca?: (log: Logger) => string;
+  readonly ca?: Followed<string>;
 }
 
 /** The outbound network access of this service. */
@@ -25,12 +27,17 @@ export interface Egress {
   readonly proxyFor: ProxyChoice;
 }
 
-export function createEgress({ dnsServers, proxy, noProxy = [], ...rules }: EgressConfig): Egress {
+const silent: FollowLog = { info() {}, error() {} };
+
+export function createEgress(
+  { dnsServers, proxy, followProxy, noProxy = [], ...rules }: EgressConfig,
+  log: FollowLog = silent,
+): Egress {
   return {
     guard: createEgressGuard(rules),
     allowsHttp: rules.allowHttp,
     allowsPrivate: rules.allowCidrs.length > 0,
     resolve: createResolve(dnsServers),
-    proxyFor: createProxyChoice(proxy, noProxy),
+    proxyFor: createProxyChoice(followProxy ? () => followProxy(log) : proxy, noProxy),
   };
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { parseCidrs } from '@rms/cidr';
+import { type Current, currentOf } from '@rms/settings';
 import { hostOf, portOf, type Target } from './guard.ts';
 
 /** The HTTP proxy that calls are tunneled through with CONNECT. */
@@ -43,13 +44,13 @@ export function parseProxy(text: string): EgressProxy {
  * own host, and calls to destinations in `noProxy`. Entries have the syntax of NO_PROXY: "*", an address, a CIDR, or a
  * domain including its subdomains, each optionally with ":port". Throws an error with a message for the operator.
  */
-export function createProxyChoice(proxy: EgressProxy | undefined, noProxy: readonly string[]): ProxyChoice {
+export function createProxyChoice(proxy: Current<EgressProxy> | undefined, noProxy: readonly string[]): ProxyChoice {
   const exempt = [...noProxy, 'localhost', '127.0.0.0/8', '::1'].map(parseExempt);
   return (target) => {
     if (!proxy) return undefined;
     const host = hostOf(target.hostname);
     const port = portOf(target);
-    return exempt.some((fits) => fits(host, port)) ? undefined : proxy;
+    return exempt.some((fits) => fits(host, port)) ? undefined : currentOf(proxy);
   };
 }
 

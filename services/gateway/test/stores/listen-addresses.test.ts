@@ -1,9 +1,9 @@
-import { onIpv6 } from '@rms/testkit';
-import { startGateway } from './support/start-gateway.ts';
-import { send } from './support/wire.ts';
+import { describeWith } from '@rms/testkit';
+import { startGateway } from '../support/start-gateway.ts';
+import { send } from '../support/wire.ts';
 
-describe('A gateway on "::"', () => {
-  onIpv6('serves IPv6 and IPv4, and compares the addresses of both with the allowlist of a key', async () => {
+describeWith('ipv6', 'A gateway on "::"', () => {
+  test('serves IPv6 and IPv4, and compares the addresses of both with the allowlist of a key', async () => {
     const api = await startGateway({ env: { HOST: '::', METRICS_ADDRESS: '[::]:0' } });
     try {
       const { port } = new URL(api.gateway.addresses.live);

@@ -1,0 +1,37 @@
+import type { Logger } from '@rms/logging';
+import type { Settings } from '@rms/settings';
+import { createClusterServers } from './cluster-servers.ts';
+import { connectLater } from './connect-later.ts';
+import { type RedisAddress, readRedisAddress } from './redis-address.ts';
+import type { RedisServers } from './redis-servers.ts';
+
+/** Creates connections to the Redis named by the settings; they open on connect(). Throws SettingsError. */
+export function openRedisServers(settings: Settings, log: Logger): RedisServers {
+  return createRedisServers(readRedisAddress(settings, log), log);
+}
+
+/** Creates connections to an address; they open on connect(). */
+export function createRedisServers(address: RedisAddress, log: Logger): RedisServers {
+  return address.isCluster ? createClusterServers(address, log) : createSingleServer(address, log);
+}
+
+function createSingleServer(address: RedisAddress, log: Logger): RedisServers {
+  const redis = connectLater(address);
+  const server = { redis, log, ownKey: (name: string) => name };
+  const all = [server];
+  const detaches: (() => void)[] = [];
+  return {
+    all: () => all,
+    of: () => server,
+    onServer(attach) {
+      detaches.push(attach(server));
+    },
+    onMove() {},
+    failed() {},
+    connect: () => redis.connect().catch(() => {}),
+    disconnect() {
+      for (const detach of detaches) detach();
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import type { Logger } from '@rms/logging';
+import {
+  type Current,
+  followSecret,
+  followTlsFiles,
+  requireSettings,
+  type Settings,
+  SettingsError,
+  type TlsFiles,
+} from '@rms/settings';
+
+/** Where Redis is, and how to connect to it. */
+export interface RedisAddress {
+  /**
+   * redis://user:password@host:port/database; rediss:// enables TLS with verification of the host name. With sentinels,
+   * the host is the name of the primary. A function is called for each connection.
+   */
+  readonly url: Current<string>;
+  /** For rediss://. Without a CA, the public CAs are trusted. A function is called for each connection. */
+  readonly tls?: Current<TlsFiles>;
+  /** "host:port" of the sentinels that know the primary; none: `url` names it. */
+  readonly sentinels?: readonly string[];
+  readonly sentinelUser?: string;
+  readonly sentinelPassword?: Current<string>;
+  /** Whether `url` names a node of a Redis Cluster. */
+  readonly isCluster?: boolean;
+}
+
+/** The parts of a URL. */
+export interface RedisTarget {
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  readonly port: number;
+  readonly username?: string;
+  readonly password?: string;
+  readonly database: number;
+  readonly isTls: boolean;
+  readonly family?: 4 | 6;
+}
+
+const defaultPort = 6379;
+
+/** Reads the address of Redis. Throws SettingsError. */
+export function readRedisAddress(settings: Settings, log: Logger): RedisAddress {
+  requireSettings(settings, 'REDIS_URL');
+  const { REDIS_SENTINELS: sentinels, REDIS_CLUSTER: isCluster, REDIS_SENTINEL_USERNAME: sentinelUser } = settings;
+  const check = (url: string) => checkUrl(url, { hasSentinels: sentinels.length > 0, isCluster });
+  const { REDIS_URL } = settings;
+  check(REDIS_URL);
+  const tls = followTlsFiles(settings, 'REDIS');
+  const { ca, cert } = tls(log);
+  if (!parseRedisUrl(REDIS_URL).isTls && (ca || cert)) {
+    const name = ca ? 'REDIS_CA_FILE' : 'REDIS_CERT_FILE';
+    throw new SettingsError(`${name} is set, but REDIS_URL is redis://, without TLS; use rediss://`);
+  }
+  const common = { tls: () => tls(log), isCluster };
+  const url = followSecret(settings, 'REDIS_URL', { check });
+  const sentinelPassword = followSecret(settings, 'REDIS_SENTINEL_PASSWORD');
+  if (sentinels.length === 0) {
+    if (sentinelUser !== '' || settings.REDIS_SENTINEL_PASSWORD !== '')
+      throw new SettingsError('REDIS_SENTINEL_USERNAME or REDIS_SENTINEL_PASSWORD is set, but REDIS_SENTINELS is not');
+    return { ...common, url: () => url(log) };
+  }
+  return { ...common, url: () => url(log), sentinels, sentinelUser, sentinelPassword: () => sentinelPassword(log) };
+}
+
+function checkUrl(url: string, { hasSentinels, isCluster }: { hasSentinels: boolean; isCluster: boolean }): void {
+  if (hasSentinels && isCluster) throw new SettingsError('REDIS_CLUSTER and REDIS_SENTINELS exclude each other');
+  const { host, database } = parseRedisUrl(url);
+  if (hasSentinels) {
+    if (host === '' || new URL(url).port !== '')
+      throw new SettingsError(
+        'REDIS_URL: with REDIS_SENTINELS, the host is the name of the primary, without a port; use for example redis://mymaster',
+      );
+  }
+  if (isCluster && database !== 0) throw new SettingsError('REDIS_URL: a Redis Cluster has only the database 0');
+}
+
+/** Throws SettingsError, without the password. */
+export function parseRedisUrl(url: string): RedisTarget {
+  const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url);
+  // The scheme alone decides about TLS.
+  searchParams.delete('tls');
+  const database = searchParams.get('db') ?? pathname.replace(/^\//, '');
+  const family = searchParams.get('family');
+  if (!/^\d{0,9}$/.test(database)) throw new SettingsError('REDIS_URL: the path must be the number of a database');
+  if (family !== null && family !== '4' && family !== '6') throw new SettingsError('REDIS_URL: family must be 4 or 6');
+  const unknown = [...searchParams.keys()].find((name) => name !== 'db' && name !== 'family');
+  if (unknown !== undefined) throw new SettingsError(`REDIS_URL: the parameter "${unknown}" is not supported`);
+  return {
+    host: decodeURIComponent(hostname).replace(/^\[|\]$/g, ''),
+    port: port === '' ? defaultPort : Number(port),
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    database: Number(database),
+    isTls: /^rediss:$/i.test(protocol),
+    ...(family === null ? {} : { family: family === '4' ? 4 : 6 }),
+  };
+}

@@ -1,0 +1,30 @@
+import { createLogger } from '@rms/logging';
+import { readSettings } from '@rms/settings';
+import { parseRedisUrl, readRedisAddress } from '../src/redis-address.ts';
+
+const log = createLogger({ name: 'test', level: 'silent' });
+const read = (env: NodeJS.ProcessEnv) => readRedisAddress(readSettings(env), log);
+
+test.each([
+  [
+    'rediss://rms:p%40ss@redis.example:7000/2?tls=',
+    { host: 'redis.example', port: 7000, username: 'rms', password: 'p@ss', database: 2, isTls: true },
+  ],
+  ['redis://:secret@[::1]', { host: '::1', port: 6379, password: 'secret', database: 0, isTls: false }],
+  ['redis://Primary_1?db=3&family=6', { host: 'Primary_1', port: 6379, database: 3, isTls: false, family: 6 }],
+])('%s is parsed', (url, target) => {
+  expect(parseRedisUrl(url)).toEqual(target);
+});
+
+test.each<[NodeJS.ProcessEnv, RegExp]>([
+  [{ REDIS_URL: 'redis://:hunter2@a/b' }, /the path must be the number of a database$/],
+  [{ REDIS_URL: 'redis://:hunter2@a?family=5' }, /family must be 4 or 6$/],
+  [{ REDIS_URL: 'redis://:hunter2@a?keyPrefix=x' }, /the parameter "keyPrefix" is not supported$/],
+  [{ REDIS_URL: 'redis://:hunter2@a:6379', REDIS_SENTINELS: 'b:26379' }, /without a port; use .* redis:\/\/mymaster$/],
+  [{ REDIS_URL: 'redis://:hunter2@a', REDIS_SENTINEL_PASSWORD: 'hunter2' }, /but REDIS_SENTINELS is not$/],
+  [{ REDIS_URL: 'redis://:hunter2@a/1', REDIS_CLUSTER: 'true' }, /has only the database 0$/],
+  [{ REDIS_URL: 'redis://a', REDIS_CLUSTER: 'true', REDIS_SENTINELS: 'b:1' }, /exclude each other$/],
+])('%j is rejected, without the password', (env, message) => {
+  expect(() => read(env)).toThrow(message);
+  expect(() => read(env)).not.toThrow('hunter2');
+});

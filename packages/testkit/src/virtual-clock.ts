@@ -1,0 +1,57 @@
+/** The functions that the clock replaces. */
+const real = {
+  setTimeout: globalThis.setTimeout,
+  clearTimeout: globalThis.clearTimeout,
+  setInterval: globalThis.setInterval,
+  clearInterval: globalThis.clearInterval,
+};
+
+/** A clock whose timers fire one after another without waiting; performance.now() jumps to the time of each. */
+export interface VirtualClock {
+  /** Fires the next timer, after everything that waits for the event loop has run. */
+  next(): Promise<void>;
+  uninstall(): void;
+}
+
+interface Timer {
+  readonly atMs: number;
+  readonly everyMs: number | undefined;
+  readonly fire: () => void;
+}
+
+/** Replaces the timers of this test file and performance.now(). */
+export function installVirtualClock(): VirtualClock {
+  const timers = new Map<object, Timer>();
+  const now = performance.now;
+  let nowMs = now.call(performance);
+  const add =
+    (repeats: boolean) =>
+    (callback: (...args: unknown[]) => void, delayMs: number, ...args: unknown[]) => {
+      const everyMs = Math.max(1, delayMs || 0);
+      const handle = { unref: () => handle, ref: () => handle, hasRef: () => true };
+      const fire = () => callback(...args);
+      timers.set(handle, { atMs: nowMs + everyMs, everyMs: repeats ? everyMs : undefined, fire });
+      return handle;
+    };
+  const clear = (handle: object) => void timers.delete(handle);
+  const replaced = { setTimeout: add(false), clearTimeout: clear, setInterval: add(true), clearInterval: clear };
+  Object.assign(globalThis, replaced);
+  performance.now = () => nowMs;
+  return {
+    async next() {
+      await new Promise(setImmediate);
+      let earliest: [object, Timer] | undefined;
+      for (const entry of timers) if (!earliest || entry[1].atMs < earliest[1].atMs) earliest = entry;
+      if (!earliest) return;
+      const [handle, timer] = earliest;
+      nowMs = Math.max(nowMs, timer.atMs);
+      if (timer.everyMs === undefined) timers.delete(handle);
+      else timers.set(handle, { ...timer, atMs: nowMs + timer.everyMs });
+      timer.fire();
+    },
+    uninstall() {
+      Object.assign(globalThis, real);
+      performance.now = now;
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { makeSecret, toSigningSecret } from '@rms/signature';
+import { describeWith, startFrozenReceiver } from '@rms/testkit';
+import { send } from '../../src/delivery/attempt/send.ts';
+import { createEgress } from '../../src/egress/egress.ts';
+import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
+import { type DnsServer, startDnsServer } from '../dns-server.ts';
+import { watchDials } from '../traps.ts';
+
+describeWith('ipv6', 'dialing an endpoint', () => {
+  let dns: DnsServer;
+  let six: Server;
+  beforeEach(async () => {
+    dns = await startDnsServer({
+      'both.example': { a: ['127.0.0.1'], aaaa: ['::1'] },
+      'no-a.example': { aaaa: ['::1'], silent: 'a' },
+    });
+    six = createServer((request, response) => void request.resume().on('end', () => response.end()));
+  });
+  afterEach(async () => {
+    six.closeAllConnections();
+    six.close();
+    await dns.close();
+  });
+
+  const attempt = async (url: string) => {
+    const allowCidrs = ['127.0.0.1/32', '::1/128'];
+    const egress = createEgress({ allowHttp: true, allowCidrs, dnsServers: [dns.address] });
+    const agent = createGuardedAgent({ egress });
+    const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
+    const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+    const result = await send(agent, secrets, outgoing);
+    await agent.destroy();
+    return result;
+  };
+
+  test('the first of several addresses that connects is used', async () => {
+    const frozen = await startFrozenReceiver();
+    const watch = watchDials();
+    await once(six.listen(frozen.port, '::1'), 'listening');
+    try {
+      const result = await attempt(`http://both.example:${frozen.port}/`);
+      expect(result).toMatchObject({ statusCode: 200, address: '::1' });
+      expect(watch.additional()).toEqual([`127.0.0.1 port ${frozen.port}`, `::1 port ${frozen.port}`]);
+    } finally {
+      watch.stop();
+      await frozen.stop();
+    }
+  });
+
+  test('an IPv6 address that is known is dialed although the query for IPv4 gets no response', async () => {
+    await once(six.listen(0, '::1'), 'listening');
+    const { port } = six.address() as AddressInfo;
+    expect(await attempt(`http://no-a.example:${port}/`)).toMatchObject({ statusCode: 200, address: '::1' });
+  });
+});
