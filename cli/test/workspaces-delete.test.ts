@@ -93,11 +93,12 @@ describe('rms workspaces delete', () => {
       expect(entries[0]).toMatchObject({
         action: 'workspace.deleted',
         actor: expect.stringMatching(/^operator:/),
-        details: { name: 'w', rows: document.rows },
+        target_name: 'w',
+        details: { rows: document.rows },
       });
     }
     const { data: ofInstallation } = await services.json('audit', '--installation', '--target', deleted.id);
-    expect(ofInstallation).toMatchObject([{ action: 'workspace.deleted', details: { name: 'w' } }]);
+    expect(ofInstallation).toMatchObject([{ action: 'workspace.deleted', target_name: 'w' }]);
     expect((await services.rms('audit', '--workspace', newId('ws'))).stderr).toMatch(/^rms: There is no workspace/);
 
     expect(await verdictOf(other.key)).toBe(KeyVerdict.VALID);

@@ -63,7 +63,8 @@ async function probe(
   );
   const { rows } = await db.query<Tenant & { probed: number; found: string[] }>(
     `with tenants as materialized (
-       ${next.join(' union ')} order by workspace_id, environment limit ${parameter(3)}
+       select workspace_id, environment from (${next.join(' union ')}) as next
+        order by workspace_id, environment limit ${parameter(3)}
      )
      select workspace_id as "workspaceId", environment, (select count(*)::integer from tenants) as probed,
             array(select distinct t.workspace_id from tenants as t where exists (${query}) order by 1) as found
