@@ -254,7 +254,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     const updated = rows.filter({ hasText: 'webhook.updated' }).first();
     await updated.getByText('https://example.com/a → https://example.com/b').waitFor();
     await updated.getByText('for the test').waitFor();
-    await rows.filter({ hasText: gone }).first().getByText(`Orders ${script}`).waitFor();
+    await rows.filter({ hasText: gone }).first().getByText(`Orders ${script}`).first().waitFor();
     expect(await rows.getByRole('link', { name: gone }).count()).toBe(0);
     await updated.getByRole('link', { name: kept }).click();
     await page.waitForURL(new RegExp(`/live/webhooks/${kept}$`));

@@ -6,6 +6,7 @@ import type { AuditScene } from './audit-scene.ts';
 import { newEmail } from './user-support.ts';
 
 const time = expect.stringMatching(/^\d{4}-.*Z$/);
+const secret = '[secret]';
 
 /** Methods that change keys, plans, workspaces, members and invitations. */
 export function workspaceCases({
@@ -128,6 +129,10 @@ export function workspaceCases({
       const ended = { email: [email, null], role: ['viewer', null], expires_at: [time, null] } as const;
       return [
         ['invitation.accepted', email, email, ended],
+        [
+          ...(['user.created', email, email] as const),
+          { email: [null, email], name: [null, 'New'], password: [null, secret], has_second_factor: [null, false] },
+        ],
         ['member.added', email, email, { role: [null, 'viewer'] }],
         ['user.signed_in', email, email, {}],
       ];

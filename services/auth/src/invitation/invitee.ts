@@ -13,6 +13,8 @@ import type { Invitation } from './invitation.ts';
 
 /** A user who accepts an invitation. */
 export interface Invitee {
+  /** Whether `join` creates the user. */
+  readonly isNew: boolean;
   /**
    * Returns the user. Creates the user if it is new. Throws `conflict` if the account exists and its owner must sign
    * in.
@@ -33,18 +35,19 @@ export async function readInvitee(
     case 'userId': {
       // Users can accept only for themselves. A caller that acts for no user is rejected.
       if (userOfActor(context.actor) !== as.value) throw new RmsError('insufficient_role');
-      return { join: async (tx) => found(await findUser(tx, as.value), 'user', as.value) };
+      return { isNew: false, join: async (tx) => found(await findUser(tx, as.value), 'user', as.value) };
     }
     case 'newUser': {
       const { name, password } = as.value;
       checkNewPassword(password, invitation);
       const user = makeUser(invitation, name, await passwords.hash(password));
-      return { join: (tx) => insertNew(tx, user) };
+      return { isNew: true, join: (tx) => insertNew(tx, user) };
     }
     case 'newIdentity': {
       const identity = checkIdentity(as.value);
       const user = makeUser(invitation, as.value.name, undefined);
       return {
+        isNew: true,
         async join(tx) {
           await insertNew(tx, user);
           if (!(await insertIdentity(tx, identity, user.id))) throw signInFirst('this identity');

@@ -12,7 +12,7 @@ import { insertMembership } from '../member/member-queries.ts';
 import { behindLink, validLink } from '../sign-in/attempts.ts';
 import { signIn } from '../sign-in/sign-in.ts';
 import { hashOfToken } from '../token.ts';
-import { bySelf } from '../user/user-audit.ts';
+import { bySelf, userCreated } from '../user/user-audit.ts';
 import type { HandlerParts } from './handler.ts';
 
 /** Uses up the token in the transaction that creates the membership. Of two concurrent calls, one succeeds. */
@@ -32,6 +32,7 @@ export function acceptInvitation(parts: HandlerParts): Handlers<typeof Invitatio
       await checkMemberLimit(tx, workspaceId, maxMembers);
       await appendAudit(tx, bySelf(context, user), [
         invitationEnded('accepted', taken),
+        ...(invitee.isNew ? [userCreated(workspaceId, user)] : []),
         memberAdded(workspaceId, user, taken.role),
       ]);
       return signIn(tx, user, context, { method: 'invitation' });

@@ -13,6 +13,7 @@ const maxTargets = 100;
  */
 export async function existingTargets(call: Call, entries: readonly AuditEntry[]): Promise<Set<string>> {
   const { requestId = '', clientAddress = '', actor = '' } = call.context;
+  const signal = call.signal();
   const found = new Set(entries.map(({ targetId }) => targetId).filter((id) => id.startsWith('key_')));
   if (entries.length > maxTargets) return found;
   await Promise.all(
@@ -26,7 +27,7 @@ export async function existingTargets(call: Call, entries: readonly AuditEntry[]
         ),
       ];
       const context = { requestId, clientAddress, actor, principal: tenant };
-      const options = { context, signal: call.signal() };
+      const options = { context, signal };
       const [webhookIds, resourceIds] = [idsOf('wh_'), idsOf('res_')];
       return [
         webhookIds.length > 0 &&
