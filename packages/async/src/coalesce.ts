@@ -2,7 +2,7 @@ import { RmsError } from '@rms/errors';
 import { activeSpans, inSpans, isTracing, type Span } from '@rms/tracing';
 import { type CallScope, currentCall, inCall, joinCalls } from './call-scope.ts';
 
-export interface CoalesceOptions {
+export interface CoalesceOptions<In = never> {
   /** Maximum number of batches in flight. */
   readonly maxInFlight?: number;
   readonly maxBatch?: number;
@@ -11,6 +11,11 @@ export interface CoalesceOptions {
    * `send` is slow.
    */
   readonly maxWaiting?: number;
+  /**
+   * Lane of an item, for example its workspace. Waiting lanes take turns, one item each, so that a lane with many items
+   * delays the others by at most the batches in flight and one more. Default: all items are in one lane.
+   */
+  readonly laneOf?: (item: In) => string;
   /** Maximum time in the queue; an older call is rejected in the same way and not sent, because its caller gives up. */
   readonly maxWaitMs?: number;
 }
@@ -22,7 +27,7 @@ const overloadRetrySeconds = 1;
  *
  * With nothing in flight, a call is sent immediately (after the current turn of the event loop, so that requests read
  * in one turn share a batch). While `maxInFlight` batches are in flight, later calls are queued and sent as one batch
- * when a batch returns. No call waits for a timer.
+ * when a batch returns. No call waits for a timer. Calls of a lane are sent in order.
  *
  * A call whose signal is aborted while it is queued is rejected with the signal's reason and not sent: its caller has
  * given up and may already have retried. A batch in flight ends when all RPCs that wait for it have ended
@@ -32,7 +37,13 @@ const overloadRetrySeconds = 1;
  */
 export function coalesce<In, Out>(
   send: (items: In[]) => Promise<readonly Out[]>,
-  { maxInFlight = 1, maxBatch = 200, maxWaiting = 10_000, maxWaitMs = Number.POSITIVE_INFINITY }: CoalesceOptions = {},
+  {
+    maxInFlight = 1,
+    maxBatch = 200,
+    maxWaiting = 10_000,
+    maxWaitMs = Number.POSITIVE_INFINITY,
+    laneOf = () => '',
+  }: CoalesceOptions<In> = {},
 ): (item: In, signal?: AbortSignal) => Promise<Out> {
   type Waiting = {
     item: In;
@@ -43,7 +54,9 @@ export function coalesce<In, Out>(
     resolve: (out: Out) => void;
     reject: (error: unknown) => void;
   };
-  const queue: Waiting[] = [];
+  /** Waiting calls by lane. The lanes are in the order of their turns, and none is empty. */
+  const lanes = new Map<string, Waiting[]>();
+  let waiting = 0;
   let inFlight = 0;
   let scheduled = false;
 
@@ -65,26 +78,33 @@ export function coalesce<In, Out>(
   };
   const refuseLate = () => {
     const nowMs = performance.now();
-    while (queue[0] && nowMs - queue[0].sinceMs > maxWaitMs) {
-      queue.shift()?.reject(overloaded(`the call was queued for more than ${maxWaitMs} ms`));
+    for (const [lane, queue] of lanes) {
+      while (queue[0] && nowMs - queue[0].sinceMs > maxWaitMs) {
+        waiting -= 1;
+        queue.shift()?.reject(overloaded(`the call was queued for more than ${maxWaitMs} ms`));
+      }
+      if (queue.length === 0) lanes.delete(lane);
     }
   };
   /** Removes and returns the next calls that are not aborted. */
   const takeBatch = () => {
     const batch: Waiting[] = [];
-    let end = 0;
-    for (; end < queue.length && batch.length < maxBatch; end += 1) {
-      const call = queue[end] as Waiting;
+    // The loop also visits the lanes that move to the end of the order.
+    for (const [lane, queue] of lanes) {
+      if (batch.length === maxBatch) break;
+      const call = queue.shift() as Waiting;
+      waiting -= 1;
+      lanes.delete(lane);
+      if (queue.length > 0) lanes.set(lane, queue);
       if (call.signal?.aborted) call.reject(call.signal.reason);
       else batch.push(call);
     }
-    queue.splice(0, end);
     return batch;
   };
   const pump = () => {
     scheduled = false;
     refuseLate();
-    while (queue.length > 0 && inFlight < maxInFlight) {
+    while (waiting > 0 && inFlight < maxInFlight) {
       const batch = takeBatch();
       if (batch.length === 0) return;
       inFlight += 1;
@@ -93,9 +113,13 @@ export function coalesce<In, Out>(
   };
   return (item, signal) =>
     new Promise((resolve, reject) => {
-      if (queue.length >= maxWaiting) {
-        return reject(overloaded(`${queue.length} calls are already queued`));
+      if (waiting >= maxWaiting) {
+        return reject(overloaded(`${waiting} calls are already queued`));
       }
+      const lane = laneOf(item);
+      const queue = lanes.get(lane) ?? [];
+      if (queue.length === 0) lanes.set(lane, queue);
+      waiting += 1;
       queue.push({
         item,
         signal,

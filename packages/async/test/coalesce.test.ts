@@ -58,6 +58,22 @@ describe('coalesce', () => {
     expect(await responses).toEqual([10, 20, 30, 40, 50]);
   });
 
+  test('waiting lanes take turns, and the calls of a lane are sent in order', async () => {
+    const { batches, send } = manual();
+    const laneOf = (item: number) => (item < 100 ? 'busy' : `lane ${Math.floor(item / 100)}`);
+    const call = coalesce(send, { maxBatch: 4, laneOf });
+    const first = call(1);
+    await turn();
+    const rest = Promise.all([2, 3, 4, 5, 6, 100, 101, 200].map((item) => call(item)));
+    for (let i = 0; i < 3; i += 1) {
+      batches[i]?.response();
+      await turn();
+    }
+    batches[3]?.response();
+    await Promise.all([first, rest]);
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2, 100, 200, 3], [101, 4, 5, 6]]);
+  });
+
   test('a failing batch rejects only its own calls', async () => {
     const { batches, send } = manual();
     const call = coalesce(send);

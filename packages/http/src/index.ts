@@ -14,3 +14,4 @@ export { shownText } from './shown-text.ts';
 export { readTrustedProxies } from './trusted-proxies.ts';
 export { createProxyWarning } from './untrusted-proxy.ts';
 export { parseBody, parseQuery } from './validate.ts';
+export { wallTimeOf } from './wall-time.ts';

@@ -122,7 +122,11 @@ describe('The OpenAPI document', () => {
 
   test('has the request that webhooks receive for every event type, with an example that its schema allows', () => {
     const document = openApiDocument() as { paths: { '/v1/webhooks': { post: { callbacks: object } } } };
-    expect(Object.keys(document.paths['/v1/webhooks'].post.callbacks)).toEqual(eventTypes);
+    const { callbacks } = document.paths['/v1/webhooks'].post;
+    expect(Object.keys(callbacks)).toEqual(eventTypes);
+    for (const word of ['webhook-signature', 'status 200', 'Retry-After', 'more than once', 'out of order', '"410"']) {
+      for (const callback of Object.values(callbacks)) expect(JSON.stringify(callback)).toContain(word);
+    }
     // openapi-generator and oapi-codegen create code that does not compile from the section `webhooks`.
     expect(document).not.toHaveProperty('webhooks');
     for (const type of eventTypes) {

@@ -1,6 +1,6 @@
 import { RmsError } from '@rms/errors';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { waitUntil } from '@rms/testkit';
+import { shiftClock, waitUntil } from '@rms/testkit';
 import { RequestLog, type RequestRecord } from '../src/requests/request-log.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { send } from './support/wire.ts';
@@ -45,6 +45,20 @@ describe('Reported requests', () => {
     expect(steps).toEqual([...steps].sort((a, b) => a - b));
     expect(Number(report.startTimeUs) / 1_000).toBeGreaterThanOrEqual(beforeMs - 1);
     expect(Number(report.startTimeUs) / 1_000).toBeLessThanOrEqual(Date.now() + 1);
+  });
+
+  test('have the time of the present clock, also if the clock was set while the gateway runs', async () => {
+    const { value: key } = world.auth.newKey('read');
+    const restore = shiftClock(30 * 86_400_000);
+    try {
+      const beforeMs = Date.now();
+      const response = await world.send('GET', '/v1/resources', { key });
+      const { startTimeUs } = await reported(String(response.headers['x-request-id']));
+      expect(Number(startTimeUs) / 1_000).toBeGreaterThanOrEqual(beforeMs - 1);
+      expect(Number(startTimeUs) / 1_000).toBeLessThanOrEqual(Date.now() + 1);
+    } finally {
+      restore();
+    }
   });
 
   test.each(['http://api.example.com/v1/resources?per_page=7', 'HTTPS://API.example.com:443/v1/resources?per_page=7'])(

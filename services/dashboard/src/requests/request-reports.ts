@@ -1,4 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { wallTimeOf } from '@rms/http';
 import type { Logger } from '@rms/logging';
 import type { Backend } from '../context.ts';
 import type { PageResponse } from '../http/locals.ts';
@@ -46,7 +47,7 @@ export function createRequestReports({ backend, isKept, log }: Parts): RequestRe
             {
               ...tenant,
               requestId,
-              startTime: timestampFromMs(performance.timeOrigin + startedAtMs),
+              startTime: timestampFromMs(wallTimeOf(startedAtMs)),
               method,
               route,
               status: response.writableFinished ? response.statusCode : 0,

@@ -47,7 +47,7 @@ export interface Clients {
 
 /**
  * Two batches in flight hide the round trip, and one slow batch does not block all requests. If a service hangs, a
- * request waits at most for the RPC deadline plus `maxWaitMs`.
+ * request waits at most for the RPC deadline plus `maxWaitMs`. Workspaces take turns.
  */
 const gather = { maxInFlight: 2, maxWaitMs: 4_000 };
 
@@ -92,12 +92,17 @@ type ItemResult =
   | { case: undefined; value?: undefined };
 
 /** Collects concurrent requests into one batch RPC. Each request keeps its own trace. */
-function inOneCall<Request extends Parameters<typeof callForAll>[1][number], Response extends ItemResponse>(
+function inOneCall<Request extends ItemRequest, Response extends ItemResponse>(
   rpc: DescMethod,
   send: (requests: Request[]) => Promise<Response[]>,
 ): (request: Request) => Promise<Response> {
-  return coalesce((requests: Request[]) => callForAll(rpc, requests, send, errorOf), gather);
+  const laneOf = ({ context }: Request) => context?.principal?.workspaceId ?? '';
+  return coalesce((requests: Request[]) => callForAll(rpc, requests, send, errorOf), { ...gather, laneOf });
 }
+
+type ItemRequest = Parameters<typeof callForAll>[1][number] & {
+  readonly context?: { readonly principal?: { readonly workspaceId?: string } | undefined } | undefined;
+};
 
 interface ItemResponse {
   readonly result?: ItemResult;

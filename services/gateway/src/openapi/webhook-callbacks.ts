@@ -28,6 +28,19 @@ const headers = z.object({
   'X-Request-ID': text('Request that caused the event.', 'req_01jc3v9m0w7y8x2k4n6p8q0r2s'),
 });
 
+const description = [
+  'Sent to the URL of every webhook that receives this event type. Test events have the same form.',
+  '**Verify every request** before you use it: compare each signature of `webhook-signature` with `v1,` + base64 of ' +
+    'the HMAC-SHA-256 of `webhook-id` + `.` + `webhook-timestamp` + `.` + raw body, keyed with the base64-decoded part ' +
+    'of the secret after `whsec_`, and reject a timestamp that differs from your clock by more than five minutes. ' +
+    'During a rotation with overlap, the header has a signature for each valid secret. Libraries for Standard Webhooks ' +
+    'do this.',
+  'Respond with status 200 within 10 seconds; every other response, also 201, 202 and 204, is a failed attempt. Failed ' +
+    'attempts are retried by the schedule of the webhook.',
+  'An event can arrive more than once: ignore a `webhook-id` that you have processed. Events can arrive out of order, ' +
+    'unless the webhook is ordered.',
+].join('\n\n');
+
 /**
  * Returns the requests that a new webhook receives, by event type. They are callbacks of the operation that creates the
  * webhook, because generators of clients create code that does not compile from the section `webhooks`.
@@ -39,13 +52,15 @@ export function webhookCallbacks(): ZodOpenApiCallbacksObject {
 function operationOf(type: EventType): ZodOpenApiOperationObject {
   return {
     ...operations[type],
-    description: 'Sent to the URL of every webhook that receives this event type. Test events have the same form.',
+    description,
     security: [],
     requestParams: { header: headers },
     requestBody: { required: true, content: { 'application/json': { schema: envelopeOf(type) } } },
     responses: {
       200: { description: 'The event is delivered.' },
-      410: { description: 'The webhook is disabled.' },
+      410: { description: 'The endpoint no longer exists: the webhook is disabled, and nothing is retried.' },
+      429: { description: 'The attempt has failed. The next one waits for `Retry-After`, at most 24 hours.' },
+      503: { description: 'The attempt has failed. The next one waits for `Retry-After`, at most 24 hours.' },
       default: { description: 'The attempt has failed, and is retried.' },
     },
   };

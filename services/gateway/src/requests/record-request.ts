@@ -1,4 +1,4 @@
-import { shownText } from '@rms/http';
+import { shownText, wallTimeOf } from '@rms/http';
 import { type Environment, toEnvironmentMessage } from '@rms/tenant';
 import { traceIdOf } from '@rms/tracing';
 import type { Request } from 'express';
@@ -28,7 +28,7 @@ function toRecord(request: Request, response: ApiResponse, environment: Environm
     environment: toEnvironmentMessage(environment),
     requestId,
     // In microseconds, so that two requests with the same ID differ.
-    startTimeUs: Math.floor((performance.timeOrigin + startedAtMs) * 1_000),
+    startTimeUs: Math.floor(wallTimeOf(startedAtMs) * 1_000),
     traceId: traceparent ? traceIdOf(traceparent) : '',
     method: request.method,
     route: request.route?.path ?? '',

@@ -25,7 +25,7 @@ export function batchGetResources({ pool }: { pool: Pool }): Handlers<typeof Res
       const found = new Map((await readResources(pool, refs)).map((resource) => [refKey(resource), resource]));
       return refs.map((ref) => found.get(refKey(ref)));
     },
-    { maxBatch: statementBatch, maxInFlight: statementsInFlight },
+    { maxBatch: statementBatch, maxInFlight: statementsInFlight, laneOf: ({ workspaceId }) => workspaceId },
   );
   const getOne = async ({ context, id }: GetResourceRequest, signal: AbortSignal): Promise<Result> => {
     try {

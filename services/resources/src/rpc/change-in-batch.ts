@@ -44,6 +44,6 @@ export function changeInBatch(parts: WriteParts): ChangeInBatch {
       if (outcome.events.length > 0) committed(new Set(outcome.events.map(({ partition }) => partition)));
       return outcome.responses;
     },
-    { maxBatch: transactionBatch, maxInFlight: transactionsInFlight },
+    { maxBatch: transactionBatch, maxInFlight: transactionsInFlight, laneOf: ({ ref }) => ref.workspaceId },
   );
 }
