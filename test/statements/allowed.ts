@@ -36,6 +36,11 @@ export const allowed: readonly Allowed[] = [
     reason: 'an operator deletes a workspace; a tenant has at most 2,880 counts of minutes, and fewer of other periods',
   },
   {
+    source: 'services/auth/src/key/marker-queries.ts',
+    text: 'from auth.pending_marks where workspace_id = $1',
+    reason: 'an operator deletes a workspace; a pending marker exists for milliseconds while Redis responds',
+  },
+  {
     source: 'services/auth/src/member/member-queries.ts',
     text: 'join auth.users on',
     reason:
