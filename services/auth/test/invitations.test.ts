@@ -148,7 +148,7 @@ describe('Invitations', () => {
 
   test('a link stops working after a week or when the invitation is revoked; expired invitations are still listed', async () => {
     const late = await linkFor(newEmail());
-    await accounts.db.query(`update auth.invitations set expires_at = expires_at - interval '7 days'`);
+    await accounts.db.query(`update auth.invitations set expires_at = expires_at - interval '7 days 1 second'`);
     await expect(acceptNew(late.token)).rejects.toMatchObject({ code: 'not_found' });
     expect((await accounts.invitations.listInvitations({ workspaceId })).invitations).toMatchObject([{ id: late.id }]);
     const revoked = await linkFor(newEmail());

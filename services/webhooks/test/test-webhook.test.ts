@@ -185,7 +185,7 @@ describe('test events', () => {
     const first = rms.webhooks.testWebhook(request).catch(() => {});
     await waitUntil(() => receiver.requests.length === 1, { what: 'the test' });
     const age =
-      "update webhooks.idempotency_keys set expires_at = expires_at - interval '60 seconds' where workspace_id = $1";
+      "update webhooks.idempotency_keys set expires_at = expires_at - interval '61 seconds' where workspace_id = $1";
     await rms.database.pool.query(age, [tenant.workspaceId]);
     receiver.respondWith((_, response) => void response.writeHead(200).end());
     expect((await rms.webhooks.testWebhook(request)).replayed).toBe(false);
@@ -211,7 +211,7 @@ describe('test events', () => {
     });
     expect(receiver.requests).toHaveLength(before + 10);
     await rms.webhooks.testWebhook({ ...other, id: otherId });
-    await rms.database.pool.query("update webhooks.test_counts set starts_at = starts_at - interval '1 minute'");
+    await rms.database.pool.query("update webhooks.test_counts set starts_at = starts_at - interval '61 seconds'");
     await rms.webhooks.testWebhook({ ...tenant, id });
   });
 });
