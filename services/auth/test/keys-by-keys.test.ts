@@ -125,7 +125,9 @@ describe('API keys managed by an API key', () => {
     const { tenant, as } = await caller(Scope.ADMIN);
     const create = () => auth.keys.createKey(asked(tenant, { idempotencyKey: 'daily' }), as);
     const first = await create();
-    await auth.database.pool.query("update auth.idempotency_keys set expires_at = expires_at - interval '24 hours 1 second'");
+    await auth.database.pool.query(
+      "update auth.idempotency_keys set expires_at = expires_at - interval '24 hours 1 second'",
+    );
     const second = await create();
     expect([second.replayed, second.key?.id === first.key?.id]).toEqual([false, false]);
   });
