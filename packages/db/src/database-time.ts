@@ -4,8 +4,10 @@ import type { Queryable } from './queryable.ts';
 
 /** The clock of the database for handlers and workers; see createDatabaseClock(). */
 export interface DatabaseTime {
-  /** Returns milliseconds since 1970. Uses the clock of this machine until the first reading. */
+  /** Returns milliseconds since 1970. Uses the clock of this machine until the first reading; see {@link start}. */
   nowMs(): number;
+  /** Reads the clock for the first time. Call it before serving. Also resolves if the database is unreachable. */
+  start(): Promise<void>;
   /** Reads the clock unless the last reading is recent. Resolves to {@link nowMs}; rejects without a database. */
   fresh(): Promise<number>;
   /** The worker that reads the clock regularly, for {@link nowMs}. */
@@ -25,6 +27,7 @@ export function createDatabaseTime(db: Queryable): DatabaseTime {
   };
   return {
     nowMs,
+    start: () => read().catch(() => {}),
     async fresh() {
       if (performance.now() - readAtMs > recentMs) await read();
       return nowMs();

@@ -8,18 +8,24 @@ const rowsPerStatement = 1_000;
  * However many rows have accumulated, each statement ends in time, so that a later call continues where this one failed
  * or was aborted. Skips rows that another transaction has locked.
  * @param where SQL condition that an index finds, and its parameters
+ * @param order columns of the index, so that PostgreSQL uses it although many rows match
  */
 export async function deleteInBatches(
   db: Queryable,
   table: string,
-  { where, values = [] }: { readonly where: string; readonly values?: readonly unknown[] },
+  {
+    where,
+    values = [],
+    order,
+  }: { readonly where: string; readonly values?: readonly unknown[]; readonly order?: string },
   signal?: AbortSignal,
 ): Promise<number> {
+  const orderBy = order === undefined ? '' : `order by ${order}`;
   let total = 0;
   for (let deleted = rowsPerStatement; deleted === rowsPerStatement && !signal?.aborted; total += deleted) {
     const { rowCount } = await db.query(
       `delete from ${table} where ctid = any(array(
-         select ctid from ${table} where ${where} limit ${rowsPerStatement} for update skip locked))`,
+         select ctid from ${table} where ${where} ${orderBy} limit ${rowsPerStatement} for update skip locked))`,
       [...values],
     );
     deleted = rowCount ?? 0;

@@ -97,7 +97,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       database: () => checkPrimary(pool),
     },
     async open() {
-      await limiter.start();
+      await Promise.all([time.start(), limiter.start()]);
       await bus.start([{ topic: noticeTopic, partitions: 1, replication: config.replication }]);
     },
     async close() {

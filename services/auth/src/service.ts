@@ -129,7 +129,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       database: () => checkPrimary(pool),
     },
     async open() {
-      await limiter.start();
+      await Promise.all([time.start(), limiter.start()]);
     },
     async close() {
       await limiter.stop();

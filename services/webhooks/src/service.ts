@@ -176,10 +176,11 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       database: () => checkPrimary(pool),
       'encryption key': checkKeys,
     },
-    open: () => {
+    async open() {
+      await time.start();
       usage.start();
       tally.start();
-      return bus.start([
+      await bus.start([
         { topic, partitions, replication },
         { topic: deadLetterTopic, partitions: 1, replication },
         { topic: config.noticeTopic, partitions: 1, replication },

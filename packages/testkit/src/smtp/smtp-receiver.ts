@@ -20,7 +20,7 @@ export interface SmtpReceiver {
   /** Returns all received emails, including emails from before a kill. */
   emails(): ReceivedEmail[];
   /** Waits until `count` emails have arrived, and returns all of them. */
-  received(count: number, timeoutMs?: number): Promise<ReceivedEmail[]>;
+  received(count: number): Promise<ReceivedEmail[]>;
   /** Stops the process with SIGSTOP: nothing responds. */
   pause(): void;
   resume(): void;
@@ -73,8 +73,8 @@ export function startSmtpReceiver(options: SmtpReceiverOptions = {}): Promise<Sm
       caFile: authority?.caFile ?? '',
       behave,
       emails,
-      received: (count, timeoutMs = 20_000) =>
-        waitUntil(() => (emails().length >= count ? emails() : undefined), { what: `${count} emails`, timeoutMs }),
+      received: (count) =>
+        waitUntil(() => (emails().length >= count ? emails() : undefined), { what: `${count} emails` }),
       pause: program.pause,
       resume: program.resume,
       kill: program.kill,

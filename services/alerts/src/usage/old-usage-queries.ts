@@ -13,7 +13,7 @@ export async function forgetCounts(db: Queryable, signal?: AbortSignal): Promise
   for (const table of ['alerts.request_counts', 'alerts.delivery_counts']) {
     for (const values of keptDays) {
       const where = 'period = $1 and starts_at < now() - make_interval(days => $2)';
-      await deleteInBatches(db, table, { where, values }, signal);
+      await deleteInBatches(db, table, { where, values, order: 'starts_at' }, signal);
     }
   }
 }
