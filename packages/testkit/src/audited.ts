@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { DescService } from '@bufbuild/protobuf';
 import type { Queryable } from '@rms/db';
 
@@ -14,7 +15,7 @@ export type AuditedCase = (requestId: string) => Promise<readonly Audited[]>;
 export type AuditedCases = Readonly<Record<string, AuditedCase | undefined>>;
 
 /** Returns the names of all methods of services as in {@link AuditedCases}, sorted. */
-export function auditedMethods(services: readonly DescService[]): string[] {
+function auditedMethods(services: readonly DescService[]): string[] {
   return services.flatMap(({ name, methods }) => methods.map(({ localName }) => `${name}/${localName}`)).sort();
 }
 
@@ -70,4 +71,26 @@ export async function auditedChain(
     throw new Error(`the changes of ${field} are not a chain: ${JSON.stringify(rows)}`);
   }
   return chain;
+}
+
+/** The globals of jest, whose types only tests have. */
+interface Jest {
+  test(name: string, run: () => unknown): void;
+  expect(value: unknown): { toEqual(expected: unknown): void };
+}
+
+/** Declares the tests that every method of the services has a case, and that each case leaves the expected entries. */
+export function testAuditedCases(services: readonly DescService[], cases: AuditedCases, db: () => Queryable): void {
+  const { test, expect } = globalThis as unknown as Jest;
+  test('are tested for every method', () => {
+    expect(Object.keys(cases).sort()).toEqual(auditedMethods(services));
+  });
+  for (const [method, run] of Object.entries(cases)) {
+    if (!run) continue;
+    test(`of ${method} say what changed, with the names of the target and the actor`, async () => {
+      const requestId = `req_${randomUUID()}`;
+      const expected = await run(requestId);
+      expect(await readAudited(db(), requestId)).toEqual(expected);
+    });
+  }
 }

@@ -2,9 +2,9 @@ export {
   type AuditedCase,
   type AuditedCases,
   auditedChain,
-  auditedMethods,
   auditedSecrets,
   readAudited,
+  testAuditedCases,
 } from './audited.ts';
 export { callEachMethod, callerKinds } from './call-each-method.ts';
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates/certificates.ts';

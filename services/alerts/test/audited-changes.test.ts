@@ -1,9 +1,8 @@
-import { newId } from '@rms/ids';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
-import { type AuditedCases, auditedChain, auditedMethods, auditedSecrets, readAudited } from '@rms/testkit';
+import { type AuditedCases, auditedChain, auditedSecrets, testAuditedCases } from '@rms/testkit';
 import { makeUnsubscribeToken } from '../src/notify/unsubscribe-token.ts';
 import { makeConfirmationToken } from '../src/recipient/confirmation-token.ts';
 import { userIdOf } from './fake-auth.ts';
@@ -95,18 +94,7 @@ describe('Entries of the audit log of alerts', () => {
     ),
   };
 
-  test('are tested for every method', () => {
-    expect(Object.keys(cases).sort()).toEqual(auditedMethods(services));
-  });
-
-  test.each(Object.entries(cases).flatMap(([method, run]) => (run ? [[method, run] as const] : [])))(
-    'of %s say what changed, with the names of the target and the actor',
-    async (_, run) => {
-      const requestId = newId('req');
-      const expected = await run(requestId);
-      expect(await readAudited(service.database.pool, requestId)).toEqual(expected);
-    },
-  );
+  testAuditedCases(services, cases, () => service.database.pool);
 
   test('of concurrent updates form a chain: each begins with the values with which the previous one ended', async () => {
     const tenant = newWorkspace();

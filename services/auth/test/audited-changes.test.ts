@@ -1,5 +1,4 @@
 import type { DescService } from '@bufbuild/protobuf';
-import { newId } from '@rms/ids';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
@@ -15,7 +14,7 @@ import { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { type AuditedCases, auditedChain, auditedMethods, auditedSecrets, readAudited } from '@rms/testkit';
+import { type AuditedCases, auditedChain, auditedSecrets, testAuditedCases } from '@rms/testkit';
 import { auditScene } from './audit-scene.ts';
 import { userCases } from './audited-user-cases.ts';
 import { workspaceCases } from './audited-workspace-cases.ts';
@@ -76,18 +75,7 @@ describe('Entries of the audit log of auth', () => {
     ),
   };
 
-  test('are tested for every method', () => {
-    expect(Object.keys(cases).sort()).toEqual(auditedMethods(services));
-  });
-
-  test.each(Object.entries(cases).flatMap(([method, run]) => (run ? [[method, run] as const] : [])))(
-    'of %s say what changed, with the names of the target and the actor',
-    async (_, run) => {
-      const requestId = newId('req');
-      const expected = await run(requestId);
-      expect(await readAudited(accounts.db, requestId)).toEqual(expected);
-    },
-  );
+  testAuditedCases(services, cases, () => accounts.db);
 
   test('of a first start name the new objects', async () => {
     const other = await startAccounts();

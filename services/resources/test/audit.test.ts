@@ -1,8 +1,7 @@
 import { listAudit } from '@rms/audit';
-import { newId } from '@rms/ids';
 import { ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
-import { type AuditedCases, auditedChain, auditedMethods, auditedSecrets, readAudited } from '@rms/testkit';
+import { type AuditedCases, auditedChain, auditedSecrets, readAudited, testAuditedCases } from '@rms/testkit';
 import { createOne, eventsOf, itemOf, newCaller, startResources } from './support.ts';
 
 const ann = 'ann@example.com';
@@ -63,18 +62,7 @@ describe('Changes of resources', () => {
     'ResourcesService/listResources': undefined,
   };
 
-  test('are tested for every method', () => {
-    expect(Object.keys(cases).sort()).toEqual(auditedMethods([ResourcesService]));
-  });
-
-  test.each(Object.entries(cases).flatMap(([method, run]) => (run ? [[method, run] as const] : [])))(
-    'of a user by %s are in the audit log with the values before and after',
-    async (_, run) => {
-      const requestId = newId('req');
-      const expected = await run(requestId);
-      expect(await readAudited(rms.database.pool, requestId)).toEqual(expected);
-    },
-  );
+  testAuditedCases([ResourcesService], cases, () => rms.database.pool);
 
   test('name the user, the address, the request and the environment', async () => {
     const caller = newCaller();

@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/ids';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
@@ -14,12 +13,12 @@ import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb'
 import {
   type AuditedCases,
   auditedChain,
-  auditedMethods,
   auditedSecrets,
   makeCertificates,
   type Receiver,
   readAudited,
   startReceiver,
+  testAuditedCases,
   waitUntil,
 } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
@@ -187,18 +186,7 @@ describe('Entries of the audit log of webhooks', () => {
     ),
   };
 
-  test('are tested for every method', () => {
-    expect(Object.keys(cases).sort()).toEqual(auditedMethods(services));
-  });
-
-  test.each(Object.entries(cases).flatMap(([method, run]) => (run ? [[method, run] as const] : [])))(
-    'of %s say what changed, with the names of the target and the actor',
-    async (_, run) => {
-      const requestId = newId('req');
-      const expected = await run(requestId);
-      expect(await readAudited(rms.database.pool, requestId)).toEqual(expected);
-    },
-  );
+  testAuditedCases(services, cases, () => rms.database.pool);
 
   test('say when the service disabled a webhook, with the request that caused the delivery', async () => {
     const tenant = newTenant();
