@@ -112,8 +112,7 @@ function openApiDocument() {
 
 /**
  * Checks that no entry of a lock file names a registry, because every installation would download from it, and that
- * each entry has the integrity of its package. Optional builds for platforms other than Linux with glibc need no
- * integrity, because not every registry serves them.
+ * each entry has the integrity of its package.
  */
 function lockFiles() {
   const problems = [
@@ -126,16 +125,10 @@ function lockFiles() {
       const { resolved = '', integrity, link } = entry;
       if (/^https?:/.test(resolved)) return [`${file}: ${path} names a registry: ${resolved}`];
       const installed = /(^|\/)node_modules\//.test(path) && !link;
-      return installed && !integrity && !isForOtherPlatform(entry) ? [`${file}: ${path} has no integrity`] : [];
+      return installed && !integrity ? [`${file}: ${path} has no integrity`] : [];
     });
   });
   return problems.length === 0 ? undefined : problems.join('\n');
-}
-
-function isForOtherPlatform({ optional = false, os = ['linux'], cpu = ['x64'], libc = ['glibc'] }) {
-  return (
-    optional && !(os.includes('linux') && ['x64', 'arm64'].some((name) => cpu.includes(name)) && libc.includes('glibc'))
-  );
 }
 
 /** Checks that every test file belongs to a jest project; otherwise it would never run. */
