@@ -9,7 +9,7 @@ export function withTimeout<T>(work: Promise<T>, timeoutMs: number, who: string)
   return new Promise((resolve, reject) => {
     const expire = () => reject(new Error(`${who} did not respond within ${timeoutMs} ms`));
     const timer = setTimeout(() => setImmediate(expire), timeoutMs);
-    const leave = currentCall()?.onEnd(reject);
+    const leave = rejectAtEndOfCall(reject, timer);
     work.then(resolve, reject).finally(() => {
       clearTimeout(timer);
       leave?.();
@@ -24,10 +24,18 @@ export function withTimeout<T>(work: Promise<T>, timeoutMs: number, who: string)
 export function waitAtMost<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, timeoutMs, undefined);
-    const leave = currentCall()?.onEnd(reject);
+    const leave = rejectAtEndOfCall(reject, timer);
     work.then(resolve, reject).finally(() => {
       clearTimeout(timer);
       leave?.();
     });
+  });
+}
+
+/** Rejects and clears `timer` when the call that this process is serving ends. Returns a function that stops waiting. */
+function rejectAtEndOfCall(reject: (reason: unknown) => void, timer: NodeJS.Timeout): (() => void) | undefined {
+  return currentCall()?.onEnd((reason) => {
+    clearTimeout(timer);
+    reject(reason);
   });
 }

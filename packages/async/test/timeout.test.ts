@@ -26,12 +26,15 @@ describe.each<[string, () => Promise<unknown>]>([
   ['withTimeout', () => withTimeout(pending, longMs, 'Redis')],
   ['waitAtMost', () => waitAtMost(pending, longMs)],
 ])('%s in a call', (_, wait) => {
-  it('rejects when the call ends', async () => {
+  it('rejects when the call ends, and leaves no timer', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
     const call = new CallScope();
     const waiting = inCall(call, wait);
     call.end(new Error('the caller has canceled'));
     await expect(waiting).rejects.toThrow('the caller has canceled');
     await expect(inCall(call, wait)).rejects.toThrow('the caller has canceled');
+    expect(timers()).toBe(before);
   });
 });
 
@@ -56,5 +59,6 @@ describe('withDeadline', () => {
     expect(ending.signal.reason).toEqual(new Error('publishing has ended'));
     stop.abort(new Error('stopped'));
     expect(following.signal.reason).toEqual(new Error('stopped'));
+    for (const one of [expiring, following]) one.end();
   });
 });

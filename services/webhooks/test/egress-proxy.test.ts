@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { createLogger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
-import { freePort, waitUntil } from '@rms/testkit';
+import { freePort, type LoopbackServer, listenOnLoopback, waitUntil } from '@rms/testkit';
 import { type EgressProxyConfig, tunnelLimits } from '../src/egress-proxy/config.ts';
 import { createEgressProxy } from '../src/egress-proxy/service.ts';
 import { askProxy, connectThrough, readAll } from './connect-client.ts';
@@ -21,22 +20,21 @@ const zone = {
 describe('the egress proxy', () => {
   let dns: DnsServer;
   let trap: Trap;
-  let endpoint: Server;
+  let endpoint: LoopbackServer;
   let port: number;
   let onConnection: (socket: Socket) => void = () => {};
   const closing: (() => Promise<void>)[] = [];
   beforeAll(async () => {
     [dns, trap] = [await startDnsServer(zone), await startTrap()];
-    endpoint = createServer({ allowHalfOpen: true }, (socket) => onConnection(socket.on('error', () => {})));
-    endpoint.listen(0, '127.0.0.1');
-    await once(endpoint, 'listening');
-    port = (endpoint.address() as AddressInfo).port;
+    const server = createServer({ allowHalfOpen: true }, (socket) => onConnection(socket.on('error', () => {})));
+    endpoint = await listenOnLoopback(server);
+    port = endpoint.port;
   });
   afterEach(async () => {
     for (const close of closing.splice(0)) await close();
   });
   afterAll(async () => {
-    endpoint?.close();
+    await endpoint?.close();
     await trap?.close();
     await dns?.close();
   });
@@ -256,5 +254,6 @@ describe('the egress proxy', () => {
     const { socket } = await connectThrough(at, `127.0.0.1:${port}`);
     await proxy.stop();
     expect(await readAll(socket)).toBe('');
+    socket.destroy();
   });
 });

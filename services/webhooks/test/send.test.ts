@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer } from 'node:https';
+import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeSecret, toSigningSecret } from '@rms/signature';
-import { makeCertificates, type Receiver, startReceiver } from '@rms/testkit';
+import { type LoopbackServer, listenOnLoopback, makeCertificates, type Receiver, startReceiver } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
 import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress } from '../src/egress/egress.ts';
@@ -119,10 +119,9 @@ describe('an attempt', () => {
       socket.on('error', () => {});
       socket.end('SSH-2.0-nonsense\r\n');
     });
-    await new Promise<void>((resolve) => nonsense.listen(0, '127.0.0.1', resolve));
-    const { port } = nonsense.address() as AddressInfo;
+    const { port, close } = await listenOnLoopback(nonsense);
     const response = await attempt(`http://127.0.0.1:${port}/`);
-    nonsense.close();
+    await close();
     expect(response).toMatchObject({
       statusCode: 0,
       error: expect.stringMatching(/^connection: Response does not match/),
@@ -142,7 +141,7 @@ describe('an attempt', () => {
 
 describe('TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rms-tls-'));
-  let server: Server;
+  let server: LoopbackServer;
   let port = 0;
   let key = '';
   let cert = '';
@@ -153,13 +152,11 @@ describe('TLS', () => {
     const { certFile, keyFile } = authority.issue('hooks.example', { sans: ['hooks.example'] });
     certificate = readFileSync(authority.caFile, 'utf8');
     [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')];
-    server = createServer({ key, cert }, (_, response) => void response.end());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    port = (server.address() as AddressInfo).port;
+    server = await listenOnLoopback(createServer({ key, cert }, (_, response) => void response.end()));
+    port = server.port;
   });
-  afterAll(() => {
-    server?.closeAllConnections();
-    server?.close();
+  afterAll(async () => {
+    await server?.close();
     rmSync(folder, { recursive: true });
   });
   const attempt = async (host: string, ca?: string, to = port) => {
@@ -175,27 +172,25 @@ describe('TLS', () => {
 
   test('a self-signed certificate of an authority is rejected', async () => {
     const selfSigned = { key: readFileSync(join(folder, 'ca.key')), cert: certificate };
-    const endpoint = createServer(selfSigned, (_, response) => void response.end());
-    await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
-    const response = await attempt('hooks.example', undefined, (endpoint.address() as AddressInfo).port);
+    const endpoint = await listenOnLoopback(createServer(selfSigned, (_, response) => void response.end()));
+    const response = await attempt('hooks.example', undefined, endpoint.port);
     expect(response).toMatchObject({
       statusCode: 0,
       error: expect.stringMatching(/^tls: INVALID_PURPOSE after \d+ ms$/),
     });
-    endpoint.close();
+    await endpoint.close();
   });
 
   test('a server without TLS or with only an old version is a TLS failure', async () => {
     const plain = await startReceiver();
     // OpenSSL supports these versions only at its lowest security level.
-    const old = createServer({ key, cert, maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' });
-    await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
-    const ports = [plain.port, (old.address() as AddressInfo).port];
-    for (const badPort of ports) {
+    const oldest = { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+    const old = await listenOnLoopback(createServer({ key, cert, ...oldest }));
+    for (const badPort of [plain.port, old.port]) {
       const response = await attempt('hooks.example', certificate, badPort);
       expect(response).toMatchObject({ statusCode: 0, error: expect.stringMatching(/^tls: ERR_SSL_/) });
     }
-    old.close();
+    await old.close();
     await plain.close();
   });
 
@@ -203,11 +198,9 @@ describe('TLS', () => {
     const authority = makeCertificates(join(folder, 'authority'));
     const errorWith = async (files: { certFile: string; keyFile: string }, ca?: string) => {
       const [key, cert] = [readFileSync(files.keyFile), readFileSync(files.certFile)];
-      const endpoint = createServer({ key, cert }, (_, response) => void response.end());
-      await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
-      const { error } = await attempt('hooks.example', ca, (endpoint.address() as AddressInfo).port);
-      endpoint.closeAllConnections();
-      endpoint.close();
+      const endpoint = await listenOnLoopback(createServer({ key, cert }, (_, response) => void response.end()));
+      const { error } = await attempt('hooks.example', ca, endpoint.port);
+      await endpoint.close();
       return error;
     };
     const trusted = readFileSync(authority.caFile, 'utf8');

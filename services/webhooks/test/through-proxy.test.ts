@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:https';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
@@ -9,7 +9,16 @@ import { fileURLToPath } from 'node:url';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { makeSecret, toSigningSecret } from '@rms/signature';
-import { type Certificates, freePort, makeCertificates, type Program, startProgram, waitUntil } from '@rms/testkit';
+import {
+  type Certificates,
+  freePort,
+  type LoopbackServer,
+  listenOnLoopback,
+  makeCertificates,
+  type Program,
+  startProgram,
+  waitUntil,
+} from '@rms/testkit';
 import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress, type EgressConfig } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
@@ -33,7 +42,7 @@ describe('calls through an egress proxy', () => {
   let proxy: Program;
   let proxyPort: number;
   let metricsPort: number;
-  let endpoint: Server;
+  let endpoint: LoopbackServer;
   let port: number;
   /** Per connection to the endpoint: the common name of the client certificate, if any. */
   const connections: (string | undefined)[] = [];
@@ -46,11 +55,12 @@ describe('calls through an egress proxy', () => {
     ca = readFileSync(certificates.caFile, 'utf8');
     [dns, trap] = [await startDnsServer(zone), await startTrap()];
     const options = { ...pemOf(certificates.issue('hooks.example')), ca, requestCert: true, rejectUnauthorized: false };
-    endpoint = createServer(options, (request, response) => void request.resume().on('end', () => response.end()));
-    endpoint.on('secureConnection', (socket: TLSSocket) => {
+    const server = createServer(options, (request, response) => void request.resume().on('end', () => response.end()));
+    server.on('secureConnection', (socket: TLSSocket) => {
       connections.push(socket.getPeerCertificate().subject?.CN as string | undefined);
     });
-    port = await listen(endpoint);
+    endpoint = await listenOnLoopback(server);
+    port = endpoint.port;
     [proxyPort, metricsPort] = [await freePort(), await freePort()];
     proxy = await startProxy(proxyPort, {
       EGRESS_PROXY_CREDENTIALS: credentials,
@@ -60,8 +70,7 @@ describe('calls through an egress proxy', () => {
   });
   afterAll(async () => {
     await proxy?.terminate();
-    endpoint?.closeAllConnections();
-    endpoint?.close();
+    await endpoint?.close();
     await trap?.close();
     await dns?.close();
     rmSync(folder, { recursive: true });
@@ -192,25 +201,27 @@ describe('calls through an egress proxy', () => {
 
   test('the client, not the proxy, verifies the certificates of endpoints', async () => {
     const [expired, self] = [
-      createServer(pemOf(certificates.issue('expired', { sans: ['hooks.example'], days: -1 }))),
-      createServer(pemOf(makeCertificates(join(folder, 'others')).issue('hooks.example'))),
+      await listenOnLoopback(createServer(pemOf(certificates.issue('expired', { sans: ['hooks.example'], days: -1 })))),
+      await listenOnLoopback(createServer(pemOf(makeCertificates(join(folder, 'others')).issue('hooks.example')))),
     ];
-    const [expiredPort, selfPort] = [await listen(expired), await listen(self)];
     const errorOf = async (host: string, to: number) => (await attempt(`https://${host}:${to}/`, through())).error;
     expect(await errorOf('hooks.example', port)).toBe('');
     expect(await errorOf('other.example', port)).toMatch(/^tls: ERR_TLS_CERT_ALTNAME_INVALID after /);
-    expect(await errorOf('hooks.example', expiredPort)).toMatch(/^tls: CERT_HAS_EXPIRED after /);
-    expect(await errorOf('hooks.example', selfPort)).toMatch(/^tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE after /);
-    expired.close();
-    self.close();
+    expect(await errorOf('hooks.example', expired.port)).toMatch(/^tls: CERT_HAS_EXPIRED after /);
+    expect(await errorOf('hooks.example', self.port)).toMatch(/^tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE after /);
+    await expired.close();
+    await self.close();
   });
 
   test('plain http is also tunneled with CONNECT', async () => {
-    const plain = createHttpServer((request, response) => void request.resume().on('end', () => response.end()));
-    const plainPort = await listen(plain);
-    expect(await attempt(`http://hooks.example:${plainPort}/`, through())).toEqual({ error: '', address: '127.0.0.1' });
-    plain.closeAllConnections();
-    plain.close();
+    const plain = await listenOnLoopback(
+      createHttpServer((request, response) => void request.resume().on('end', () => response.end())),
+    );
+    expect(await attempt(`http://hooks.example:${plain.port}/`, through())).toEqual({
+      error: '',
+      address: '127.0.0.1',
+    });
+    await plain.close();
   });
 
   test('connection failures reported by the proxy have the same error class as without a proxy', async () => {
@@ -242,16 +253,15 @@ describe('calls through an egress proxy', () => {
   });
 
   describe('of another vendor', () => {
-    const servers: (HttpServer | Server)[] = [];
-    afterEach(() => {
-      for (const server of servers.splice(0)) server.close();
-    });
+    const servers: LoopbackServer[] = [];
+    afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
     /** Starts a proxy that responds to every CONNECT with `response`. */
     const respondingWith = async (response: string) => {
       const server = createHttpServer();
       server.on('connect', (_, socket) => void socket.on('error', () => {}).end(response));
-      servers.push(server);
-      return through(`http://127.0.0.1:${await listen(server)}`);
+      const listening = await listenOnLoopback(server);
+      servers.push(listening);
+      return through(`http://127.0.0.1:${listening.port}`);
     };
     const target = 'https://hooks.example:8443/';
 
@@ -284,8 +294,9 @@ describe('calls through an egress proxy', () => {
     test('may be called over TLS, and its certificate is verified', async () => {
       const pem = pemOf(certificates.issue('proxy'));
       const server = createTlsServer({ ...pem, allowHalfOpen: true }, (socket) => forward(socket, port));
-      servers.push(server as Server);
-      const config = through(`https://localhost:${await listen(server as Server)}`);
+      const listening = await listenOnLoopback(server);
+      servers.push(listening);
+      const config = through(`https://localhost:${listening.port}`);
       expect(await attempt('https://hooks.example/', config)).toEqual({ error: '', address: undefined });
       const others = readFileSync(join(folder, 'others', 'ca.pem'), 'utf8');
       expect((await attempt('https://hooks.example/', config, others)).error).toMatch(/^proxy: UNABLE_TO/);
@@ -303,9 +314,4 @@ function forward(socket: Socket, port: number): void {
     });
     endpoint.on('error', () => socket.destroy());
   });
-}
-
-async function listen(server: HttpServer | Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
 }

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { listenOnLoopback } from './loopback-server.ts';
 
 /** A TCP proxy on loopback whose target can change for new connections, as the address of a cluster does. */
 export interface TcpSwitch {
@@ -12,33 +12,23 @@ export interface TcpSwitch {
 
 export async function startTcpSwitch(firstPort: number): Promise<TcpSwitch> {
   let target = firstPort;
-  const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
-      sockets.add(socket);
       socket.on('error', () => {});
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
+      socket.on('close', () => other.destroy());
       socket.pipe(other);
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenOnLoopback(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     sendTo(port) {
       target = port;
     },
-    async close() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await once(server, 'close');
-    },
+    close,
   };
 }
