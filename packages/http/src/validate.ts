@@ -5,6 +5,7 @@ import { shownText } from './shown-text.ts';
 /** Maximum number of field errors in a response. */
 const maxDetails = 100;
 const maxFieldLength = 100;
+const time = '2026-01-02T03:04:05.678Z';
 
 /** Validates the body. Throws `invalid_request` with an entry for every invalid field. */
 export function parseBody<T>(schema: ZodType<T>, body: unknown): T {
@@ -54,7 +55,7 @@ function invalidRequest(violations: readonly FieldViolation[]): RmsError {
   return new RmsError('invalid_request', { details });
 }
 
-/** What is validated. Its name is the field of a violation that concerns the whole value. */
+/** The validated part of a request. Its name is the field of a violation that concerns the whole value. */
 type Whole = 'body' | 'query';
 
 /** Schema and value of a validation. */
@@ -92,6 +93,10 @@ function violationsOf(issue: z.core.$ZodIssue, { schema, value, whole }: Validat
           message: `the key ${message}`,
         })),
       );
+    case 'invalid_format':
+      return [
+        { field, message: issue.format === 'datetime' ? `must be an ISO 8601 time such as ${time}` : issue.message },
+      ];
     default:
       return [{ field, message: issue.message }];
   }

@@ -22,7 +22,7 @@ const paces = {
   mailAddress: { burst: 20, everySeconds: 60 },
 } as const satisfies Record<string, Pace>;
 
-/** What a kind of attempt exceeded, for error messages. They do not depend on whether an account exists. */
+/** Beginning of the error message per kind of attempt. It does not depend on whether an account exists. */
 const exceeded: Readonly<Record<keyof typeof paces, string>> = {
   account: 'Too many attempts with a password for this account.',
   address: 'Too many failed attempts from this network.',
