@@ -44,7 +44,10 @@ function isRepeatable(schema: ZodType | undefined, name: string): boolean {
 function parse<T>(schema: ZodType<T>, value: unknown, whole: Whole): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw invalidRequest(result.error.issues.flatMap((issue) => violationsOf(issue, { schema, value, whole })));
+  const violations = result.error.issues.flatMap((issue) => violationsOf(issue, { schema, value, whole }));
+  // The values of a repeated parameter can violate the same rule.
+  const distinct = new Map(violations.map((violation) => [`${violation.field} ${violation.message}`, violation]));
+  throw invalidRequest([...distinct.values()]);
 }
 
 function invalidRequest(violations: readonly FieldViolation[]): RmsError {
