@@ -193,16 +193,25 @@ function machinePaths() {
   return problems.length === 0 ? undefined : problems.join('\n');
 }
 
-/** Checks that docs/errors.md has a section with the HTTP status for every code of the error table, and no others. */
+/**
+ * Checks that docs/errors.md has a section with the HTTP status for every code of the error table and of the dashboard,
+ * and no others.
+ */
 async function errorCodes() {
   const { errorKinds } = await import('../packages/errors/src/index.ts');
+  const { refusals } = await import('../services/dashboard/src/http/refusal.ts');
   const text = readFileSync(join(root, 'docs', 'errors.md'), 'utf8');
   const documented = [...text.matchAll(/^### `(\w+)`\nStatus (\d{3})\./gm)].map(
     ([, code, status]) => `${code} ${status}`,
   );
-  const actual = Object.entries(errorKinds).map(([code, { httpStatus }]) => `${code} ${httpStatus}`);
+  const actual = [
+    ...Object.entries(errorKinds).map(([code, { httpStatus }]) => `${code} ${httpStatus}`),
+    ...Object.entries(refusals).map(([code, [httpStatus]]) => `${code} ${httpStatus}`),
+  ];
   const different = new Set(documented).symmetricDifference(new Set(actual));
-  return different.size === 0 ? undefined : `docs/errors.md and the error table differ:\n${[...different].join('\n')}`;
+  return different.size === 0
+    ? undefined
+    : `docs/errors.md differs from the error table or the refusals of the dashboard:\n${[...different].join('\n')}`;
 }
 
 function filesIn(folder) {

@@ -8,6 +8,9 @@ export function describeFailure(error: unknown): string {
   if (error.code === 'service_unavailable' && error.message === errorKinds.service_unavailable.message) {
     return 'The service is unreachable. Check that it is running and that DATA_DIR (or AUTH_ADDRESS, WEBHOOKS_ADDRESS) is correct.';
   }
+  if (error.code === 'internal_error' && error.message === errorKinds.internal_error.message) {
+    return 'An internal error occurred. The log of the service names the cause.';
+  }
   const details = error.details.map(({ field, message }) => `${field} ${message}`);
-  return [error.message, details.join('; ')].join(' ').trim();
+  return details.length === 0 ? error.message : `${error.message.replace(/\.$/, '')}: ${details.join('; ')}.`;
 }

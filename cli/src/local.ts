@@ -13,7 +13,7 @@ export interface LocalServices {
 }
 
 /**
- * Returns the services of a running `npm start`. Empty if there is none, or if the environment names other services.
+ * Returns the services of a running `npm start`. Empty if none runs, or if the environment names other services.
  */
 export function localServices({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): LocalServices {
   if (process.env.AUTH_ADDRESS || process.env.WEBHOOKS_ADDRESS) return {};

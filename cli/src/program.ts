@@ -1,4 +1,4 @@
-import { Argument, Command } from 'commander';
+import { Argument, Command, Help, type Option } from 'commander';
 
 /** Command whose module is loaded only if the command line names it. The help of `rms` needs no module. */
 interface Entry {
@@ -58,20 +58,32 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   const program = new Command('rms')
     .description('Manages keys, users, plans, webhooks and deliveries of a running service.')
     .exitOverride()
+    .configureHelp({ optionDescription })
     .showHelpAfterError('(see rms --help)');
   const create = async ({ name, about, argument, load }: Entry) => {
-    const command = new Command(name).description(about).copyInheritedSettings(program);
+    const command = inherit(new Command(name).description(about), program, `rms ${name}`);
     if (argument) command.addArgument(argument);
     if (words.includes(name)) (await load()).define(command);
     return command;
   };
   for (const entry of groups) {
     const group = await create(entry);
-    for (const command of group.commands) withJson(command.copyInheritedSettings(program));
+    for (const command of group.commands) withJson(inherit(command, program, `rms ${group.name()} ${command.name()}`));
     program.addCommand(group);
   }
   for (const entry of commands) program.addCommand(withJson(await create(entry)));
   return program;
+}
+
+/** Applies the settings of `program` to a command. After a usage error, the command names its own help. */
+function inherit(command: Command, program: Command, words: string): Command {
+  return command.copyInheritedSettings(program).showHelpAfterError(`(see ${words} --help)`);
+}
+
+/** Returns the description of an option in a help text. Options that cannot be omitted are marked. */
+function optionDescription(option: Option): string {
+  const description = new Help().optionDescription(option);
+  return option.mandatory && option.defaultValue === undefined ? `${description} (required)` : description;
 }
 
 /**

@@ -34,8 +34,8 @@ export async function workspaceOf(
 }
 
 /**
- * Returns the workspace of an object: the one named by --workspace, otherwise the only one, otherwise the one that has
- * the object. Ignores RMS_WORKSPACE, because the ID is unambiguous. Throws `not_found` if no workspace has the object.
+ * Returns the workspace of an object: the one named by --workspace, otherwise the only one, otherwise the one with the
+ * object. Ignores RMS_WORKSPACE, because the ID is unambiguous. Throws `not_found` if no workspace has the object.
  */
 export async function workspaceWith(
   services: Pick<Services, 'workspaces'>,
@@ -60,7 +60,7 @@ export async function workspaceFinder(
 async function findOwner(lookups: readonly Lookup[], id: string): Promise<string> {
   const responses = await Promise.all(lookups.map((lookup) => lookup.findWorkspaces({ id })));
   const [found, ...others] = new Set(responses.flatMap(({ workspaceIds }) => workspaceIds));
-  if (found === undefined) throw new RmsError('not_found', { message: `No workspace has "${id}".` });
+  if (found === undefined) throw new RmsError('not_found', { message: `"${id}" does not exist in any workspace.` });
   if (others.length > 0) {
     throw new Error(
       `Multiple workspaces have "${id}". Choose one: --workspace ${[found, ...others].sort().join(', ')}`,
@@ -165,7 +165,7 @@ async function existing({ workspaces }: Pick<Services, 'workspaces'>, workspaceI
   return workspaceId;
 }
 
-/** Returns the oldest workspaces. `only` is set if there are no others. Throws if there is none. */
+/** Returns the oldest workspaces. `only` is set if there are no others. Throws if no workspace exists. */
 async function firstWorkspaces({ workspaces }: Pick<Services, 'workspaces'>) {
   const { workspaces: some, nextPageToken } = await workspaces.listWorkspaces({ pageSize: maxNamed });
   const [first, ...others] = some;

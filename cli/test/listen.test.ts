@@ -245,7 +245,7 @@ describe('rms listen', () => {
     [['--after', '-1'], 2, /the sequence number/],
     [['--environment', 'moon'], 2, /live, sandbox/],
     [['--secret', 'whsec_short'], 2, /24 to 64 bytes/],
-    [['--after', '7'], 1, /after is beyond the newest event, whose sequence is 0\n$/],
+    [['--after', '7'], 1, /after is beyond the newest event, whose sequence is 0\.\n$/],
     [['--workspace', 'ws_none'], 1, /^rms: There is no workspace "ws_none"\.\n$/],
   ])('%j fails', async (args, code, message) => {
     const url = args[0] === '--forward-to' ? [] : ['--forward-to', 'http://127.0.0.1:9/'];

@@ -48,6 +48,14 @@ describe('rms config', () => {
     expect(text).toMatch(/^Settings of this shell\. A service that runs elsewhere has its own settings\.\n/);
   });
 
+  test('warns about a variable whose name is one typing error from a setting', async () => {
+    const { code, stderr } = await runRms(['config', '--shell'], { RATE_LIMIT_REQUEST: '5' });
+    expect([code, stderr]).toEqual([
+      0,
+      'rms: RATE_LIMIT_REQUEST is not a setting and has no effect; did you mean RATE_LIMIT_REQUESTS?\n',
+    ]);
+  });
+
   test('shows the settings of a running npm start, or with --shell those of the shell', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'rms-config-'));
     const settings = describeSettings({ PORT: '9999' });

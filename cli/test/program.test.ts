@@ -13,6 +13,23 @@ describe('the command line', () => {
     expect(await runRms(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });
   });
 
+  test.each([
+    [['keys', 'create'], '(see rms keys create --help)'],
+    [['trace'], '(see rms trace --help)'],
+    [['webhooks', 'lsit'], '(see rms webhooks --help)'],
+  ])('a usage error of %j names the help of the command', async (args, hint) => {
+    expect(await runRms(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(hint) });
+  });
+
+  test('help marks the options that cannot be omitted', async () => {
+    const { stdout } = await runRms(['keys', 'create', '--help']);
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toContain('--name <name> name of the key (required)');
+    expect(text).toContain('(choices: "read", "write", "admin") (required)');
+    expect(text).not.toMatch(/--expires-in [^-]*\(required\)/);
+    expect(text).not.toContain('(default: [])');
+  });
+
   test('help of a subcommand shows the subcommand', async () => {
     expect(await wordsFor('help', 'webhooks', 'test')).toEqual(['webhooks', 'test', '--help']);
   });

@@ -70,7 +70,7 @@ describe('rms on an installation with two workspaces', () => {
       ids[1] ?? '',
       '--json',
     );
-    expect([code, stderr]).toEqual([1, `rms: No workspace has "${unknown}".\n`]);
+    expect([code, stderr]).toEqual([1, `rms: "${unknown}" does not exist in any workspace.\n`]);
     expect(JSON.parse(stdout).data.map(({ id }: { id: string }) => id)).toEqual(ids);
     const deliveries = [await deliveryOf(first), await deliveryOf(second)];
     const { data } = await services.json('deliveries', 'redeliver', ...deliveries);
@@ -81,7 +81,7 @@ describe('rms on an installation with two workspaces', () => {
     const id = newId('wh');
     expect(await services.rms('webhooks', 'disable', id)).toMatchObject({
       code: 1,
-      stderr: `rms: No workspace has "${id}".\n`,
+      stderr: `rms: "${id}" does not exist in any workspace.\n`,
     });
   });
 

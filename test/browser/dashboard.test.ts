@@ -253,7 +253,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
     const updated = rows.filter({ hasText: 'webhook.updated' }).first();
     await updated.getByText('https://example.com/a → https://example.com/b').waitFor();
-    await updated.getByText('for the test').waitFor();
+    await updated.getByText('checkout service').waitFor();
     await rows.filter({ hasText: gone }).first().getByText(`Orders ${script}`).first().waitFor();
     expect(await rows.getByRole('link', { name: gone }).count()).toBe(0);
     await updated.getByRole('link', { name: kept }).click();

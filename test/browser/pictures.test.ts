@@ -18,11 +18,11 @@ type Theme = 'light' | 'dark';
 
 /** Screenshots in docs: page below a workspace's live environment, theme and height. */
 const pictures: readonly (readonly [name: string, path: string, theme: Theme, height: number])[] = [
-  ['overview', '?span=day', 'light', 1_000],
-  ['webhook', '/webhooks/{webhook}', 'dark', 1_230],
-  ['delivery', '/deliveries/{delivery}', 'light', 1_080],
+  ['overview', '?span=day', 'light', 1_020],
+  ['webhook', '/webhooks/{webhook}', 'dark', 1_110],
+  ['delivery', '/deliveries/{delivery}', 'light', 1_050],
   ['keys', '/settings/keys', 'light', 560],
-  ['alerts', '/settings/alerts', 'light', 900],
+  ['alerts', '/settings/alerts', 'light', 770],
   ['request', '/requests?id={request}', 'light', 800],
 ];
 

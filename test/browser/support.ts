@@ -76,7 +76,12 @@ export async function openWorld(env: Readonly<Record<string, string>> = {}): Pro
       return { email, password };
     },
     async key(environment) {
-      const { keyValue } = await keys.createKey({ workspaceId, environment, scope: Scope.ADMIN, name: 'for the test' });
+      const { keyValue } = await keys.createKey({
+        workspaceId,
+        environment,
+        scope: Scope.ADMIN,
+        name: 'checkout service',
+      });
       return keyValue;
     },
     async open(newUser, width = 1280) {

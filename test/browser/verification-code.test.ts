@@ -32,7 +32,8 @@ describeWith('chromium', 'The verification code on the page', () => {
     const secret = await page.evaluate<string>('navigator.clipboard.readText()');
     for (const [language, file] of Object.entries(files)) {
       await page.getByRole('tab', { name: language }).click();
-      const block = page.getByRole('group', { name: `Verification in ${language}` });
+      const title = language === 'curl' ? 'Signed test request with curl' : `Verification in ${language}`;
+      const block = page.getByRole('group', { name: title });
       await block.getByRole('button', { name: 'Copy' }).click();
       const copied = await page.evaluate<string>('navigator.clipboard.readText()');
       expect(copied).toBe(readFileSync(join(snippets, file), 'utf8'));

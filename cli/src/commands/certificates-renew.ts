@@ -6,7 +6,7 @@ interface RenewFlags {
   authority: string;
   issue: { secret: string; names: string[] }[];
   days: number;
-  label: [string, string][];
+  label?: [string, string][];
   json?: boolean;
 }
 
@@ -16,12 +16,12 @@ export function certificatesRenewCommand(): Command {
     .requiredOption('--authority <secret>', 'Secret of the signing authority')
     .requiredOption('--issue <secret=name,…>', 'Secret and the DNS names of its certificate; repeatable', toIssue)
     .option('--days <n>', 'validity of a certificate; it is renewed when a third remains', toDays, 90)
-    .option('--label <key=value>', 'label for the Secrets; repeatable', toLabel, [])
+    .option('--label <key=value>', 'label for the Secrets; repeatable', toLabel)
     .action(async (flags: RenewFlags) => {
       // Loaded on demand, because no other command needs these libraries.
       const { renewCertificates } = await import('../certificates/renew.ts');
       const { authority, issue: certificates, days } = flags;
-      const labels = Object.fromEntries(flags.label);
+      const labels = Object.fromEntries(flags.label ?? []);
       const store = createSecretStore(apiServerOfPod());
       const renewed = await renewCertificates(store, { authority, certificates, days, labels });
       const data = renewed.map(({ secret, reason, validTo }) => ({
@@ -44,7 +44,7 @@ function toIssue(text: string, before: { secret: string; names: string[] }[] = [
   return [...before, { secret, names }];
 }
 
-function toLabel(text: string, before: [string, string][]): [string, string][] {
+function toLabel(text: string, before: [string, string][] = []): [string, string][] {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('Expected KEY=VALUE.');
   return [...before, [text.slice(0, at), text.slice(at + 1)]];

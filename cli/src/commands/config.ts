@@ -1,4 +1,4 @@
-import { describeSettings, readSettings } from '@rms/settings';
+import { describeSettings, readStartSettings } from '@rms/settings';
 import type { Command } from 'commander';
 import { localServices } from '../local.ts';
 import { print, table } from '../print.ts';
@@ -8,7 +8,8 @@ export function define(config: Command): void {
   config
     .option('--shell', 'show the settings of this shell, even if npm start runs in DATA_DIR')
     .action((options: { shell?: boolean; json?: boolean }) => {
-      const settings = options.shell ? undefined : localServices(readSettings(process.env)).settings;
+      const own = readStartSettings(process.env);
+      const settings = options.shell ? undefined : localServices(own).settings;
       const data = settings ?? describeSettings(process.env);
       const source = settings ? 'service' : 'shell';
       print(options, { data, settings_of: source }, () => [about[source], '', tableOf(data)].join('\n'));

@@ -12,7 +12,7 @@ interface Options {
   scope: (typeof scopes.names)[number];
   name: string;
   expiresIn?: number;
-  allowIp: string[];
+  allowIp?: string[];
   rateLimit?: bigint;
   workspace?: string;
   json?: boolean;
@@ -25,7 +25,7 @@ export function keysCreateCommand(): Command {
     .addOption(new Option('--scope <scope>', 'scope of the key').choices(scopes.names).makeOptionMandatory())
     .requiredOption('--name <name>', 'name of the key')
     .option('--expires-in <duration>', 'lifetime, e.g. 30d (default: the key does not expire)', durationMs)
-    .option('--allow-ip <cidr>', 'allowed client address or network; repeatable; any address if omitted', collect, [])
+    .option('--allow-ip <cidr>', 'allowed client address or network; repeatable; any address if omitted', collect)
     .option(
       '--rate-limit <n>',
       'requests per window, at most the limit of the plan (default: the limit of the plan)',
@@ -39,7 +39,7 @@ export function keysCreateCommand(): Command {
           environment: toEnvironment(options.environment),
           scope: scopes.toValue(options.scope),
           name: options.name,
-          allowedIps: options.allowIp,
+          allowedIps: options.allowIp ?? [],
           ...(options.rateLimit === undefined ? {} : { rateLimitRequests: options.rateLimit }),
           ...(options.expiresIn === undefined ? {} : { expireTime: timestampFromMs(Date.now() + options.expiresIn) }),
         });

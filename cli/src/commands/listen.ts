@@ -31,11 +31,10 @@ export function define(listen: Command): void {
   listen
     .requiredOption('--forward-to <url>', 'target URL, e.g. http://localhost:3000/hook', httpUrl)
     .addOption(environmentOption('environment of the events').default('sandbox'))
-    .option(
-      '--events <types>',
-      'only these types, separated by commas, e.g. resource.created,resource.deleted',
-      eventTypes,
-      ['*'],
+    .addOption(
+      new Option('--events <types>', 'only these types, separated by commas, e.g. resource.created,resource.deleted')
+        .argParser(eventTypes)
+        .default(['*'], 'all types'),
     )
     .option(
       '--after <sequence>',

@@ -19,7 +19,7 @@ export function plansSetCommand(): Command {
     .description('create or replace a plan; an omitted limit uses the default setting, 0 means no limit')
     .argument('<name>', 'name of the plan')
     .option('--rate-limit <n>', 'requests per key and window', limitNumber)
-    .option('--workspace-rate-limit <n>', 'requests of all keys of an environment together and window', limitNumber)
+    .option('--workspace-rate-limit <n>', 'requests of all keys of an environment per window', limitNumber)
     .option('--window <seconds>', 'length of both windows', positiveNumber)
     .option('--quota <n>', 'requests per workspace, environment and month', limitNumber)
     .option('--max-keys <n>', 'valid keys per workspace', limitNumber)

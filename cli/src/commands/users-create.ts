@@ -8,7 +8,7 @@ import { workspaceOf } from '../workspace.ts';
 
 interface Options {
   email: string;
-  name: string;
+  name?: string;
   role: Role;
   workspace?: string;
   json?: boolean;
@@ -18,12 +18,12 @@ export function usersCreateCommand(): Command {
   return new Command('create')
     .description('add a user to a workspace; the password of a new user is shown only once')
     .requiredOption('--email <address>', 'email address for signing in to the dashboard')
-    .option('--name <name>', 'name of the user', '')
+    .option('--name <name>', 'name of the user')
     .addOption(new Option('--role <role>', 'role in the workspace').choices(roles).makeOptionMandatory())
     .addOption(workspaceOption())
     .action((options: Options) =>
       withServices(['workspaces', 'users'], async (services) => {
-        const { email, name } = options;
+        const { email, name = '' } = options;
         const workspaceId = await workspaceOf(services, options);
         const role = roleNames.toValue(options.role);
         const { user, created, password } = await services.users.createUser({ email, name, workspaceId, role });

@@ -34,7 +34,7 @@ export type ChangeAction =
   | 'webhook.deleted'
   | 'webhook.secret_rotated'
   | 'delivery.canceled'
-  | 'replay.cancelled'
+  | 'replay.canceled'
   | 'resource.created'
   | 'resource.updated'
   | 'resource.deleted'

@@ -99,8 +99,10 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
   const backwards = start?.direction === 'before';
   const result = await db.query<EntryRow>(
     `select * from (
-       select workspace_id, environment, id, created_at, actor, actor_name, address, request_id, action, target_id,
-              target_name, changes, details
+       select workspace_id, environment, id, created_at, actor, actor_name, address, request_id,
+              -- Earlier versions wrote 'cancelled'.
+              case action when 'replay.cancelled' then 'replay.canceled' else action end as action,
+              target_id, target_name, changes, details
          ${inOrder(start)} limit (select ${maxRowsRead})
      ) as read
       where ($5 = '' or action = $5 or (right($5, 1) = '.' and starts_with(action, $5)))

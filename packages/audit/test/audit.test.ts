@@ -53,6 +53,18 @@ describe('The audit log', () => {
     ]);
   });
 
+  test('entries of earlier versions for canceled replays have the current spelling, also in filters', async () => {
+    await database.pool.query(
+      `insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)
+       values ('ws_replay', 'live', 'aud_1', 'system', '', '', 'replay.cancelled', 'rpl_1', '{}')`,
+    );
+    const inWorkspace = { ...everything, workspaceId: 'ws_replay' };
+    for (const action of ['', 'replay.canceled', 'replay.']) {
+      const entries = await listAudit(database.pool, { ...inWorkspace, action });
+      expect(entries).toMatchObject([{ action: 'replay.canceled', targetId: 'rpl_1' }]);
+    }
+  });
+
   test('filters by target, action, action prefix and time, and continues after an entry', async () => {
     const workspaceId = 'ws_2';
     for (const [action, targetId] of [

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorKinds, RmsError, toRmsError } from '@rms/errors';
+import { type ErrorCode, errorKinds, RmsError, toRmsError, tryAgainIn } from '@rms/errors';
 
 const kinds = Object.entries(errorKinds) as [ErrorCode, (typeof errorKinds)[ErrorCode]][];
 
@@ -60,4 +60,17 @@ describe('toRmsError', () => {
       if (thrown !== undefined) expect(error.cause).toBe(thrown);
     },
   );
+});
+
+describe('tryAgainIn', () => {
+  test.each([
+    [0, 'Try again in 1 s.'],
+    [19.2, 'Try again in 20 s.'],
+    [119.5, 'Try again in 2 minutes.'],
+    [1_150, 'Try again in 20 minutes.'],
+    [7_200, 'Try again in 2 hours.'],
+    [21_599, 'Try again in 6 hours.'],
+  ])('%s s: %s', (seconds, text) => {
+    expect(tryAgainIn(seconds)).toBe(text);
+  });
 });

@@ -23,12 +23,13 @@ export async function readJsonBody(request: IncomingMessage, response: ServerRes
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
   if (expectsContinue(request)) response.writeContinue();
   const bytes = await readBytes(request);
+  if (bytes.length === 0) throw refused('is empty; send a JSON object');
   if (!isUtf8(bytes)) throw refused('is not UTF-8');
   try {
     const isMarked = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark);
     return JSON.parse(bytes.toString('utf8', isMarked ? byteOrderMark.length : 0));
   } catch (cause) {
-    throw refused('is not JSON', cause);
+    throw refused(`is not JSON${positionOf(cause as SyntaxError)}`, cause);
   }
 }
 
@@ -51,6 +52,16 @@ function checkMediaType({ headers, method }: IncomingMessage, response: ServerRe
   if (method === 'PATCH') response.setHeader('Accept-Patch', jsonType);
   const found = type === undefined ? 'the request has no Content-Type' : `Content-Type is \`${shown(type)}\``;
   throw refusedType(`The request body must be ${jsonType} in UTF-8; ${found}.`);
+}
+
+/**
+ * Returns ": syntax error at line 1, column 14" if JSON.parse names the position. The rest of its message quotes the
+ * body, which may contain secrets.
+ */
+function positionOf({ message }: SyntaxError): string {
+  if (message === 'Unexpected end of JSON input') return ': it is incomplete';
+  const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(message) ?? [];
+  return line === undefined ? '' : `: syntax error at line ${line}, column ${column}`;
 }
 
 function shown(text: string): string {

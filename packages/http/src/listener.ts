@@ -76,7 +76,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // The app sends "100 Continue" when it reads the body, and refuses other expectations.
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
-  refuseMalformed(server, connections, { onRefused: () => onRefused('malformed'), catalogUrl });
+  const limits = { maxHeaderBytes, headersMs, requestMs };
+  refuseMalformed(server, connections, { onRefused: () => onRefused('malformed'), catalogUrl, limits });
   server.on('drop', () => onRefused('too_many_connections'));
   server.listen(port, host);
   await once(server, 'listening');

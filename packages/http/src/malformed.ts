@@ -7,17 +7,46 @@ import type { Connections } from './connections.ts';
 import { errorResponse, type Response } from './respond.ts';
 import { securityHeaders } from './security-headers.ts';
 
-const codes: Readonly<Record<string, ErrorCode>> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'payload_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-};
+/** Limits of Node's parser, for error messages. */
+export interface ParserLimits {
+  readonly maxHeaderBytes: number;
+  readonly headersMs: number;
+  readonly requestMs: number;
+}
+
+/** Maximum size of the chunk extensions of a body. Node has no option for it. */
+const chunkExtensionsKib = 16;
+
+/** Returns the code and message of an error of Node's parser. */
+function refusalOf(code: string, limits: ParserLimits): { code: ErrorCode; message?: string } {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return {
+        code: 'headers_too_large',
+        message: `The request line and the headers have more than ${limits.maxHeaderBytes / 1024} KiB in total.`,
+      };
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return {
+        code: 'payload_too_large',
+        message: `The chunk extensions of the request body have more than ${chunkExtensionsKib} KiB.`,
+      };
+    case 'ERR_HTTP_REQUEST_TIMEOUT': {
+      const [headers, whole] = [limits.headersMs / 1_000, limits.requestMs / 1_000];
+      return {
+        code: 'request_timeout',
+        message: `The request did not arrive in time: its headers must arrive within ${headers} s, and all of it within ${whole} s.`,
+      };
+    }
+    default:
+      return { code: 'invalid_request' };
+  }
+}
 
 /** Responds in the usual error format to data that Node's parser rejects and that therefore never becomes a request. */
 export function refuseMalformed(
   server: Server,
   connections: Pick<Connections, 'latestResponse'>,
-  { onRefused, catalogUrl }: { onRefused: () => void; catalogUrl: string | undefined },
+  { onRefused, catalogUrl, limits }: { onRefused: () => void; catalogUrl: string | undefined; limits: ParserLimits },
 ): void {
   const refuse = (socket: Duplex, error: RmsError, requestId?: string) =>
     respondOn(socket, errorResponse(error, catalogUrl), requestId);
@@ -38,15 +67,15 @@ export function refuseMalformed(
       return;
     }
     onRefused();
-    const code = codes[error.code ?? ''] ?? 'invalid_request';
+    const { code, ...message } = refusalOf(error.code ?? '', limits);
     const details = code === 'invalid_request' ? [{ field: 'request', message: 'is not well-formed HTTP/1.1' }] : [];
     const requestId = latestResponse?.writableFinished ? undefined : latestResponse?.getHeader('X-Request-ID');
-    refuse(socket, new RmsError(code, { details, cause: error }), requestId?.toString());
+    refuse(socket, new RmsError(code, { ...message, details, cause: error }), requestId?.toString());
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => {});
     onRefused();
-    refuse(socket, new RmsError('method_not_allowed'));
+    refuse(socket, new RmsError('method_not_allowed', { message: 'The method CONNECT is not supported.' }));
   });
 }
 

@@ -5,6 +5,7 @@ import { shownText } from './shown-text.ts';
 /** Maximum number of field errors in a response. */
 const maxDetails = 100;
 const maxFieldLength = 100;
+const time = '2026-01-02T03:04:05.678Z';
 
 /** Validates the body. Throws `invalid_request` with an entry for every invalid field. */
 export function parseBody<T>(schema: ZodType<T>, body: unknown): T {
@@ -26,7 +27,7 @@ export function parseQuery<T>(schema: ZodType<T> | undefined, url: string): T | 
       continue;
     }
     if (name in parameters) violations.push({ field: name, message: 'is repeated' });
-    else if (!schema) violations.push({ field: name, message: 'is not a known parameter: this endpoint has none' });
+    else if (!schema) violations.push({ field: name, message: 'is not a known parameter; this endpoint has none' });
     parameters[name] = value;
   }
   if (violations.length > 0) throw invalidRequest(violations);
@@ -40,10 +41,13 @@ function isRepeatable(schema: ZodType | undefined, name: string): boolean {
   return (field instanceof z.ZodOptional ? field.unwrap() : field) instanceof z.ZodArray;
 }
 
-function parse<T>(schema: ZodType<T>, value: unknown, whole: string): T {
+function parse<T>(schema: ZodType<T>, value: unknown, whole: Whole): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw invalidRequest(result.error.issues.flatMap((issue) => violationsOf(issue, { schema, value, whole })));
+  const violations = result.error.issues.flatMap((issue) => violationsOf(issue, { schema, value, whole }));
+  // The values of a repeated parameter can violate the same rule.
+  const distinct = new Map(violations.map((violation) => [`${violation.field} ${violation.message}`, violation]));
+  throw invalidRequest([...distinct.values()]);
 }
 
 function invalidRequest(violations: readonly FieldViolation[]): RmsError {
@@ -54,26 +58,33 @@ function invalidRequest(violations: readonly FieldViolation[]): RmsError {
   return new RmsError('invalid_request', { details });
 }
 
-/** Schema and value of a validation. `whole` is the field name of a violation that concerns the whole value. */
+/** The validated part of a request. Its name is the field of a violation that concerns the whole value. */
+type Whole = 'body' | 'query';
+
+/** Schema and value of a validation. */
 interface Validated {
   readonly schema: ZodType;
   readonly value: unknown;
-  readonly whole: string;
+  readonly whole: Whole;
 }
 
 /** Converts an issue of zod to violations in the API's wording. */
 function violationsOf(issue: z.core.$ZodIssue, { schema, value, whole }: Validated): FieldViolation[] {
-  const field = issue.path.join('.') || whole;
+  // A repeatable parameter has no index in a URL.
+  const path = whole === 'query' ? issue.path.slice(0, 1) : issue.path;
+  const field = path.join('.') || whole;
   switch (issue.code) {
-    case 'unrecognized_keys':
-      return issue.keys.map((key) => ({
-        field: [...issue.path, key].join('.'),
-        message: `is not a known field${issue.path.length === 0 ? knownFieldsOf(schema) : ''}`,
-      }));
+    case 'unrecognized_keys': {
+      const noun = whole === 'query' ? 'parameter' : 'field';
+      const message = `is not a known ${noun}${knownFieldsOf(schema, issue.path, noun)}`;
+      return issue.keys.map((key) => ({ field: [...path, key].join('.'), message }));
+    }
     case 'invalid_type':
       return [{ field, message: isMissing(issue.path, value) ? 'is required' : `must be ${nounOf(issue.expected)}` }];
-    case 'invalid_value':
-      return [{ field, message: `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}` }];
+    case 'invalid_value': {
+      const allowed = `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
+      return [{ field, message: isMissing(issue.path, value) ? `is required; it ${allowed}` : allowed }];
+    }
     case 'too_small':
       return [{ field, message: `must ${boundOf(issue.origin, 'least', issue.minimum)}` }];
     case 'too_big':
@@ -85,15 +96,29 @@ function violationsOf(issue: z.core.$ZodIssue, { schema, value, whole }: Validat
           message: `the key ${message}`,
         })),
       );
+    case 'invalid_format':
+      return [
+        { field, message: issue.format === 'datetime' ? `must be an ISO 8601 time such as ${time}` : issue.message },
+      ];
     default:
       return [{ field, message: issue.message }];
   }
 }
 
-/** Returns "; known fields: a, b" for the schema of an object. */
-function knownFieldsOf(schema: ZodType): string {
-  const names = 'shape' in schema ? Object.keys(schema.shape as object) : [];
-  return names.length === 0 ? '' : `; known fields: ${names.join(', ')}`;
+/** Returns "; known fields: a, b" for the object at a path of the schema; empty if it is not an object. */
+function knownFieldsOf(schema: ZodType, path: readonly PropertyKey[], noun: string): string {
+  const object = schemaAt(schema, path);
+  return object instanceof z.ZodObject ? `; known ${noun}s: ${Object.keys(object.shape).join(', ')}` : '';
+}
+
+/** Returns the schema at a path through objects and arrays; undefined if another kind of schema is in between. */
+function schemaAt(schema: unknown, path: readonly PropertyKey[]): unknown {
+  const inner = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable ? schema.unwrap() : schema;
+  if (inner !== schema) return schemaAt(inner, path);
+  const [key, ...rest] = path;
+  if (key === undefined) return schema;
+  if (schema instanceof z.ZodArray) return schemaAt(schema.element, rest);
+  return schema instanceof z.ZodObject ? schemaAt(schema.shape[String(key)], rest) : undefined;
 }
 
 const units: Readonly<Record<string, string>> = { string: 'characters', array: 'items', record: 'fields' };

@@ -198,14 +198,18 @@ export function urlTemplate(placeholder: string) {
 export function secretUrl(...schemes: string[]) {
   return (value: string): string => {
     if (value === '') return value;
-    const scheme = /^([a-z]+):\/\//.exec(value)?.[1] ?? '';
-    if (!/\s/.test(value) && URL.canParse(value) && schemes.includes(scheme)) {
-      // An unescaped "/", "?" or "#" in the password would make a part of it the host.
-      const { pathname, search, hash } = new URL(value);
-      if (!`${pathname}${search}${hash}`.includes('@')) return value;
+    const [, scheme = '', rest = ''] = /^([a-z]+):\/\/(.*)$/.exec(value) ?? [];
+    if (!schemes.includes(scheme)) {
+      throw new Error(`is not a URL that starts with ${schemes.map((name) => `${name}://`).join(' or ')}`);
+    }
+    // An unescaped "/", "?" or "#" in the password would make a part of it the host.
+    if (/[/?#].*@/.test(rest)) {
       throw new Error('has an unescaped "/", "?" or "#" in the password; percent-encode it (%2F, %3F, %23)');
     }
-    throw new Error(`is not a URL that starts with ${schemes.map((name) => `${name}://`).join(' or ')}`);
+    if (/\s/.test(value) || !URL.canParse(value)) {
+      throw new Error(`is not a valid URL; use ${scheme}://user:password@host:port, with the password percent-encoded`);
+    }
+    return value;
   };
 }
 

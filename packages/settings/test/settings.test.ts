@@ -127,12 +127,17 @@ describe('Settings', () => {
 
   const otherScheme = 'DATABASE_URL: is not a URL that starts with postgres:// or postgresql://';
   const unescaped = 'DATABASE_URL: has an unescaped "/", "?" or "#" in the password; percent-encode it (%2F, %3F, %23)';
+  const notValid =
+    'DATABASE_URL: is not a valid URL; use postgres://user:password@host:port, with the password percent-encoded';
   test.each([
     ['postgres//u:secret@host/db', otherScheme],
     ['mysql://u:secret@host/db', otherScheme],
     ['secret', otherScheme],
     ['postgres://u:12/secret@host/db', unescaped],
     ['postgres://u:12?secret@host/db', unescaped],
+    ['postgres://u:a/secret@host/db', unescaped],
+    ['postgres://u:secret@host:port/db', notValid],
+    ['postgres://u:a secret@host/db', notValid],
   ])('an invalid DATABASE_URL is rejected without exposing it: %s', (url, message) => {
     let thrown: unknown;
     try {

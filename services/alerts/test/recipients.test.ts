@@ -96,7 +96,11 @@ describe('Recipients of alert emails', () => {
     for (let i = 0; i < 3; i += 1) await setRecipients(newWorkspace(), outside);
     const tenant = newWorkspace();
     const refused = setRecipients(tenant, 'first@partner.example', outside);
-    await expect(refused).rejects.toMatchObject({ code: 'rate_limit_exceeded', retryAfterSeconds: expect.any(Number) });
+    await expect(refused).rejects.toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: `Too many emails to ${outside} were requested. Try again in 6 hours.`,
+      retryAfterSeconds: expect.any(Number),
+    });
     expect(await emailsTo(outside)).toHaveLength(3);
     expect(await emailsTo('first@partner.example')).toEqual([]);
     expect((await service.alerts.listRules(tenant)).rules.every(({ updateTime }) => updateTime === undefined)).toBe(

@@ -64,7 +64,7 @@ describe('CreateKey', () => {
     [{ expireTime: timestampFromMs(Date.now() - 1_000) }, 'expires_at'],
     [{ expireTime: timestampFromMs(Date.parse('9999-12-31T23:59:59.999Z') + 1) }, 'expires_at'],
     [{ expireTime: timestampFromMs(1e17) }, 'expires_at'],
-    [{ allowedIps: ['10.0.0.1', '300.1.1.1'] }, 'allowed_ips[1]'],
+    [{ allowedIps: ['10.0.0.1', '300.1.1.1'] }, 'allowed_ips.1'],
     ...['10.0.0.0/33', '::/129', '10.0.0.0/-1', '10.0.0.0/08', '10.0.0.0/8/8', '10.0.0.0/', '/8', ''].map(badIp),
     ...['010.0.0.1', '0x0a.0.0.1', '10.1', '167772161', '::ffff:010.0.0.1', '::ffff:10.0.0.0/95'].map(badIp),
     ...['example.com', 'fe80::1%eth0', '[::1]', '10.0.0.1:80', ' 10.0.0.1'].map(badIp),
@@ -77,7 +77,7 @@ describe('CreateKey', () => {
 
   test('all invalid fields are reported together', async () => {
     await expect(auth.newKey({ name: '', allowedIps: ['x', '10.0.0.1', 'y'] })).rejects.toMatchObject({
-      details: [{ field: 'name' }, { field: 'allowed_ips[0]' }, { field: 'allowed_ips[2]' }],
+      details: [{ field: 'name' }, { field: 'allowed_ips.0' }, { field: 'allowed_ips.2' }],
     });
   });
 
@@ -100,5 +100,5 @@ describe('CreateKey', () => {
 });
 
 function badIp(text: string): [object, string] {
-  return [{ allowedIps: [text] }, 'allowed_ips[0]'];
+  return [{ allowedIps: [text] }, 'allowed_ips.0'];
 }

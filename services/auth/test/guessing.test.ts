@@ -30,6 +30,7 @@ describe('Password guessing', () => {
     expect([count(all, REFUSED), count(all, 'rate_limit_exceeded')]).toEqual([10, 15]);
     await expect(accounts.tryPassword(email, 'wrong password')).rejects.toMatchObject({
       code: 'rate_limit_exceeded',
+      message: expect.stringMatching(/^Too many attempts with a password for this account\. Try again in \d+ s\.$/),
       retryAfterSeconds: expect.any(Number),
     });
   });

@@ -76,7 +76,7 @@ describe('UpdateKey', () => {
     const wrong = { name: '', allowedIps: { cidrs: ['x'] }, rateLimit: { requests: -1n } };
     await expect(auth.keys.updateKey({ workspaceId, id, ...wrong })).rejects.toMatchObject({
       code: 'invalid_request',
-      details: [{ field: 'name' }, { field: 'allowed_ips[0]' }, { field: 'rate_limit_requests' }],
+      details: [{ field: 'name' }, { field: 'allowed_ips.0' }, { field: 'rate_limit_requests' }],
     });
     await expect(
       auth.keys.updateKey({ workspaceId, id, rateLimit: { requests: 10n ** 12n + 1n } }),

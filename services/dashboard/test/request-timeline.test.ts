@@ -71,7 +71,7 @@ test('a request, its response, events, deliveries and attempts form one timeline
       ['POST /v1/resources, with key sk_live_Ab…yz12 (ci)', 'plain'],
       ['resource.created evt_1 of res_1 committed', 'plain'],
       ['responded 201 after 4.13 ms (key 1 ms, limits 0.5 ms, work 2.5 ms)', 'good'],
-      ['evt_1 stored in the feed at position 7', 'plain'],
+      ['evt_1 stored in the feed with sequence 7', 'plain'],
       ['resource.created for wh_1', 'plain'],
       ['attempt 1 to wh_1: 500 in 20 ms', 'bad'],
       ['attempt 2 to wh_1: 200 in 30 ms', 'good'],

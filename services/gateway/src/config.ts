@@ -32,6 +32,8 @@ export interface GatewayConfig {
   readonly keepAliveMs: number;
   /** Defaults for workspaces whose plan sets none. */
   readonly limits: Limits;
+  /** Failed authentications per client network and minute, for error messages. The limiter enforces the limit. */
+  readonly authFailureLimit: number;
   /** URLs that webhooks may have, for the OpenAPI document. The webhooks service enforces them. */
   readonly webhookUrls: WebhookUrls;
   /** If undefined, no metrics are served. */
@@ -57,6 +59,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
       rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       monthlyQuota: settings.MONTHLY_QUOTA,
     },
+    authFailureLimit: settings.AUTH_FAILURE_LIMIT,
     webhookUrls: { http: settings.WEBHOOK_ALLOW_HTTP, privateNetworks: settings.WEBHOOK_ALLOW_CIDRS.length > 0 },
     metricsAddress: settings.METRICS_ADDRESS,
   };

@@ -51,7 +51,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     live: new Principals(auth, 'live', config.limits),
     sandbox: new Principals(auth, 'sandbox', config.limits),
   };
-  const failures = new FailedAuthentications(limiter);
+  const failures = new FailedAuthentications(limiter, config.authFailureLimit);
   const keyUses = new KeyUses(context.keyUses, log);
   const usage = new RequestUsage(context.usage, log);
   const counts = createGatewayMetrics(metrics);

@@ -20,9 +20,12 @@ describe('400 invalid_request', () => {
   const fieldsOf = (details: { field: string }[]) => details.map(({ field }) => field);
 
   test.each([
-    ['', 'is not JSON'],
-    ['{', 'is not JSON'],
-    ['{"name":"x",}', 'is not JSON'],
+    ['', 'is empty; send a JSON object'],
+    ['{', 'is not JSON: syntax error at line 1, column 2'],
+    ['{"name":"x",}', 'is not JSON: syntax error at line 1, column 13'],
+    ['{\n  "name": "x"\n', 'is not JSON: syntax error at line 3, column 1'],
+    ['[', 'is not JSON: it is incomplete'],
+    ['sk_live_secret', 'is not JSON'],
     [Buffer.from('{"name":"\xc3\x28"}', 'latin1'), 'is not UTF-8'],
     ['[]', 'must be an object'],
     ['null', 'must be an object'],
@@ -49,6 +52,9 @@ describe('400 invalid_request', () => {
       { field: 'n', message: 'is not a known field; known fields: name, type, metadata' },
     ]);
     expect(await create({})).toEqual([{ field: 'name', message: 'is required' }]);
+    expect(await detailsOf('POST', '/v1/api_keys', '{"name":"x"}')).toEqual([
+      { field: 'scope', message: 'is required; it must be one of read, write, admin' },
+    ]);
     expect(await create({ name: null })).toEqual([{ field: 'name', message: 'must be a string' }]);
   });
 
@@ -57,12 +63,30 @@ describe('400 invalid_request', () => {
     ['per_page=101', 'must be a whole number from 1 to 100'],
     ['sort=id', 'must be one of created_at, -created_at, updated_at, -updated_at, name, -name'],
     [`cursor=${'a'.repeat(5_000)}`, 'must have at most 4096 characters'],
-    ['page=2', 'is not a known field; known fields: status, per_page, cursor, sort'],
+    ['page=2', 'is not a known parameter; known parameters: status, per_page, cursor, sort'],
   ])('the message of an invalid parameter names the allowed values: %s', async (query, message) => {
     const { body } = await api.send('GET', `/v1/resources?${query}`, { key });
     const [{ field }] = body.error.details;
     expect(body.error.details).toEqual([{ field, message }]);
     expect(body.error.message).toBe(`The request is not valid: \`${field}\` ${message}.`);
+  });
+
+  test('a repeatable parameter is named once, without an index', async () => {
+    const message = 'must be one of pending, delivered, failed, retrying, skipped, canceled';
+    for (const query of ['status=failed&status=lost', 'status=gone&status=lost']) {
+      const { body } = await api.send('GET', `/v1/deliveries?${query}`, { key });
+      expect(body.error.details).toEqual([{ field: 'status', message }]);
+    }
+  });
+
+  test('an unknown field of a nested object names the known fields of that object', async () => {
+    const json = { url: 'https://e.example/', events: ['*'], rate_limit: { per_second: 1 } };
+    expect(await detailsOf('POST', '/v1/webhooks', JSON.stringify(json))).toEqual([
+      {
+        field: 'rate_limit.per_second',
+        message: 'is not a known field; known fields: requests_per_second, max_concurrency',
+      },
+    ]);
   });
 
   test('the message names the first invalid field and the number of the others', async () => {
@@ -148,7 +172,7 @@ describe('400 invalid_request', () => {
     const { status, body } = await api.send('POST', '/v1/resources?dry_run=true', { key, json: { name: 'x' } });
     expect([status, body.error.details]).toEqual([
       400,
-      [{ field: 'dry_run', message: 'is not a known parameter: this endpoint has none' }],
+      [{ field: 'dry_run', message: 'is not a known parameter; this endpoint has none' }],
     ]);
     expect((await api.send('GET', '/v1/resources?', { key })).status).toBe(200);
   });

@@ -77,7 +77,7 @@ describe('401 invalid_api_key and api_key_expired', () => {
       [`Bearer ${revoked}`, unknownOrRevoked],
       // This response comes from the cache.
       [`Bearer ${revoked}`, unknownOrRevoked],
-      [`Bearer ${expired}`, 'The API key has been rotated or has expired.'],
+      [`Bearer ${expired}`, 'The API key was rolled or has expired. Use its successor, or create a new key.'],
     ];
     for (const [authorization, message] of cases) {
       expect([authorization, await messageFor(authorization)]).toEqual([authorization, message]);

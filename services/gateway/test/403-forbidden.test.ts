@@ -52,13 +52,15 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
     }
   });
 
-  test('a request from outside the allowlist is rejected, and the log names the address that was checked', async () => {
+  test('a request from outside the allowlist is rejected, and the message and the log name the address that was checked', async () => {
     const { value, keyId } = api.auth.newKey('admin', { allowedIps: ['192.0.2.0/24', '2001:db8::/32'] });
     const from = (forwarded: string) =>
       api.send('GET', '/v1/resources', { key: value, headers: { 'X-Forwarded-For': forwarded } });
     const refused = await from('192.0.2.1, 198.51.100.7, 10.1.1.1');
     expect(refused.status).toBe(403);
-    expect(refused.body).toEqual({ error: { code: 'ip_not_allowed', message: expect.any(String), status: 403 } });
+    const message =
+      'The API key may not be used from 198.51.100.7. Add the address to its IP allowlist, or use another key.';
+    expect(refused.body).toEqual({ error: { code: 'ip_not_allowed', message, status: 403 } });
     expect(api.lines).toContainEqual(
       expect.objectContaining({
         level: 'warn',

@@ -22,8 +22,9 @@ describe('429 after too many failed authentications', () => {
   test('an address with too many invalid keys gets 429 with Retry-After', async () => {
     await exhaust('192.0.2.1');
     const refused = await get(generateApiKey('live'), '192.0.2.1');
-    expect(refused.body).toEqual({ error: { code: 'rate_limit_exceeded', message: expect.any(String), status: 429 } });
     const retryAfterSeconds = Number(refused.headers['retry-after']);
+    const message = `Too many failed authentications from 192.0.2.1 (limit: 3 per minute). Retry in ${retryAfterSeconds} s.`;
+    expect(refused.body).toEqual({ error: { code: 'rate_limit_exceeded', message, status: 429 } });
     expect(retryAfterSeconds).toBeGreaterThan(0);
     expect(retryAfterSeconds).toBeLessThanOrEqual(20);
     const responses = await Promise.all(Array.from({ length: 100 }, () => get(generateApiKey('live'), '192.0.2.1')));
@@ -34,7 +35,7 @@ describe('429 after too many failed authentications', () => {
 
   test('an address over its limit causes 10 lookups per second, and a lookup counts for its own address only', async () => {
     let nowMs = 5_000;
-    const failures = new FailedAuthentications({ countFailure: async () => 20 }, () => nowMs);
+    const failures = new FailedAuthentications({ countFailure: async () => 20 }, 3, () => nowMs);
     const admitted = (address: string) => {
       const lookups = Array.from({ length: 100 }, () => {
         try {

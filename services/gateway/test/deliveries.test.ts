@@ -68,8 +68,8 @@ describe('/v1/deliveries', () => {
   });
 
   test.each([
-    ['status.0', 'status=gone'],
-    ['status.0', 'status='],
+    ['status', 'status=gone'],
+    ['status', 'status='],
     ['status', Array.from({ length: 7 }, () => 'status=failed').join('&')],
     ['event_type', 'event_type=*'],
     ['webhook_id', 'webhook_id='],

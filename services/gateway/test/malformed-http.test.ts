@@ -5,6 +5,8 @@ import { waitUntil } from '@rms/testkit';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
+const tooLargeHead = 'The request line and the headers have more than 16 KiB in total.';
+
 describe('Malformed HTTP', () => {
   let api: TestGateway;
   beforeAll(async () => {
@@ -46,6 +48,31 @@ describe('Malformed HTTP', () => {
     const security = securityHeaders.map(([name, value]) => [name.toLowerCase(), value]);
     expect(response.headers).toMatchObject(Object.fromEntries(security));
     expect(Number(response.headers['content-length'])).toBe(Buffer.byteLength(response.text));
+  });
+
+  test.each([
+    ['a large header', `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`, tooLargeHead],
+    ['a long path', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, tooLargeHead],
+    ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', 'The method CONNECT is not supported.'],
+  ])('the message names the limit or the method: %s', async (_, bytes, message) => {
+    const { body } = parseResponse(await sendBytes(api.gateway.addresses.live, bytes));
+    expect(body.error.message).toBe(message);
+  });
+
+  test('long chunk extensions get 413, and the message names their limit', async () => {
+    const head = [
+      'POST /v1/resources HTTP/1.1',
+      'Host: x',
+      `Authorization: Bearer ${api.auth.newKey('write').value}`,
+      'Content-Type: application/json',
+      'Transfer-Encoding: chunked',
+    ];
+    const bytes = `${head.join('\r\n')}\r\n\r\n1;${'x'.repeat(20_000)}\r\na\r\n`;
+    const { status, body } = parseResponse(await sendBytes(api.gateway.addresses.live, bytes));
+    expect([status, body.error.message]).toEqual([
+      413,
+      'The chunk extensions of the request body have more than 16 KiB.',
+    ]);
   });
 
   test('an Upgrade is ignored', async () => {

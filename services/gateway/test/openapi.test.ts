@@ -191,12 +191,23 @@ describe('The OpenAPI document', () => {
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(page.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'self';/);
     const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link as string);
-    expect(links.length).toBe(3);
+    expect(links.length).toBe(4);
     for (const link of links) {
       expect(link).toMatch(/^\/docs\//);
       const file = await api.send('GET', link);
       expect([file.status, file.text.length > 0]).toEqual([200, true]);
     }
     expect(page.text).not.toMatch(/<script(?![^>]*src=)|\son\w+=|style=/);
+  });
+
+  test('has an icon, also at the path that browsers request by default', async () => {
+    for (const path of ['/docs/icon.svg', '/favicon.ico']) {
+      const { status, headers, text } = await api.send('GET', path);
+      expect([status, headers['content-type'], text.slice(0, 4)]).toEqual([
+        200,
+        'image/svg+xml; charset=utf-8',
+        '<svg',
+      ]);
+    }
   });
 });

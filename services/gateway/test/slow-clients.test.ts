@@ -54,7 +54,7 @@ describe('Slow and greedy connections', () => {
   };
   afterEach(() => Promise.all(listeners.splice(0).map((listener) => listener.stop(0))));
 
-  test('a slow request head gets 408', async () => {
+  test('a slow request head gets 408, and the message names the limits', async () => {
     const { client } = await open(readBody);
     const { socket, text } = client();
     socket.write('GET / HTTP/1.1\r\n');
@@ -67,6 +67,9 @@ describe('Slow and greedy connections', () => {
       'request_timeout',
       'close',
     ]);
+    expect(response.body.error.message).toBe(
+      'The request did not arrive in time: its headers must arrive within 0.1 s, and all of it within 0.2 s.',
+    );
   });
 
   test('a silent connection is closed', async () => {

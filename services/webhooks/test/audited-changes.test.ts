@@ -165,7 +165,7 @@ describe('Entries of the audit log of webhooks', () => {
       const request = { ...ref, webhookId: ref.id, since, statuses: [DeliveryStatus.DELIVERED], perSecond: 1 };
       const { replay } = await rms.deliveries.replayDeliveries(request);
       await rms.deliveries.cancelReplay({ ...tenant, id: replay?.id ?? '' }, byUser(requestId));
-      return [['replay.cancelled', 'Orders', 'ann@example.com', { status: ['running', 'canceled'] }]];
+      return [['replay.canceled', 'Orders', 'ann@example.com', { status: ['running', 'canceled'] }]];
     },
     ...Object.fromEntries(
       [

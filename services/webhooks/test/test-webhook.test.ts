@@ -207,7 +207,7 @@ describe('test events', () => {
     expect(rejected).toHaveLength(3);
     expect(rejected[0]).toMatchObject({
       code: 'rate_limit_exceeded',
-      message: 'A workspace can test its webhooks 10 times per minute in each environment. Try again later.',
+      message: 'A workspace can test its webhooks 10 times per minute in each environment. Try again in 60 s.',
     });
     expect(receiver.requests).toHaveLength(before + 10);
     await rms.webhooks.testWebhook({ ...other, id: otherId });

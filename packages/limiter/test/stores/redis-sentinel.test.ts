@@ -71,7 +71,7 @@ describeWith('redis-server', 'the limiter with Redis Sentinel', () => {
     expect(await gateway.healthy()).toBe(true);
   });
 
-  test('a primary that is demoted while it runs is left for the new primary', async () => {
+  test('a primary that is demoted while it runs is replaced by the new one', async () => {
     const [auth, gateway] = [await open(), await open()];
     await becomesCurrent(gateway, auth);
     await redis.failOver();

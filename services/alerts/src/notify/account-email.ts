@@ -16,7 +16,7 @@ const changes: Readonly<Record<Change, string>> = {
   [Change.EMAIL_CHANGE_REQUESTED]: 'A change of the email address of your account was requested',
 };
 
-/** Advice for changes to which a new password is the wrong reaction, or for which it has a further effect. */
+/** Advice for changes where setting a new password does not help, or has a further effect. */
 const reactions: Readonly<Partial<Record<Change, string>>> = {
   [Change.EMAIL_CHANGED]:
     'If this was not you, contact an owner of your workspace immediately. You can no longer sign in with this address.',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Pace, type Queryable, throttleTable } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError, tryAgainIn } from '@rms/errors';
 
 export const throttles = throttleTable('alerts.throttles');
 
@@ -28,19 +28,33 @@ interface Requested {
 export async function takeEmails(tx: Queryable, { kind, workspaceId, recipients }: Requested): Promise<void> {
   const { workspace, recipient } = paces[kind];
   const requests = kind === 'test' ? 1 : Math.min(recipients.length, workspace.burst);
-  for (let i = 0; i < requests; i += 1) await take(tx, `${kind}/workspace/${workspaceId}`, workspace);
+  const ofWorkspace = {
+    subject: `${kind}/workspace/${workspaceId}`,
+    exceeded: 'Too many emails were requested in this workspace.',
+  };
+  for (let i = 0; i < requests; i += 1) await take(tx, ofWorkspace, workspace);
   if (!recipient) return;
   // In a fixed order, so that concurrent transactions do not deadlock.
   for (const address of recipients.map((one) => one.toLowerCase()).sort()) {
-    await take(tx, `${kind}/recipient/${address}`, recipient);
+    const ofRecipient = {
+      subject: `${kind}/recipient/${address}`,
+      exceeded: `Too many emails to ${address} were requested.`,
+    };
+    await take(tx, ofRecipient, recipient);
   }
 }
 
-async function take(tx: Queryable, subject: string, pace: Pace): Promise<void> {
+/** A subject with a limit. `exceeded` is the beginning of the error message. */
+interface Limited {
+  readonly subject: string;
+  readonly exceeded: string;
+}
+
+async function take(tx: Queryable, { subject, exceeded }: Limited, pace: Pace): Promise<void> {
   const retryAfterSeconds = await throttles.take(tx, createHash('sha256').update(subject).digest(), pace);
   if (retryAfterSeconds === 0) return;
   throw new RmsError('rate_limit_exceeded', {
-    message: 'The limit of emails is exceeded. Try again later.',
+    message: `${exceeded} ${tryAgainIn(retryAfterSeconds)}`,
     retryAfterSeconds,
   });
 }

@@ -103,7 +103,7 @@ export function checkKeyInput(input: KeyInput, now: Date): KeyInput {
   }
   const allowedIps = input.allowedIps.map((text, i) => {
     const cidr = normalizeCidr(text);
-    if (!cidr) details.push({ field: `allowed_ips[${i}]`, message: `"${text}" is not an IP address or CIDR` });
+    if (!cidr) details.push({ field: `allowed_ips.${i}`, message: `"${text}" is not an IP address or CIDR` });
     return cidr ?? text;
   });
   details.push(...limitViolations('rate_limit_requests', input.rateLimitRequests, 1));

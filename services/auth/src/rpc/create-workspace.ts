@@ -2,7 +2,7 @@ import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { may } from '@rms/roles';
+import { leastRoleFor, may } from '@rms/roles';
 import { type Handlers, userOfActor } from '@rms/rpc';
 import { memberAdded } from '../member/member-audit.ts';
 import { insertMembership, membershipsOf } from '../member/member-queries.ts';
@@ -22,7 +22,10 @@ export function createWorkspace({ pool, log }: HandlerParts): Handlers<typeof Wo
       if (userId !== undefined) {
         const memberships = await membershipsOf(tx, [userId]);
         const mayCreate = memberships.some(({ role }) => may(role, 'workspaces.create'));
-        if (userId !== ownerUserId || !mayCreate) throw new RmsError('insufficient_role');
+        if (userId !== ownerUserId || !mayCreate) {
+          const message = `The role ${leastRoleFor('workspaces.create')} in a workspace is required, and you must become the owner.`;
+          throw new RmsError('insufficient_role', { message });
+        }
       }
       await insertWorkspace(tx, workspace);
       const changes = [workspaceCreated(workspace)];

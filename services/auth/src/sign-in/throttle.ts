@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { type Pace, type Queryable, throttleTable } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError, tryAgainIn } from '@rms/errors';
 import type { Keys } from '@rms/secrets';
 
 /**
@@ -21,6 +21,16 @@ const paces = {
   /** Requested emails per client network, across all accounts. */
   mailAddress: { burst: 20, everySeconds: 60 },
 } as const satisfies Record<string, Pace>;
+
+/** Beginning of the error message per kind of attempt. It does not depend on whether an account exists. */
+const exceeded: Readonly<Record<keyof typeof paces, string>> = {
+  account: 'Too many attempts with a password for this account.',
+  address: 'Too many failed attempts from this network.',
+  code: 'Too many attempts with a code.',
+  mail: 'Too many emails to this address were requested.',
+  invitations: 'Too many invitations were sent in this workspace.',
+  mailAddress: 'Too many emails were requested from this network.',
+};
 
 export const throttles = throttleTable('auth.throttles');
 
@@ -50,7 +60,7 @@ export function createThrottle([key]: Keys): Throttle {
         const retryAfterSeconds = await throttles.take(db, subjectOf(attempt), paces[attempt.kind]);
         if (retryAfterSeconds > 0) {
           throw new RmsError('rate_limit_exceeded', {
-            message: 'Too many attempts. Try again later.',
+            message: `${exceeded[attempt.kind]} ${tryAgainIn(retryAfterSeconds)}`,
             retryAfterSeconds,
           });
         }

@@ -55,7 +55,7 @@ export function stepsOfEvent(event: EventProgress, nameOf: NameOf): StepDocument
   const who = userOfActor(actor) === undefined ? '' : ` by ${nameOf(actor)}`;
   const committed = step(timeOf(createTime), `${type} ${id} of ${resourceId} committed${who}`);
   return storeTime
-    ? [committed, step(timeOf(storeTime), `${id} stored in the feed at position ${position}`)]
+    ? [committed, step(timeOf(storeTime), `${id} stored in the feed with sequence ${position}`)]
     : [committed];
 }
 

@@ -2,13 +2,19 @@ import { type FieldViolation, toRmsError } from '@rms/errors';
 import { sendResponse } from '@rms/http';
 import type { PageResponse } from './locals.ts';
 
-/** Errors that only the dashboard returns. packages/errors contains the errors of all services. */
-const refusals = {
+/**
+ * Statuses and messages of the errors that only the dashboard returns. packages/errors contains the errors of all
+ * services, and docs/errors.md documents both.
+ */
+export const refusals = {
   not_signed_in: [401, 'Sign in first. There is no session, or it has expired.'],
-  second_factor_required: [401, 'A second factor is required.'],
+  second_factor_required: [401, 'The code of the authenticator app is missing. Enter it to finish signing in.'],
   sign_in_refused: [401, 'The email address or password is wrong.'],
-  code_refused: [401, 'The code is wrong or was already used.'],
-  cross_site_request: [403, 'The request did not come from a dashboard page. Reload the page.'],
+  code_refused: [401, 'The code is wrong or was already used. Enter the current code, or an unused recovery code.'],
+  cross_site_request: [
+    403,
+    'The request did not come from a page of this dashboard. Reload the page. If this repeats, the address in the browser differs from DASHBOARD_URL.',
+  ],
   session_changed: [403, 'This browser has signed in again since the page was loaded. Reload the page.'],
 } as const;
 

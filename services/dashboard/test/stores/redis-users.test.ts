@@ -175,7 +175,7 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
       ['scripts', ['~rms:*', '+@all', '-@dangerous', '+info', '-@scripting'], /may not run EVAL, EVALSHA; /],
       ['its keys', ['~other:*', '+@all', '-@dangerous', '+info'], /may not use the keys rms:\*; .*: ~rms:\*$/],
       ['a command and keys', ['~other:*', '+@all', '-incr'], /may not run INCR or use the keys rms:\*/],
-    ])('%s: the limits refuse to start, and the error names what is missing', async (_, rules, message) => {
+    ])('%s: the limits refuse to start, and the error names the missing right', async (_, rules, message) => {
       await grant('limited', ...rules);
       await expect(startLimiter('limited')).rejects.toThrow(message);
       await expect(startLimiter('limited')).rejects.toBeInstanceOf(SettingsError);
@@ -184,7 +184,7 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
     test.each<[string, string[], RegExp]>([
       ['hashes', ['~rms-dashboard:*', '+@all', '-@dangerous', '-@hash'], /may not run HSET, .*HDEL; /],
       ['its keys', ['~rms:*', '+@all'], /may not use the keys rms-dashboard:\*/],
-    ])('%s: the dashboard refuses to start, and the error names what is missing', async (_, rules, message) => {
+    ])('%s: the dashboard refuses to start, and the error names the missing right', async (_, rules, message) => {
       await grant('limited', ...rules);
       await expect(startSessions('limited')).rejects.toThrow(message);
     });

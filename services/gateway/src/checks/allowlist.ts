@@ -29,5 +29,7 @@ export function checkAllowlist(
     },
     'address outside the allowlist of the key',
   );
-  throw new RmsError('ip_not_allowed');
+  throw new RmsError('ip_not_allowed', {
+    message: `The API key may not be used from ${address}. Add the address to its IP allowlist, or use another key.`,
+  });
 }

@@ -13,18 +13,24 @@ const lookupsPerSecond = 10;
  */
 export class FailedAuthentications {
   readonly #limiter: Pick<Limiter, 'countFailure'>;
+  readonly #perMinute: number;
   readonly #nowMs: () => number;
   readonly #refused = new LRUCache<string, Refused>({ max: addressesKept });
 
-  /** `nowMs` returns monotonic milliseconds. */
-  constructor(limiter: Pick<Limiter, 'countFailure'>, nowMs = () => performance.now()) {
+  /**
+   * @param perMinute the limit that the limiter enforces, for the messages
+   * @param nowMs returns monotonic milliseconds
+   */
+  constructor(limiter: Pick<Limiter, 'countFailure'>, perMinute: number, nowMs = () => performance.now()) {
     this.#limiter = limiter;
+    this.#perMinute = perMinute;
     this.#nowMs = nowMs;
   }
 
   /** Counts a lookup in auth. Throws `rate_limit_exceeded` if the address may not cause one now. */
   admitLookup(address: string): void {
-    const refused = this.#refusedNow(networkOf(address));
+    const network = networkOf(address);
+    const refused = this.#refusedNow(network);
     if (!refused) return;
     const nowMs = this.#nowMs();
     if (nowMs - refused.lookupsSinceMs >= 1000) {
@@ -32,24 +38,31 @@ export class FailedAuthentications {
       refused.lookups = 0;
     }
     refused.lookups += 1;
-    if (refused.lookups > lookupsPerSecond) throw tooMany(1);
+    if (refused.lookups > lookupsPerSecond) throw this.#tooMany(network, 1);
   }
 
   /** Counts a failed authentication. Throws `rate_limit_exceeded` if it exceeds the limit. */
   async count(address: string): Promise<void> {
     const network = networkOf(address);
     const refused = this.#refusedNow(network);
-    if (refused) throw tooMany((refused.untilMs - this.#nowMs()) / 1000);
+    if (refused) throw this.#tooMany(network, (refused.untilMs - this.#nowMs()) / 1000);
     const seconds = await this.#limiter.countFailure(network);
     if (seconds === 0) return;
     const untilMs = this.#nowMs() + seconds * 1000;
     this.#refused.set(network, { untilMs, lookupsSinceMs: this.#nowMs(), lookups: 0 });
-    throw tooMany(seconds);
+    throw this.#tooMany(network, seconds);
   }
 
   #refusedNow(network: string): Refused | undefined {
     const refused = this.#refused.get(network);
     return refused && refused.untilMs > this.#nowMs() ? refused : undefined;
+  }
+
+  #tooMany(network: string, retryAfterSeconds: number): RmsError {
+    const message =
+      `Too many failed authentications from ${network} (limit: ${this.#perMinute} per minute). ` +
+      `Retry in ${Math.ceil(retryAfterSeconds)} s.`;
+    return new RmsError('rate_limit_exceeded', { message, retryAfterSeconds });
   }
 }
 
@@ -68,11 +81,4 @@ export function networkOf(address: string): string {
   const rest = tail === '' ? [] : tail.split(':');
   const middle = address.includes('::') ? Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill('0') : [];
   return `${[...groups, ...middle, ...rest].slice(0, 4).join(':')}::/64`;
-}
-
-function tooMany(retryAfterSeconds: number): RmsError {
-  return new RmsError('rate_limit_exceeded', {
-    message: 'Too many failed authentications from this address.',
-    retryAfterSeconds,
-  });
 }

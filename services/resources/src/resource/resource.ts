@@ -85,7 +85,7 @@ export function checkName(name: string): FieldViolation[] {
   if (length < 1 || length > nameLimit) {
     return [{ field: 'name', message: `must have 1 to ${nameLimit} characters, has ${length}` }];
   }
-  return storable(name) ? [] : [{ field: 'name', message: 'must not contain NUL or a lone surrogate' }];
+  return storable(name) ? [] : [{ field: 'name', message: 'must not contain NUL or unpaired surrogates' }];
 }
 
 /** Checks the metadata (specification, "Metadata rules"). Returns it as normalized JSON. */
@@ -118,7 +118,7 @@ export function checkMetadata(metadataJson: string): { metadataJson: string; vio
       violations.push({ field, message: `a value must have at most ${metadataValueLimit} characters` });
     }
     if (!storable(key) || (typeof value === 'string' && !storable(value))) {
-      violations.push({ field, message: 'must not contain NUL or a lone surrogate' });
+      violations.push({ field, message: 'must not contain NUL or unpaired surrogates' });
     }
   }
   return { metadataJson: JSON.stringify(metadata), violations };

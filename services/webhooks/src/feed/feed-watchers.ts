@@ -23,7 +23,7 @@ export function createFeedWatchers(): FeedWatchers {
     join(workspaceId) {
       if (count >= maxWatchers) {
         throw new RmsError('rate_limit_exceeded', {
-          message: `This instance has reached its limit of ${maxWatchers} watchers of events. End one of them or try again later.`,
+          message: `This instance has reached its limit of ${maxWatchers} watchers of events. End one of them, for example an rms listen.`,
         });
       }
       count += 1;

@@ -24,7 +24,7 @@ export function cancelReplay({ idempotency }: HandlerParts): Handlers<typeof Del
       const webhook = await findWebhook(tx, scope, webhookId);
       await appendAudit(tx, context, [
         {
-          ...{ workspaceId, environment, action: 'replay.cancelled', changes: changesBetween(fields, before, replay) },
+          ...{ workspaceId, environment, action: 'replay.canceled', changes: changesBetween(fields, before, replay) },
           target: { id, name: webhook ? nameOf(webhook) : '' },
           details: { webhook_id: webhookId, replayed },
         },

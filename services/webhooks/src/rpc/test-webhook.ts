@@ -1,5 +1,5 @@
 import { appendAudit } from '@rms/audit';
-import { RmsError } from '@rms/errors';
+import { RmsError, tryAgainIn } from '@rms/errors';
 import { newId } from '@rms/ids';
 import { TestWebhookResponseSchema, type WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
@@ -19,6 +19,7 @@ import { found, type HandlerParts } from './parts.ts';
  * Test deliveries per minute, per workspace and environment. They are not subject to the limits of the delivery engine.
  */
 const testsPerMinute = 10;
+const testWindowSeconds = 60;
 
 /**
  * Sends one sample event immediately, regardless of the webhook's status. It is not retried. The delivery log and the
@@ -42,8 +43,8 @@ export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksServic
         const eventType = typeToSend(webhook, request.eventType);
         if (!(await countTest(tx, webhook, testsPerMinute))) {
           throw new RmsError('rate_limit_exceeded', {
-            message: `A workspace can test its webhooks ${testsPerMinute} times per minute in each environment. Try again later.`,
-            retryAfterSeconds: 60,
+            message: `A workspace can test its webhooks ${testsPerMinute} times per minute in each environment. ${tryAgainIn(testWindowSeconds)}`,
+            retryAfterSeconds: testWindowSeconds,
           });
         }
         await appendAudit(tx, context, [

@@ -5,7 +5,7 @@ import { z } from 'zod';
 const example = '2026-01-02T03:04:05.678Z';
 
 /** A time in a request: ISO 8601 with seconds and a UTC offset. */
-export const timeInput = z.iso.datetime({ offset: true, error: `must be an ISO 8601 time such as ${example}` }).meta({
+export const timeInput = z.iso.datetime({ offset: true }).meta({
   override: ({ jsonSchema }) => {
     delete jsonSchema.pattern;
   },

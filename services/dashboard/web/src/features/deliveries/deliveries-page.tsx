@@ -48,7 +48,7 @@ export function DeliveriesPage() {
   const [replaying, setReplaying] = useState(false);
   const redeliver = useTenantChange<{ sent: number; refused: number }>(({ sent, refused }) => {
     setSelected(new Set());
-    toast(`Deliveries restarted: ${sent}.${refused > 0 ? ` Not restarted: ${refused}.` : ''}`);
+    toast(`Redelivered: ${sent}.${refused > 0 ? ` Could not be redelivered: ${refused}.` : ''}`);
   });
   const set = (changes: Partial<typeof search>) => {
     setSelected(new Set());

@@ -52,7 +52,7 @@ export function KeysPage() {
               { title: 'Scope', cell: (key) => key.scope },
               { title: 'Status', cell: (key) => <KeyStateBadge of={key} /> },
               { title: 'Last used', cell: (key) => <Time at={lastUseOf(key)} /> },
-              { title: 'Valid until', cell: (key) => <Time at={expiryOf(key)} /> },
+              { title: 'Expires', cell: (key) => <Time at={expiryOf(key)} /> },
             ]}
           />
         ) : null}

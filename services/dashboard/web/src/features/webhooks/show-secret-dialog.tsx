@@ -33,9 +33,9 @@ export function VerificationCode() {
   return (
     <Tabs
       label="Verification code"
-      of={Object.entries(verificationCode).map(([language, text]) => [
+      of={verificationCode.map(({ language, title, text }) => [
         language,
-        <CodeBlock key={language} text={text} label={`Verification in ${language}`} />,
+        <CodeBlock key={language} text={text} label={title} />,
       ])}
     />
   );

@@ -3,5 +3,10 @@ import Go from '@rms/signature/snippets/verify.go?raw';
 import Node from '@rms/signature/snippets/verify.mjs?raw';
 import Python from '@rms/signature/snippets/verify.py?raw';
 
-/** Code samples that verify the signature of a delivery (curl: sign a test event), by language. */
-export const verificationCode = { curl, Node, Python, Go } as const;
+/** Code samples for the signatures of deliveries. */
+export const verificationCode = [
+  { language: 'curl', title: 'Signed test request with curl', text: curl },
+  { language: 'Node', title: 'Verification in Node', text: Node },
+  { language: 'Python', title: 'Verification in Python', text: Python },
+  { language: 'Go', title: 'Verification in Go', text: Go },
+] as const;

@@ -172,7 +172,7 @@ export function WebhookPage() {
           onClose={close}
           onConfirm={() => remove.mutate({ method: 'DELETE', path: `/webhooks/${id}` })}
         >
-          <p>Pending deliveries are canceled. The delivery log is kept.</p>
+          <p>Pending deliveries fail. The delivery log is kept.</p>
         </Confirm>
       ) : null}
       {created ? <ShowSecretDialog created={created} onClose={() => setCreated(undefined)} /> : null}

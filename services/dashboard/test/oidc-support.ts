@@ -1,0 +1,185 @@
+import { createSign, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { startDashboard, type TestDashboard } from './support.ts';
+
+export const dashboardUrl = 'https://dashboard.example.com';
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const forged = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+
+/** Behavior of the provider and of auth, which each test sets. */
+interface Behavior {
+  /** Claims of the ID token, in addition to the default ones. */
+  claims: Record<string, unknown>;
+  /** Whether the claims of the ID token get an email address. */
+  hasEmail: boolean;
+  /** Whether the signature of the ID token is that of another key. */
+  isForged: boolean;
+  /** Claims of UserInfo; a number: the status of an error response. */
+  userInfo: Record<string, unknown> | number;
+  /** Authentication methods that the provider supports for the client. */
+  authMethods: string[];
+  /** Whether auth refuses the identity. */
+  isRefused: boolean;
+}
+
+/** A sign-in that has started: the redirect URL, and the cookie of the browser. */
+interface Visit {
+  readonly url: URL;
+  readonly cookie: string;
+  /** The cookie with its attributes. */
+  readonly attributes: string;
+}
+
+/** An OpenID Connect provider, and a dashboard that uses it. */
+export interface OidcScene extends Behavior {
+  readonly issuer: string;
+  readonly dashboard: TestDashboard;
+  /** Requests at the token endpoint. */
+  readonly tokenRequests: readonly URLSearchParams[];
+  /** Authorization headers of all requests at the provider. */
+  readonly authorizations: readonly (string | undefined)[];
+  /** Sets the default behavior and forgets the requests. */
+  reset(): void;
+  /** Starts another dashboard. The caller stops it. */
+  startWith(env: Record<string, string>): Promise<TestDashboard>;
+  get(path: string, cookie?: string, at?: TestDashboard): Promise<globalThis.Response>;
+  /** Starts the sign-in. */
+  begin(next?: string, before?: string, at?: TestDashboard): Promise<Visit>;
+  /** Returns from the provider to the dashboard. */
+  followCallback(visit: Visit, changes?: Record<string, string>, at?: TestDashboard): Promise<globalThis.Response>;
+  /** Signs in; returns the identity that auth was asked about, and the reason of a failure. */
+  identify(at?: TestDashboard): Promise<{ identity: Record<string, unknown>; reason: string | null }>;
+  stop(): Promise<void>;
+}
+
+function defaults(): Behavior {
+  return {
+    claims: {},
+    hasEmail: true,
+    isForged: false,
+    userInfo: {},
+    authMethods: ['client_secret_basic', 'client_secret_post'],
+    isRefused: false,
+  };
+}
+
+export async function startOidcScene(): Promise<OidcScene> {
+  const tokenRequests: URLSearchParams[] = [];
+  const authorizations: (string | undefined)[] = [];
+  const provider = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      response.setHeader('Content-Type', 'application/json');
+      if (request.url === '/userinfo' && typeof scene.userInfo === 'number') response.statusCode = scene.userInfo;
+      authorizations.push(request.headers.authorization);
+      const body = Buffer.concat(chunks).toString();
+      if (request.url === '/token') tokenRequests.push(new URLSearchParams(body));
+      response.end(JSON.stringify(documentAt(request.url ?? '', scene)));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(provider, 'listening');
+  const issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  const startWith = (env: Record<string, string>) =>
+    startDashboard(
+      {
+        DASHBOARD_URL: dashboardUrl,
+        OIDC_ISSUER: issuer,
+        OIDC_CLIENT_ID: 'rms',
+        OIDC_CLIENT_SECRET: 'secret of the client',
+        ...env,
+      },
+      {
+        verifyIdentity: () => ({
+          result: scene.isRefused
+            ? { outcome: SignInOutcome.REFUSED }
+            : {
+                outcome: SignInOutcome.SIGNED_IN,
+                user: { id: 'usr_1', email: 'person@example.com', name: '', sessionGeneration: 1n },
+              },
+        }),
+      },
+    );
+  const dashboard = await startWith({});
+  const get: OidcScene['get'] = (path, cookie = '', { url } = dashboard) =>
+    fetch(url + path, { redirect: 'manual', headers: cookie ? { Cookie: cookie } : {} });
+  const begin: OidcScene['begin'] = async (next = '/w/ws_own/live/webhooks', before = '', at = dashboard) => {
+    const sent = await get(`/api/oidc/start?${new URLSearchParams({ next })}`, before, at);
+    expect(sent.status).toBe(302);
+    const [cookie = ''] = sent.headers.getSetCookie();
+    return { url: new URL(sent.headers.get('location') ?? ''), cookie: cookie.split(';')[0] ?? '', attributes: cookie };
+  };
+  const followCallback: OidcScene['followCallback'] = async (visit, changes = {}, at = dashboard) => {
+    const email = scene.hasEmail ? { email: 'person@example.com', email_verified: true } : {};
+    const nonce = scene.claims.nonce ?? visit.url.searchParams.get('nonce');
+    scene.claims = { ...email, ...scene.claims, nonce };
+    const given = { code: 'code-1', state: visit.url.searchParams.get('state') ?? '', ...changes };
+    return get(`/api/oidc/callback?${new URLSearchParams(given)}`, visit.cookie, at);
+  };
+  const scene: OidcScene = {
+    ...defaults(),
+    issuer,
+    dashboard,
+    tokenRequests,
+    authorizations,
+    startWith,
+    get,
+    begin,
+    followCallback,
+    reset() {
+      Object.assign(scene, defaults());
+      tokenRequests.length = 0;
+      authorizations.length = 0;
+    },
+    async identify(at = dashboard) {
+      const back = await followCallback(await begin('/', '', at), {}, at);
+      const { request } = at.recorded.findLast(({ method }) => method === 'verifyIdentity') ?? {};
+      const { searchParams } = new URL(back.headers.get('location') ?? '', dashboardUrl);
+      return { identity: request as Record<string, unknown>, reason: searchParams.get('reason') };
+    },
+    async stop() {
+      await dashboard.stop();
+      provider.close();
+      await once(provider, 'close');
+    },
+  };
+  return scene;
+}
+
+/** Returns the document that the provider sends for a path. */
+function documentAt(path: string, scene: OidcScene): object {
+  const { issuer, userInfo, authMethods } = scene;
+  switch (path) {
+    case '/.well-known/openid-configuration':
+      return {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        userinfo_endpoint: `${issuer}/userinfo`,
+        token_endpoint_auth_methods_supported: authMethods,
+        response_types_supported: ['code'],
+        id_token_signing_alg_values_supported: ['RS256'],
+        code_challenge_methods_supported: ['S256'],
+      };
+    case '/jwks':
+      return { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256', use: 'sig' }] };
+    case '/userinfo':
+      return typeof userInfo === 'number' ? {} : { sub: 'subject-1', ...userInfo };
+    default:
+      return { access_token: 'access', token_type: 'Bearer', id_token: idToken(scene) };
+  }
+}
+
+function idToken({ issuer, claims, isForged }: OidcScene): string {
+  const now = Math.floor(Date.now() / 1000);
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const payload = { iss: issuer, aud: 'rms', sub: 'subject-1', iat: now, exp: now + 60, ...claims };
+  const text = `${part({ alg: 'RS256', kid: 'k' })}.${part(payload)}`;
+  const key = isForged ? forged : privateKey;
+  return `${text}.${createSign('RSA-SHA256').update(text).sign(key, 'base64url')}`;
+}
