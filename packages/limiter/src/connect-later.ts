@@ -23,13 +23,13 @@ export type Scripted = Redis & {
   rmsRaiseQuota(counter: string, used: number, endsInSeconds: number): Promise<number>;
 };
 
+const connectTimeoutMs = 2_000;
 const options = {
   lazyConnect: true,
   enableAutoPipelining: true,
   // Commands fail immediately instead of being queued while Redis is unreachable.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
-  connectTimeout: 2_000,
   // stop() does not wait for an unreachable server.
   disconnectTimeout: 100,
   // Reconnects if the server sends nothing for this long.
@@ -62,6 +62,7 @@ export function connectLater(address: RedisAddress, endpoint?: Endpoint): Script
       family,
       tls: isTls ? () => currentOf(address.tls ?? {}) : undefined,
       mustBePrimary: hasSentinels,
+      timeoutMs: connectTimeoutMs,
     }),
     retryStrategy: (attempt: number) => {
       // The next connection reads them from here.

@@ -3,13 +3,13 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { PassThrough } from 'node:stream';
 import { createLogger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
-import { freePort, waitUntil } from '@rms/testkit';
+import { freePort, waitUntil, watchDials } from '@rms/testkit';
 import { type EgressProxyConfig, tunnelLimits } from '../src/egress-proxy/config.ts';
 import { createEgressProxy } from '../src/egress-proxy/service.ts';
 import { askProxy, connectThrough, readAll } from './connect-client.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
 import { hostileTargets, hostileZone } from './hostile-targets.ts';
-import { startTrap, type Trap, watchDials } from './traps.ts';
+import { startTrap, type Trap } from './traps.ts';
 
 const zone = {
   ...hostileZone,
