@@ -14,10 +14,11 @@ const lookups = new Map<string, Promise<readonly string[]>>();
  * @param family the only kind of addresses to look up; default: both
  */
 export function systemAddresses(family: 4 | 6 | undefined): Resolve {
-  return (name) => [lookup(name, family ?? 0)];
+  return (name) => [lookupAddresses(name, family)];
 }
 
-function lookup(name: string, family: 0 | 4 | 6): Promise<readonly string[]> {
+/** Returns the addresses of a name, as {@link systemAddresses} finds them. An address is its own. */
+export function lookupAddresses(name: string, family: 0 | 4 | 6 = 0): Promise<readonly string[]> {
   const key = `${family} ${name}`;
   const known = lookups.get(key);
   if (known) return known;

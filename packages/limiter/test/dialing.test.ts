@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { freePort, testSlowNames, waitUntil } from '@rms/testkit';
+import { freePort, secondAddress, serveNames, testSlowNames, waitUntil } from '@rms/testkit';
 import { connectLater } from '../src/connect-later.ts';
 
 /** Starts a server for which every command succeeds. */
-async function listen(port: number): Promise<Server> {
+async function listen(port: number, address = '127.0.0.1'): Promise<Server> {
   const server = createServer((socket) => {
     socket
       .on('error', () => {})
@@ -12,7 +12,7 @@ async function listen(port: number): Promise<Server> {
         for (const _ of String(data).matchAll(/^\*\d+\r$/gm)) socket.write('+OK\r\n');
       });
   });
-  await once(server.listen(port, '127.0.0.1'), 'listening');
+  await once(server.listen(port, address), 'listening');
   return server;
 }
 
@@ -53,6 +53,32 @@ describe('a client connects to Redis', () => {
       redis.disconnect();
       sentinel.close();
       server.close();
+    }
+  });
+
+  test('that its name leads to now, although the previous one still runs', async () => {
+    const first = await listen(0);
+    const { port } = first.address() as AddressInfo;
+    const second = await listen(port, secondAddress);
+    const reached: string[] = [];
+    first.on('connection', () => reached.push('first'));
+    second.on('connection', () => reached.push('second'));
+    const addresses = ['127.0.0.1'];
+    const removeName = serveNames({ 'redis.example': addresses });
+    const redis = connectLater({ url: `redis://redis.example:${port}` }, undefined, 20);
+    const errors: string[] = [];
+    redis.on('error', ({ message }: Error) => errors.push(message));
+    try {
+      await redis.connect();
+      addresses.splice(0, 1, secondAddress);
+      await waitUntil(() => reached.length === 2 && redis.status === 'ready', { what: 'the second server' });
+      expect(reached).toEqual(['first', 'second']);
+      expect(errors).toEqual(['the address of Redis leads to another server; reconnecting']);
+    } finally {
+      redis.disconnect();
+      removeName();
+      first.close();
+      second.close();
     }
   });
 });

@@ -14,7 +14,8 @@ export type { Behavior, ListenerName, ReadRecord, ReceiverRecord } from './hosti
 export { type FrozenReceiver, startFrozenReceiver } from './hostile/frozen-receiver.ts';
 export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';
 export { type DialWatch, watchDials } from './names/dial-watch.ts';
-export { type NamedServer, testSlowNames } from './names/slow-names.ts';
+export { serveNames } from './names/served-names.ts';
+export { type NamedServer, secondAddress, testSlowNames } from './names/slow-names.ts';
 export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
 export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';

@@ -22,8 +22,8 @@ interface Jest {
   readonly afterEach: Hook;
 }
 
-/** macOS has only one IPv4 address on loopback. */
-const secondAddress = process.platform === 'darwin' ? '::1' : '127.0.0.2';
+/** Another address of loopback than 127.0.0.1. macOS has only one IPv4 address. */
+export const secondAddress = process.platform === 'darwin' ? '::1' : '127.0.0.2';
 const addresses = ['127.0.0.1', secondAddress];
 const host = 'slow.example';
 
