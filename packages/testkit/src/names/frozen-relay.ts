@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { freePort } from '../free-port.ts';
-import { waitUntil } from '../wait-until.ts';
+import { fillQueue } from '../full-queue.ts';
 
 /** A relay on 127.0.0.1 that establishes no connection until it is resumed. */
 export interface FrozenRelay {
@@ -18,10 +17,6 @@ export interface RelayData {
   readonly isResumed: Int32Array;
 }
 
-/** Connections that the queue of the system accepts although nothing accepts them. */
-const queued = 2;
-const filling = 6;
-
 /** Starts a relay whose queue of connections is full, so that the system ignores further ones. */
 export async function startFrozenRelay(targetPort: number): Promise<FrozenRelay> {
   const port = await freePort();
@@ -30,10 +25,9 @@ export async function startFrozenRelay(targetPort: number): Promise<FrozenRelay>
     workerData: { port, targetPort, isResumed } satisfies RelayData,
   });
   await once(worker, 'message');
-  const waiting = Array.from({ length: filling }, () => connect(port, '127.0.0.1').on('error', () => {}));
-  await waitUntil(() => waiting.filter(({ connecting }) => !connecting).length >= queued, { what: 'a full backlog' });
+  const releaseQueue = await fillQueue(port);
   const resume = () => {
-    for (const socket of waiting) socket.destroy();
+    releaseQueue();
     Atomics.store(isResumed, 0, 1);
     Atomics.notify(isResumed, 0);
   };
