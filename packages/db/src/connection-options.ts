@@ -43,7 +43,7 @@ export function connectionOptions(url: string, files: TlsFiles, sessionOptions: 
   if (negotiation !== undefined && negotiation !== 'direct' && negotiation !== 'postgres') {
     throw new SettingsError(`sslnegotiation=${negotiation} in DATABASE_URL is invalid; use direct or postgres`);
   }
-  // Sessions are kept on the primary, and SCRAM uses channel binding if both sides support it.
+  // Sessions are kept on the primary. Channel binding is not used.
   checkValue('target_session_attrs', take('target_session_attrs'), ['any', 'read-write', 'primary']);
   checkValue('channel_binding', take('channel_binding'), ['disable', 'prefer']);
   for (const name of parameters.keys()) {

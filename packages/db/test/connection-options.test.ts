@@ -61,7 +61,7 @@ describe('connectionOptions', () => {
     expect(() => sslOf(`?${parameter}`, { ca })).not.toThrow(/db\.example/);
   });
 
-  test('parameters that request what the service does anyway are accepted', () => {
+  test('parameters with which the behavior of the service complies are accepted', () => {
     expect(connectionOptions(`${at}?target_session_attrs=read-write&channel_binding=prefer`, {}, '')).toEqual({
       connectionString: at,
       options: '',

@@ -11,7 +11,7 @@ export interface Endpoint {
 
 export interface Dialing {
   /** Finds the server of the next connection. */
-  readonly endpoint: (signal: AbortSignal) => Promise<Endpoint>;
+  readonly endpoint: () => Promise<Endpoint>;
   readonly family: 4 | 6 | undefined;
   /** TLS files of the next connection; undefined: without TLS. */
   readonly tls: (() => TlsFiles) | undefined;
@@ -58,7 +58,7 @@ export function connectorOf({ endpoint, family, tls, mustBePrimary, timeoutMs }:
     }
 
     async #open(signal: AbortSignal): Promise<Socket> {
-      const { host, port } = await endpoint(signal);
+      const { host, port } = await endpoint();
       return connect({ host, port, family, timeoutMs, signal, tls: tls && clientTls(tls()) });
     }
 
