@@ -23,6 +23,7 @@ const checks = {
   'imports between workspaces': () => run('depcruise', ['--output-type', 'err', ...sources]),
   'no side effects at import': sideEffects,
   'no AbortSignal.any': combinedSignals,
+  'connections by name use packages/dial': dialedNames,
   'no paths of one machine': machinePaths,
   'unused files, exports, dependencies': () => run('knip', ['--no-progress', '--no-config-hints']),
   'OpenAPI document': openApiDocument,
@@ -177,6 +178,21 @@ function combinedSignals() {
     (file) => /\/src\/.*\.tsx?$/.test(file) && readFileSync(join(root, file), 'utf8').includes('AbortSignal.any('),
   );
   return problems.length === 0 ? undefined : `use withDeadline of packages/async instead: ${problems.join(', ')}`;
+}
+
+/**
+ * Checks that sources do not connect to names with node:net or the global fetch: Node ends an attempt after 250 ms if
+ * the name has another address. packages/dial lets the addresses race.
+ */
+function dialedNames() {
+  /** Connect to an address, to loopback, from a browser, or with an agent that uses packages/dial. */
+  const exempt =
+    /^packages\/(dial|testkit|embedded-postgres)\/|^services\/dashboard\/web\/|^standalone\/|\/(end-with-call|provider-fetch)\.ts$/;
+  const dials = /import \{[^}]*\b(connect|createConnection)\b[^}]*\} from 'node:net'|(?<![.\w])fetch\(/;
+  const problems = filesOf(...sources).filter(
+    (file) => /\/src\/.*\.tsx?$/.test(file) && !exempt.test(file) && dials.test(readFileSync(join(root, file), 'utf8')),
+  );
+  return problems.length === 0 ? undefined : `use connect of packages/dial instead: ${problems.join(', ')}`;
 }
 
 /**

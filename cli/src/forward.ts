@@ -1,6 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { withDeadline } from '@rms/async';
+import { createHttpConnections } from '@rms/dial';
 import { deliveryHeaders, type SigningSecrets, statusError } from '@rms/signature';
 
 /** Event to forward. */
@@ -53,8 +54,10 @@ export async function forward(
 
 function post(url: URL, headers: Readonly<Record<string, string>>, body: Uint8Array, signal: AbortSignal) {
   return new Promise<number>((resolve, reject) => {
-    const request = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const call = request(url, { method: 'POST', headers, signal, agent: false }, (response) => {
+    const isTls = url.protocol === 'https:';
+    const request = isTls ? requestHttps : requestHttp;
+    const createConnection = createHttpConnections({ isTls, timeoutMs });
+    const call = request(url, { method: 'POST', headers, signal, createConnection }, (response) => {
       const { statusCode = 0 } = response;
       let read = 0;
       response.on('data', (chunk: Buffer) => {

@@ -1,4 +1,3 @@
-import { allowSlowConnections } from '@rms/service/attempt-timeout';
 import { run } from './run.ts';
 
 // The reader of stdout closed the pipe (`rms … | head`).
@@ -7,5 +6,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-allowSlowConnections();
 await run(process.argv.slice(2));

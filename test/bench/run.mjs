@@ -1,6 +1,9 @@
 // npm run bench -- [name …] [--json] [--quick]: runs benchmarks. Each prints a table; --json prints one JSON document
 // instead.
 import { parseArgs } from 'node:util';
+import { ensureNode } from '../../scripts/lib/node.mjs';
+
+await ensureNode();
 
 const benchmarks = [
   'requests',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
+import { createHttpConnections } from '@rms/dial';
 
 /** Kubernetes Secret, with the fields that this command uses. */
 export interface Secret {
@@ -102,6 +103,7 @@ function call(server: ApiServer, method: string, path: string, body?: object): P
     const outgoing = request(
       {
         ...{ host, port, ca, method, path, timeout: timeoutMs },
+        createConnection: createHttpConnections({ isTls: true, timeoutMs }),
         headers: {
           Authorization: `Bearer ${token}`,
           Accept: 'application/json',

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
+import { connect, PendingSocket } from '@rms/dial';
 import type { Logger } from '@rms/logging';
 import { type Current, clientTls, currentOf, type TlsFiles } from '@rms/settings';
 import { type ISocketFactory, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
@@ -27,6 +27,7 @@ export interface KafkaSasl {
 
 /** Must be longer than the longest time for which a request lets the broker wait. */
 const requestTimeoutMs = 10_000;
+const connectTimeoutMs = 2_000;
 const keepAliveMs = 60_000;
 
 /**
@@ -37,9 +38,10 @@ export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBu
   return new Kafka({
     clientId,
     brokers: [...brokers],
-    ...(tls && { ssl: true, socketFactory: tlsSockets(tls) }),
+    ...(tls && { ssl: true }),
+    socketFactory: openSockets(tls),
     ...(sasl && { sasl: currentSasl(sasl) }),
-    connectionTimeout: 2_000,
+    connectionTimeout: connectTimeoutMs,
     requestTimeout: requestTimeoutMs,
     retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 5 },
     logLevel: logLevel.WARN,
@@ -48,12 +50,15 @@ export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBu
   });
 }
 
-/** Opens sockets as kafkajs does, with the TLS files of the moment. */
-function tlsSockets(tls: Current<TlsFiles>): ISocketFactory {
+/** Opens sockets with the TLS files of the moment. kafkajs needs a socket before it is open. */
+function openSockets(tls: Current<TlsFiles> | undefined): ISocketFactory {
   return ({ host, port, onConnect }) => {
-    const name = isIP(host) === 0 ? { servername: host } : {};
-    const socket = connectTls({ host, port, ...name, ...clientTls(currentOf(tls)) }, onConnect);
-    return socket.setKeepAlive(true, keepAliveMs);
+    const pending = new PendingSocket(async (signal) => {
+      const files = tls && clientTls(currentOf(tls));
+      const socket = await connect({ host, port, timeoutMs: connectTimeoutMs, signal, tls: files });
+      return socket.setKeepAlive(true, keepAliveMs);
+    });
+    return pending.once('open', onConnect) as unknown as Socket;
   };
 }
 

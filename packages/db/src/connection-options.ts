@@ -3,13 +3,15 @@ import type { PoolConfig } from 'pg';
 
 /** URL parameters that request TLS in ways other than the settings. */
 const otherWays = ['sslrootcert', 'sslcert', 'sslkey', 'uselibpqcompat'];
+/** Other accepted parameters. An unknown one may be a misspelled request for TLS. */
+const known = ['host', 'application_name', 'client_encoding', 'connect_timeout'];
 const verifying = ['allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'true', '1'];
 const unencrypted = ['disable', 'false', '0'];
 const unverified = 'no-verify';
 
 /**
  * Converts a DATABASE_URL to pg options. In pg, URL parameters override options, so the TLS parameters and `options`
- * are removed from the URL and evaluated here.
+ * are removed from the URL and evaluated here. Unknown parameters are rejected.
  *
  *   sslmode of the URL                                  without a CA                 with DATABASE_CA_FILE
  *   none                                                PGSSLMODE if set,            TLS, verified by that CA
@@ -41,6 +43,13 @@ export function connectionOptions(url: string, files: TlsFiles, sessionOptions: 
   if (negotiation !== undefined && negotiation !== 'direct' && negotiation !== 'postgres') {
     throw new SettingsError(`sslnegotiation=${negotiation} in DATABASE_URL is invalid; use direct or postgres`);
   }
+  // Sessions are kept on the primary. Channel binding is not used.
+  checkValue('target_session_attrs', take('target_session_attrs'), ['any', 'read-write', 'primary']);
+  checkValue('channel_binding', take('channel_binding'), ['disable', 'prefer']);
+  for (const name of parameters.keys()) {
+    if (!known.includes(name)) throw new SettingsError(`the parameter ${shown(name)} of DATABASE_URL is not supported`);
+    if (parameters.getAll(name).length > 1) throw new SettingsError(`${name} is in DATABASE_URL several times`);
+  }
   const rest = parameters.toString();
   return {
     connectionString: rest === '' ? address : `${address}?${rest}`,
@@ -66,6 +75,16 @@ function tlsOptions(sslmode: string | undefined, files: TlsFiles): PoolConfig['s
   if (files.ca) throw new SettingsError(`sslmode=${sslmode} in DATABASE_URL contradicts DATABASE_CA_FILE`);
   if (isUnencrypted && files.cert) throw new SettingsError(`DATABASE_CERT_FILE needs TLS: ${howToVerify}`);
   return isUnencrypted ? false : { ...clientTls(files), rejectUnauthorized: false };
+}
+
+function checkValue(name: string, value: string | undefined, accepted: readonly string[]): void {
+  if (value !== undefined && !accepted.includes(value))
+    throw new SettingsError(`${name}=${shown(value)} in DATABASE_URL is not supported; use ${accepted.join(' or ')}`);
+}
+
+/** Returns a short text for an error message. A part of a password is never shown: it would not be a plain word. */
+function shown(text: string): string {
+  return /^[\w-]{1,40}$/.test(text) ? text : '(not a word)';
 }
 
 const howToVerify = 'set DATABASE_CA_FILE, or sslmode=verify-full in DATABASE_URL';

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { type CallScope, currentCall } from '@rms/async';
 import type pg from 'pg';
+import { addressOf } from './dialing-client.ts';
 import type { Pool, PoolClient } from './queryable.ts';
 
 type Query = (...given: unknown[]) => Promise<unknown>;
@@ -81,9 +82,13 @@ function cancel(client: PoolClient): void {
   canceled.add(client);
   const { processID, secretKey } = client as unknown as Backend;
   const { host, port } = client as unknown as pg.Client;
+  // Another address of the host may be another server.
+  const address = addressOf(client);
   void (client as unknown as pg.Client).end();
   if (processID === null || secretKey === null) return;
-  const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+  const isLocal = host.startsWith('/');
+  if (!isLocal && address === undefined) return;
+  const socket = isLocal ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, address);
   const message = Buffer.alloc(16);
   message.writeInt32BE(message.length, 0);
   message.writeInt32BE(cancelRequest, 4);

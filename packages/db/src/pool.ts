@@ -1,6 +1,7 @@
 import { type Current, currentOf, type TlsFiles } from '@rms/settings';
 import pg from 'pg';
 import { connectionOptions } from './connection-options.ts';
+import { dialingClient } from './dialing-client.ts';
 import { endWithCall } from './end-with-call.ts';
 import { keepOnPrimary } from './primary.ts';
 import type { Pool } from './queryable.ts';
@@ -62,11 +63,7 @@ export function createPool(options: PoolOptions): Pool {
   connection();
   const pool = new pg.Pool({
     // Each connection uses the current password, CA and client certificate.
-    Client: class extends pg.Client {
-      constructor(config?: pg.ClientConfig) {
-        super({ ...config, ...connection() });
-      }
-    },
+    Client: dialingClient(connection, connectTimeoutMs),
     max,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,

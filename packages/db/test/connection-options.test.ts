@@ -50,9 +50,22 @@ describe('connectionOptions', () => {
     'sslcert=/c',
     'sslkey=/k',
     'uselibpqcompat=true',
+    'sslmod=require',
+    'pgbouncer=true',
+    'statement_timeout=0',
+    'target_session_attrs=read-only',
+    'channel_binding=require',
+    'host=/run&host=/var',
   ])('%s is rejected, without exposing the URL', (parameter) => {
     expect(() => sslOf(`?${parameter}`, { ca })).toThrow(SettingsError);
     expect(() => sslOf(`?${parameter}`, { ca })).not.toThrow(/db\.example/);
+  });
+
+  test('parameters with which the behavior of the service complies are accepted', () => {
+    expect(connectionOptions(`${at}?target_session_attrs=read-write&channel_binding=prefer`, {}, '')).toEqual({
+      connectionString: at,
+      options: '',
+    });
   });
 
   test('other parameters are kept, and options of the URL precede the defaults', () => {

@@ -31,9 +31,10 @@ interface Node extends RedisServer {
  *
  * Commands are not redirected. A node that has lost a slot rejects them, and the caller decides without Redis until the
  * map is known, because the new owner may lack the most recent data.
+ * @param connect creates a connection; tests replace it
  */
-export function createClusterServers(address: RedisAddress, log: Logger): RedisServers {
-  const seed = connectLater(address);
+export function createClusterServers(address: RedisAddress, log: Logger, connect = connectLater): RedisServers {
+  const seed = connect(address);
   const nodes = new Map<string, Node>();
   const attaches: ((server: RedisServer) => () => void)[] = [];
   const moveListeners: (() => void)[] = [];
@@ -60,7 +61,7 @@ export function createClusterServers(address: RedisAddress, log: Logger): RedisS
     const name = nameOf(endpoint);
     const node: Node = {
       endpoint,
-      redis: connectLater(address, endpoint),
+      redis: connect(address, endpoint),
       log: log.child({ redis_server: name }),
       tag: '',
       ownKey: (key) => `${key}:{${node.tag}}`,
@@ -95,7 +96,7 @@ export function createClusterServers(address: RedisAddress, log: Logger): RedisS
     }
     const hasMoved =
       owners.length > 0 && (owners.length !== next.length || next.some((node, slot) => node !== owners[slot]));
-    owners = next;
+    if (hasMoved || owners.length === 0) owners = next;
     if (hasMoved) for (const listener of moveListeners) listener();
     for (const node of added) node.detaches = attaches.map((attach) => attach(node));
     await Promise.all(
@@ -163,6 +164,18 @@ export function createClusterServers(address: RedisAddress, log: Logger): RedisS
       attaches.push(attach);
     },
     onMove: (listener) => void moveListeners.push(listener),
+    comparison() {
+      const assigned = owners;
+      return async (server) => {
+        const node = server as Node;
+        const { ranges } = await withTimeout(readClusterMap(node.redis, node.endpoint.host), mapTimeoutMs, 'Redis');
+        const own = ranges.filter(({ primary }) => nameOf(primary) === nameOf(node.endpoint));
+        const isSame = own.length > 0 && own.every(({ from, to }) => isOwner(assigned, node, from, to));
+        if (!isSame) schedule(retryMs);
+        // A changed map may have assigned keys to other servers meanwhile.
+        return isSame && owners === assigned;
+      };
+    },
     failed(error) {
       if (moved.test((error as Error | undefined)?.message ?? '')) schedule(retryMs);
     },
@@ -182,6 +195,11 @@ export function createClusterServers(address: RedisAddress, log: Logger): RedisS
 
 function nameOf({ host, port }: Endpoint): string {
   return `${host}:${port}`;
+}
+
+function isOwner(owners: readonly (Node | undefined)[], node: Node, from: number, to: number): boolean {
+  for (let slot = from; slot <= to; slot += 1) if (owners[slot] !== node) return false;
+  return true;
 }
 
 function tagOf(node: Node, owners: readonly (Node | undefined)[]): string {

@@ -1,6 +1,7 @@
 import { currentOf } from '@rms/settings';
 import { Redis, type RedisOptions } from 'ioredis';
 import { checkScript, failureScript, markerScript, raiseQuotaScript } from './check-script.ts';
+import { followAddress } from './follow-address.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-address.ts';
 import { connectorOf, type Endpoint } from './redis-connector.ts';
 import { createSentinelLookup } from './sentinels.ts';
@@ -23,13 +24,15 @@ export type Scripted = Redis & {
   rmsRaiseQuota(counter: string, used: number, endsInSeconds: number): Promise<number>;
 };
 
+const connectTimeoutMs = 2_000;
 const options = {
   lazyConnect: true,
   enableAutoPipelining: true,
   // Commands fail immediately instead of being queued while Redis is unreachable.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
-  connectTimeout: 2_000,
+  // The connection of a dashboard may be idle for hours; balancers drop idle connections after four minutes or more.
+  keepAlive: 60_000,
   // stop() does not wait for an unreachable server.
   disconnectTimeout: 100,
   // Reconnects if the server sends nothing for this long.
@@ -41,8 +44,9 @@ const options = {
 /**
  * Creates a connection that opens on connect(): to the server of the URL, to the primary that the sentinels name, or to
  * `endpoint`. Each connection uses the current password, TLS files and sentinels' answer.
+ * @param followMs interval of {@link followAddress}
  */
-export function connectLater(address: RedisAddress, endpoint?: Endpoint): Scripted {
+export function connectLater(address: RedisAddress, endpoint?: Endpoint, followMs = 60_000): Scripted {
   const target = () => parseRedisUrl(currentOf(address.url));
   const { isTls, family, database } = target();
   const hasSentinels = (address.sentinels ?? []).length > 0;
@@ -62,6 +66,7 @@ export function connectLater(address: RedisAddress, endpoint?: Endpoint): Script
       family,
       tls: isTls ? () => currentOf(address.tls ?? {}) : undefined,
       mustBePrimary: hasSentinels,
+      timeoutMs: connectTimeoutMs,
     }),
     retryStrategy: (attempt: number) => {
       // The next connection reads them from here.
@@ -69,6 +74,7 @@ export function connectLater(address: RedisAddress, endpoint?: Endpoint): Script
       return Math.min(100 * attempt, 1_000);
     },
   });
+  if (!endpoint) followAddress(redis, { find, family, everyMs: followMs });
   redis.defineCommand('rmsCheck', { numberOfKeys: 4, lua: checkScript });
   redis.defineCommand('rmsCountFailure', { numberOfKeys: 1, lua: failureScript });
   redis.defineCommand('rmsSetMarker', { numberOfKeys: 1, lua: markerScript });

@@ -9,6 +9,7 @@ export {
   type Limits,
   markersTrustMs,
   type QuotaUse,
+  type SetMarkers,
 } from './limiter.ts';
 export { createMemoryLimiter } from './memory-limiter.ts';
 export { type OpenLimiterOptions, openLimiter } from './open-limiter.ts';

@@ -76,11 +76,13 @@ export interface Limiter {
    */
   setMarkers(changes: readonly KeyChange[]): Promise<void>;
   /**
-   * Confirms the markers. `setAll` sets the markers of all changes that were committed before it began. When it
-   * resolves, gateways trust the markers for {@link markersTrustMs}, counted from before it began. Rejects without a
-   * confirmation if `setAll` rejects or Redis is unreachable.
+   * Confirms the markers. `setAll` passes the markers of all changes that were committed before it began to `set`. When
+   * it resolves, gateways trust the markers for {@link markersTrustMs}, counted from before it began.
+   *
+   * Each server is confirmed for itself: all markers of its keys must be set, and of a Redis Cluster, it must own no
+   * other keys. Rejects if a server is not confirmed, and confirms none if `setAll` rejects.
    */
-  confirmMarkers(setAll: () => Promise<void>): Promise<void>;
+  confirmMarkers(setAll: (set: SetMarkers) => Promise<void>): Promise<void>;
   /** Raises quota counters to the used amounts; never lowers a counter. Rejects if Redis is unreachable. */
   raiseQuotas(uses: readonly QuotaUse[]): Promise<void>;
   /**
@@ -92,6 +94,9 @@ export interface Limiter {
   start(): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** Sets revocation markers. Returns the changes whose markers are set; the servers of the others are unreachable. */
+export type SetMarkers = <Change extends KeyChange>(changes: readonly Change[]) => Promise<readonly Change[]>;
 
 /** Limits of requests. 0 disables a limit. */
 export interface Limits {

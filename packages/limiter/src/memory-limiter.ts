@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { failureRateOf, gcraStep, monthOf, type Rate, rateState, ratesOf, wholeSeconds } from './gcra.ts';
-import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
+import type { KeyChange, LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
 
 const maxKeys = 100_000;
 const markerTtlMs = 60 * 60 * 1000;
@@ -55,6 +55,10 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
     return { ...common, outcome: 'allowed', quota };
   };
 
+  const setAll = (changes: readonly KeyChange[]) => {
+    for (const { keyId, version } of changes) markers.set(keyId, Math.max(version, markers.get(keyId) ?? 0));
+  };
+
   return {
     check: async (request) => check(request),
     async countFailure(address) {
@@ -63,10 +67,12 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
       failures.set(address, step.arrivalUs);
       return step.allowed ? 0 : wholeSeconds(step.retryAfterUs);
     },
-    async setMarkers(changes) {
-      for (const { keyId, version } of changes) markers.set(keyId, Math.max(version, markers.get(keyId) ?? 0));
-    },
-    confirmMarkers: (setAll) => setAll(),
+    setMarkers: async (changes) => setAll(changes),
+    confirmMarkers: (pending) =>
+      pending(async (changes) => {
+        setAll(changes);
+        return changes;
+      }),
     async raiseQuotas(uses) {
       for (const { workspaceId, environment, monthMs, used: count } of uses) {
         const counter = `${workspaceId}/${environment}/${monthOf(monthMs).month}`;

@@ -81,9 +81,15 @@ export function parseRedisUrl(url: string): RedisTarget {
   const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url);
   // The scheme alone decides about TLS.
   searchParams.delete('tls');
-  const database = searchParams.get('db') ?? pathname.replace(/^\//, '');
+  const path = pathname.replace(/^\//, '');
+  const database = searchParams.get('db') ?? path;
   const family = searchParams.get('family');
-  if (!/^\d{0,9}$/.test(database)) throw new SettingsError('REDIS_URL: the path must be the number of a database');
+  const repeated = [...searchParams.keys()].find((name) => searchParams.getAll(name).length > 1);
+  if (repeated !== undefined) throw new SettingsError(`REDIS_URL: the parameter "${repeated}" is there several times`);
+  if (path !== '' && searchParams.has('db'))
+    throw new SettingsError('REDIS_URL: the path and the parameter "db" both name a database');
+  if (!/^(?:0|[1-9]\d{0,8})?$/.test(database))
+    throw new SettingsError('REDIS_URL: the path must be the number of a database');
   if (family !== null && family !== '4' && family !== '6') throw new SettingsError('REDIS_URL: family must be 4 or 6');
   const unknown = [...searchParams.keys()].find((name) => name !== 'db' && name !== 'family');
   if (unknown !== undefined) throw new SettingsError(`REDIS_URL: the parameter "${unknown}" is not supported`);

@@ -1,5 +1,5 @@
-import { createConnection, type NetConnectOpts, type Socket } from 'node:net';
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { Socket } from 'node:net';
+import { connect } from '@rms/dial';
 import { clientTls, type TlsFiles } from '@rms/settings';
 import { AbstractConnector, type RedisOptions } from 'ioredis';
 
@@ -17,6 +17,8 @@ export interface Dialing {
   readonly tls: (() => TlsFiles) | undefined;
   /** Whether the server must be a primary. */
   readonly mustBePrimary: boolean;
+  /** For the connection and the TLS handshake together. */
+  readonly timeoutMs: number;
 }
 
 /**
@@ -24,8 +26,10 @@ export interface Dialing {
  * first one, but a TLS socket can emit two: the client rejects the server's certificate, and then reads the server's
  * alert. The second one would end the process.
  */
-export function connectorOf({ endpoint, family, tls, mustBePrimary }: Dialing) {
+export function connectorOf({ endpoint, family, tls, mustBePrimary, timeoutMs }: Dialing) {
   return class RedisConnector extends AbstractConnector {
+    #ending = new AbortController();
+
     constructor(options: unknown) {
       super((options as RedisOptions).disconnectTimeout ?? 0);
     }
@@ -35,19 +39,32 @@ export function connectorOf({ endpoint, family, tls, mustBePrimary }: Dialing) {
       return !mustBePrimary || info.role === undefined || info.role === 'master';
     }
 
-    override async connect(): Promise<Socket | TLSSocket> {
+    /** Never rejects, because ioredis would not reconnect: after a failure, the socket is closed. */
+    override async connect(): Promise<Socket> {
       this.connecting = true;
-      const { host, port } = await endpoint();
-      if (!this.connecting) throw new Error('Connection is closed.');
-      const target = { host, port, family };
-      const socket = tls
-        ? connectTls({ ...target, ...clientTls(tls()) } as ConnectionOptions)
-        : createConnection(target as NetConnectOpts);
+      this.#ending = new AbortController();
+      const { signal } = this.#ending;
+      delete this.firstError;
+      const socket = await this.#open(signal).catch((error: Error) => {
+        if (!signal.aborted) this.firstError = error;
+        return new Socket().destroy();
+      });
+      if (signal.aborted) socket.destroy();
       this.stream = socket;
       socket.on('error', (error) => {
         this.firstError ??= error;
       });
       return socket;
+    }
+
+    async #open(signal: AbortSignal): Promise<Socket> {
+      const { host, port } = await endpoint();
+      return connect({ host, port, family, timeoutMs, signal, tls: tls && clientTls(tls()) });
+    }
+
+    override disconnect(): void {
+      this.#ending.abort(new Error('Connection is closed.'));
+      super.disconnect();
     }
   };
 }

@@ -4,20 +4,13 @@ import { Gauge, type Metrics } from '@rms/metrics';
 import { attribute, spanKind, traced } from '@rms/tracing';
 import type { CheckReply } from './connect-later.ts';
 import { failureRateOf, monthOf, type Rates, rateState, ratesOf, wholeSeconds } from './gcra.ts';
-import {
-  type LimitCheck,
-  type LimitDecision,
-  type Limiter,
-  type LimiterOptions,
-  type LimitState,
-  type Limits,
-  markersTrustMs,
-} from './limiter.ts';
+import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState, Limits } from './limiter.ts';
 import { createLocalShare } from './local-share.ts';
 import { createRedisServers } from './open-redis-servers.ts';
 import type { RedisAddress } from './redis-address.ts';
+import { confirmMarkers, markerKey, markerTimeoutMs, setMarker } from './redis-markers.ts';
 import type { RedisServer } from './redis-servers.ts';
-import { confirmedKey, createRedisWatch, type RedisWatch, runIdOf } from './redis-watch.ts';
+import { createRedisWatch, type RedisWatch } from './redis-watch.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions, RedisAddress {
   readonly log: Logger;
@@ -32,9 +25,6 @@ const checkStep = {
   kind: spanKind.client,
   attributes: { [attribute.dbSystem]: 'redis', [attribute.dbOperation]: 'EVALSHA' },
 };
-const markerTimeoutMs = 2_000;
-/** Longer than any gateway caches a principal. */
-const markerTtlMs = 60 * 60 * 1000;
 
 /** Errors while a cluster moves a slot: they concern one key. */
 const moving = /^(?:ASK|TRYAGAIN)\b/;
@@ -94,7 +84,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   ) => {
     const { month, endsInSeconds } = monthOf(Date.now());
     return redis.rmsCheck(
-      `rms:{${workspaceId}}:mark:${keyId}`,
+      markerKey({ workspaceId, keyId }),
       `rms:{${workspaceId}}:rate:${keyId}`,
       `rms:{${workspaceId}}:rate:${environment}`,
       `rms:{${workspaceId}}:quota:${environment}:${month}`,
@@ -159,28 +149,10 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       }
     },
     async setMarkers(changes) {
-      const markers = changes.map(({ workspaceId, keyId, version }) => {
-        const key = `rms:{${workspaceId}}:mark:${keyId}`;
-        return change(key, (redis) => redis.rmsSetMarker(key, version, markerTtlMs));
-      });
+      const markers = changes.map((one) => change(markerKey(one), (redis) => setMarker(redis, one)));
       await withTimeout(Promise.all(markers), markerTimeoutMs, 'Redis');
     },
-    async confirmMarkers(setAll) {
-      const confirmed = servers.all();
-      if (confirmed.length === 0) throw new Error('no Redis server is known');
-      // Reads the clock of Redis before `setAll` reads the changes, so that a late confirmation expires early instead
-      // of being wrong.
-      const readState = ({ redis }: RedisServer) => Promise.all([redis.info('server'), redis.time()]);
-      const states = await withTimeout(Promise.all(confirmed.map(readState)), markerTimeoutMs, 'Redis');
-      await setAll();
-      const confirm = (server: RedisServer, [info, [seconds = 0, microseconds = 0]]: (typeof states)[number]) => {
-        const untilMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + markersTrustMs;
-        const key = server.ownKey(confirmedKey);
-        return server.redis.set(key, runIdOf(info), 'PXAT', untilMs);
-      };
-      const confirming = confirmed.map((server, index) => confirm(server, states[index] as (typeof states)[number]));
-      await withTimeout(Promise.all(confirming), markerTimeoutMs, 'Redis');
-    },
+    confirmMarkers: (setAll) => confirmMarkers(servers, setAll),
     async raiseQuotas(uses) {
       const raised = uses.map(({ workspaceId, environment, monthMs, used }) => {
         const { month, endsInSeconds } = monthOf(monthMs);

@@ -66,17 +66,22 @@ export async function findMissingRights(
 ): Promise<Error | undefined> {
   const commands = new Set<string>();
   let keys = false;
+  const { db: database = 0 } = redis.options;
   const name = `${prefix}rights-check`;
   const key = ownKey(name);
   let isNode = false;
+  let lacksDatabase = false;
+  // ioredis selects the database of a new connection, and continues with another one if that fails.
+  const select = database === 0 ? [] : [['SELECT', database] as const];
   await withTimeout(
     Promise.all(
-      probes(key).map(async ([command, ...args]) => {
+      [...select, ...probes(key)].map(async ([command, ...args]) => {
         try {
           await redis.call(command, ...args);
         } catch (error) {
           const { message } = error as Error;
           if (message.startsWith('MOVED')) isNode = true;
+          if (command === 'SELECT' && /out of range/.test(message)) lacksDatabase = true;
           if (message.startsWith('ERR unknown command')) commands.add(command);
           else if (!message.startsWith('NOPERM')) {
             // Other responses are expected: an unknown script, or a read-only server.
@@ -92,6 +97,7 @@ export async function findMissingRights(
   if (isNode && key === name) {
     return new SettingsError('REDIS_URL: the server belongs to a Redis Cluster; set REDIS_CLUSTER=true');
   }
+  if (lacksDatabase) return new SettingsError(`REDIS_URL: the server has no database ${database}`);
   if (commands.size === 0 && !keys) return undefined;
   const missing = [
     ...(commands.size > 0 ? [`run ${[...commands].join(', ')}`] : []),

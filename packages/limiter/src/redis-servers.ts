@@ -23,6 +23,11 @@ export interface RedisServers {
   /** Calls `listener` when slots have moved between servers of a cluster, possibly without their data. */
   onMove(listener: () => void): void;
   /**
+   * Returns a function that compares, from now on: whether the keys that a server owns, as it says itself, are those that
+   * have been assigned to it by `of` since now. Rejects if the server does not respond.
+   */
+  comparison(): (server: RedisServer) => Promise<boolean>;
+  /**
    * Reports an error of a command. A node of a cluster rejects commands for slots that it does not own; then the owners
    * are read again.
    */

@@ -1,3 +1,4 @@
+import { abortableDelay } from '@rms/async';
 import { currentOf } from '@rms/settings';
 import { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from './redis-address.ts';
@@ -7,25 +8,37 @@ import { connectorOf, type Endpoint } from './redis-connector.ts';
 const sentinelTimeoutMs = 1_500;
 const defaultPort = 26_379;
 
+/** Time after which the next sentinel is asked as well. */
+const nextSentinelMs = 250;
+
 /**
- * Returns a function that asks the sentinels for the address of the primary. The sentinel that responded last is asked
- * first. Rejects with the reason of each sentinel if none knows a primary.
+ * Returns a function that asks the sentinels for the address of the primary. The first response counts; the sentinel
+ * that responded last is asked first. Rejects with the reason of each sentinel if none knows a primary.
  */
 export function createSentinelLookup(address: RedisAddress): () => Promise<Endpoint> {
   let sentinels = (address.sentinels ?? []).map(endpointOf);
   return async () => {
     const { host: name } = parseRedisUrl(currentOf(address.url));
-    const reasons: string[] = [];
-    for (const sentinel of sentinels) {
+    const answered = new AbortController();
+    const answers = sentinels.map(async (sentinel, index) => {
+      await abortableDelay(index * nextSentinelMs, answered.signal);
+      answered.signal.throwIfAborted();
       try {
-        const found = await ask(sentinel, name, address);
-        sentinels = [sentinel, ...sentinels.filter((other) => other !== sentinel)];
-        return found;
+        return { sentinel, found: await ask(sentinel, name, address) };
       } catch (error) {
-        reasons.push(`${sentinel.host}:${sentinel.port}: ${(error as Error).message}`);
+        throw new Error(`${sentinel.host}:${sentinel.port}: ${(error as Error).message}`);
       }
+    });
+    try {
+      const { sentinel, found } = await Promise.any(answers);
+      sentinels = [sentinel, ...sentinels.filter((other) => other !== sentinel)];
+      return found;
+    } catch (error) {
+      const reasons = (error as AggregateError).errors.map(({ message }: Error) => message);
+      throw new Error(`no sentinel knows the primary "${name}" (${reasons.join('; ')})`);
+    } finally {
+      answered.abort();
     }
-    throw new Error(`no sentinel knows the primary "${name}" (${reasons.join('; ')})`);
   };
 }
 
@@ -38,6 +51,7 @@ async function ask(sentinel: Endpoint, name: string, address: RedisAddress): Pro
       family,
       tls: isTls ? () => currentOf(address.tls ?? {}) : undefined,
       mustBePrimary: false,
+      timeoutMs: sentinelTimeoutMs,
     }),
     ...(address.sentinelUser ? { username: address.sentinelUser } : {}),
     ...(password === '' ? {} : { password }),
@@ -45,7 +59,6 @@ async function ask(sentinel: Endpoint, name: string, address: RedisAddress): Pro
     enableReadyCheck: false,
     retryStrategy: () => null,
     maxRetriesPerRequest: 0,
-    connectTimeout: sentinelTimeoutMs,
     commandTimeout: sentinelTimeoutMs,
     disconnectTimeout: 100,
     disableClientInfo: true,

@@ -240,7 +240,12 @@ export function describeLimiter(name: string, create: (options: LimiterOptions) 
 
     test('markers are confirmed only if all of them were set', async () => {
       await open({});
-      await limiter.confirmMarkers(() => limiter.setMarkers([{ ...check, version: 2 }]));
+      const changes = [{ ...check, version: 2 }];
+      let done: readonly object[] = [];
+      await limiter.confirmMarkers(async (set) => {
+        done = await set(changes);
+      });
+      expect(done).toEqual(changes);
       expect(await freshnessOfVersions(check, 1, 2)).toEqual(['changed', 'current']);
       const failure = new Error('a marker could not be set');
       await expect(limiter.confirmMarkers(() => Promise.reject(failure))).rejects.toThrow(failure);

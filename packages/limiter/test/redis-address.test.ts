@@ -18,6 +18,9 @@ test.each([
 
 test.each<[NodeJS.ProcessEnv, RegExp]>([
   [{ REDIS_URL: 'redis://:hunter2@a/b' }, /the path must be the number of a database$/],
+  [{ REDIS_URL: 'redis://:hunter2@a/01' }, /the path must be the number of a database$/],
+  [{ REDIS_URL: 'redis://:hunter2@a/1?db=2' }, /the path and the parameter "db" both name a database$/],
+  [{ REDIS_URL: 'redis://:hunter2@a?family=4&family=6' }, /the parameter "family" is there several times$/],
   [{ REDIS_URL: 'redis://:hunter2@a?family=5' }, /family must be 4 or 6$/],
   [{ REDIS_URL: 'redis://:hunter2@a?keyPrefix=x' }, /the parameter "keyPrefix" is not supported$/],
   [{ REDIS_URL: 'redis://:hunter2@a:6379', REDIS_SENTINELS: 'b:26379' }, /without a port; use .* redis:\/\/mymaster$/],

@@ -37,11 +37,12 @@ export class HealthState {
         if (status === undefined) throw new RmsError('not_found', { message: `unknown service "${service}"` });
         return { status };
       },
-      watch: ({ service }, { signal }) => this.#watch(service, signal),
+      watch: ({ service }, { signal }) => this.watch(service, signal),
     });
   }
 
-  async *#watch(service: string, signal: AbortSignal) {
+  /** Yields the state of a service, and its changes until the signal aborts. */
+  async *watch(service: string, signal: AbortSignal) {
     let lastSent: ServingStatus | undefined;
     while (!signal.aborted) {
       const status = this.#states.get(service) ?? ServingStatus.SERVICE_UNKNOWN;

@@ -1,4 +1,3 @@
-export { allowSlowConnections } from './attempt-timeout.ts';
 export { createHousekeepingWorker, type HousekeepingTasks } from './housekeeping-worker.ts';
 export { type MetricsAddress, type MetricsServer, serveMetrics } from './metrics-server.ts';
 export { type ReadState, type ServiceState, starting, stopping } from './probes.ts';

@@ -1,5 +1,4 @@
 import { createLogger, type Logger } from '@rms/logging';
-import { allowSlowConnections } from './attempt-timeout.ts';
 import type { Service } from './service.ts';
 import { startFailure } from './start-failure.ts';
 
@@ -69,7 +68,6 @@ export async function runMain(
       process.exit(130);
     }
   };
-  allowSlowConnections();
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   // SIGHUP: the terminal was closed. Without a terminal (nohup, a supervisor) the signal keeps its default meaning.

@@ -42,13 +42,6 @@ describe('runMain', () => {
     expect(await service.ended()).toMatchObject({ code: 0, words: ['started', 'stopping', 'stopped'] });
   });
 
-  test('gives each address of a host name 1.5 seconds', async () => {
-    const service = run('connects');
-    await service.hasPrinted('1500');
-    service.kill('SIGTERM');
-    await service.ended();
-  });
-
   test('a repeated signal within a second, as forwarded by npm, counts once', async () => {
     const service = run('drains');
     await service.hasPrinted('started');

@@ -6,7 +6,7 @@ const real = {
   clearInterval: globalThis.clearInterval,
 };
 
-/** A clock whose timers fire one after another without waiting; performance.now() jumps to the time of each. */
+/** A clock whose timers fire one after another without waiting; the time jumps to that of each. */
 export interface VirtualClock {
   /** Fires the next timer, after everything that waits for the event loop has run. */
   next(): Promise<void>;
@@ -19,11 +19,13 @@ interface Timer {
   readonly fire: () => void;
 }
 
-/** Replaces the timers of this test file and performance.now(). */
+/** Replaces the timers of this test file, performance.now() and Date.now(). */
 export function installVirtualClock(): VirtualClock {
   const timers = new Map<object, Timer>();
-  const now = performance.now;
+  const { now } = performance;
+  const { now: dateNow } = Date;
   let nowMs = now.call(performance);
+  const epochMs = dateNow() - nowMs;
   const add =
     (repeats: boolean) =>
     (callback: (...args: unknown[]) => void, delayMs: number, ...args: unknown[]) => {
@@ -37,6 +39,7 @@ export function installVirtualClock(): VirtualClock {
   const replaced = { setTimeout: add(false), clearTimeout: clear, setInterval: add(true), clearInterval: clear };
   Object.assign(globalThis, replaced);
   performance.now = () => nowMs;
+  Date.now = () => Math.floor(epochMs + nowMs);
   return {
     async next() {
       await new Promise(setImmediate);
@@ -52,6 +55,7 @@ export function installVirtualClock(): VirtualClock {
     uninstall() {
       Object.assign(globalThis, real);
       performance.now = now;
+      Date.now = dateNow;
     },
   };
 }

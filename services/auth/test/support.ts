@@ -2,7 +2,7 @@ import { hashOfApiKey } from '@rms/api-key';
 import { currentCall } from '@rms/async';
 import { migrations as auditMigrations } from '@rms/audit';
 import { createPool, type Pool } from '@rms/db';
-import { createMemoryLimiter, type KeyChange } from '@rms/limiter';
+import { createMemoryLimiter, type KeyChange, type SetMarkers } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
@@ -56,9 +56,13 @@ export function createTestLimiter() {
       marked.push(...changes);
       await memory.setMarkers(changes);
     },
-    async confirmMarkers(setAll: () => Promise<void>) {
+    async confirmMarkers(setAll: (set: SetMarkers) => Promise<void>) {
       tries += 1;
-      await memory.confirmMarkers(setAll);
+      await setAll(async (changes) => {
+        if (unavailable) return [];
+        marked.push(...changes);
+        return changes;
+      });
       if (unavailable) throw new Error('redis does not answer');
       confirmations += 1;
     },

@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { findAddresses } from '@rms/dial';
 import { makeSecret, toSigningSecret } from '@rms/signature';
-import { freePort, makeCertificates, startFrozenReceiver, startReceiver, waitUntil } from '@rms/testkit';
+import { freePort, makeCertificates, startFrozenReceiver, startReceiver, waitUntil, watchDials } from '@rms/testkit';
 import { send } from '../src/delivery/attempt/send.ts';
-import { findAddresses } from '../src/egress/addresses-of.ts';
 import type { Authorities } from '../src/egress/authorities.ts';
+import { selectPermitted } from '../src/egress/dial.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
-import { watchDials } from './traps.ts';
 
 const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
 const zone = {
@@ -171,7 +171,7 @@ describe('the addresses of a name', () => {
       const { guard } = createEgress({ allowHttp: false, allowCidrs: [] });
       findAddresses(
         'hooks.example',
-        { guard, resolve: () => answers },
+        { resolve: () => answers, select: selectPermitted(guard) },
         {
           begin: () => calls.push('begin'),
           add: (addresses) => calls.push(...addresses),

@@ -2,13 +2,13 @@ import { createServer, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { createLogger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
-import { freePort, type LoopbackServer, listenOnLoopback, waitUntil } from '@rms/testkit';
+import { freePort, type LoopbackServer, listenOnLoopback, waitUntil, watchDials } from '@rms/testkit';
 import { type EgressProxyConfig, tunnelLimits } from '../src/egress-proxy/config.ts';
 import { createEgressProxy } from '../src/egress-proxy/service.ts';
 import { askProxy, connectThrough, readAll } from './connect-client.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
 import { hostileTargets, hostileZone } from './hostile-targets.ts';
-import { startTrap, type Trap, watchDials } from './traps.ts';
+import { startTrap, type Trap } from './traps.ts';
 
 const zone = {
   ...hostileZone,

@@ -1,13 +1,13 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { makeSecret, toSigningSecret } from '@rms/signature';
-import { freePort, startReceiver } from '@rms/testkit';
+import { freePort, startReceiver, watchDials } from '@rms/testkit';
 import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
 import { type HostileTarget, hostileTargets, hostileZone } from './hostile-targets.ts';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from './support.ts';
-import { startTrap, type Trap, watchDials } from './traps.ts';
+import { startTrap, type Trap } from './traps.ts';
 
 const zone = {
   ...hostileZone,

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createLogger } from '@rms/logging';
 import { readSettings, SettingsError } from '@rms/settings';
 import {
   describeWith,
+  makeCertificates,
   type RedisCluster,
   type RedisServer,
   startRedisCluster,
@@ -9,7 +13,7 @@ import {
   waitUntil,
 } from '@rms/testkit';
 import { monthOf } from '../../src/gcra.ts';
-import { type Limiter, openLimiter } from '../../src/index.ts';
+import { type Limiter, markersTrustMs, openLimiter } from '../../src/index.ts';
 import { slotOf } from '../../src/key-slot.ts';
 import { check } from './redis-support.ts';
 
@@ -116,6 +120,47 @@ describeWith(['redis', 'redis-server'], 'the limiter on a Redis Cluster', () => 
     expect(await gateway.healthy()).toBe(true);
   });
 
+  test('a primary stays down: keys on the others are still trusted, and a revocation there takes effect', async () => {
+    for (const node of cluster.primaries) await node.ask('config', 'set', 'cluster-require-full-coverage', 'no');
+    const [auth, gateway] = [await open(), await open()];
+    for (const index of [0, 1, 2]) await becomesCurrent(gateway, auth, index);
+    await cluster.replica.kill();
+    await cluster.primaries[0].kill();
+    await waitUntil(async () => (await checkOn(gateway, 0)).freshness === 'unknown', { what: 'the outage' });
+    const changeOn = (index: number) => ({ workspaceId: workspaceOn(index), keyId: 'key_changed', version: 2 });
+    const pending = [changeOn(0), changeOn(1)];
+    let done: readonly object[] = [];
+    const confirm = () =>
+      auth
+        .confirmMarkers(async (set) => {
+          done = await set(pending);
+        })
+        .then(
+          () => 'all',
+          () => 'some',
+        );
+    const untilMs = async () =>
+      Number(await cluster.primaries[1].ask('time').then((time) => time.split('\n')[0])) * 1_000;
+    await waitUntil(async () => (await confirm()) === 'some' && done.length === 1, {
+      what: 'the rest to be confirmed',
+    });
+    expect(done).toEqual([changeOn(1)]);
+    await becomesCurrent(gateway, auth, 1);
+    // Longer than any trust from before the outage.
+    const startedAtMs = await untilMs();
+    await waitUntil(
+      async () => {
+        await confirm();
+        for (const index of [1, 2]) expect((await checkOn(gateway, index)).freshness).toBe('current');
+        expect((await checkOn(gateway, 0)).freshness).toBe('unknown');
+        return (await untilMs()) > startedAtMs + markersTrustMs + 1_000;
+      },
+      { what: 'the trust from before the outage to end', everyMs: 250 },
+    );
+    const checkChanged = { ...check, ...changeOn(1), keyVersion: 1 };
+    expect(await gateway.check(checkChanged)).toMatchObject({ freshness: 'changed' });
+  });
+
   test('a slot that moves to another primary is followed, with its counts and markers', async () => {
     const [auth, gateway] = [await open(), await open()];
     await becomesCurrent(gateway, auth, 0);
@@ -150,6 +195,32 @@ describeWith(['redis', 'redis-server'], 'the limiter on a Redis Cluster', () => 
       await node.ask('flushall');
       await waitUntil(() => lost > 0, { what: 'the loss to be noticed' });
       end();
+    }
+  });
+
+  test('with TLS: nodes are verified, and a killed primary is replaced', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rms-redis-cluster-'));
+    const trusted = makeCertificates(join(folder, 'ours'));
+    const files = { ...trusted.issue('redis', { sans: ['127.0.0.1'] }), caFile: trusted.caFile };
+    const plain = cluster;
+    cluster = await startRedisCluster({ tls: files });
+    try {
+      const env = { REDIS_CA_FILE: trusted.caFile };
+      const [auth, gateway] = [await open(env), await open(env)];
+      for (const [index, node] of cluster.primaries.entries()) {
+        await becomesCurrent(gateway, auth, index);
+        expect(await usedOf(node, index)).toBeGreaterThan(0);
+      }
+      const { caFile } = makeCertificates(join(folder, 'others'));
+      const distrusting = await open({ REDIS_CA_FILE: caFile });
+      expect(await checkOn(distrusting, 1)).toMatchObject({ outcome: 'allowed', freshness: 'unknown' });
+      expect(lines.join('')).toContain('self-signed certificate in certificate chain');
+      await cluster.primaries[0].kill();
+      await becomesCurrent(gateway, auth, 0);
+      expect(await usedOf(cluster.replica, 0)).toBeGreaterThan(0);
+    } finally {
+      await plain.stop();
+      rmSync(folder, { recursive: true });
     }
   });
 

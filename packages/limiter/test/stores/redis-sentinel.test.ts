@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createLogger } from '@rms/logging';
 import { readSettings } from '@rms/settings';
-import { describeWith, type RedisSentinels, startRedisSentinels, waitUntil } from '@rms/testkit';
+import { describeWith, makeCertificates, type RedisSentinels, startRedisSentinels, waitUntil } from '@rms/testkit';
 import { monthOf } from '../../src/gcra.ts';
 import { type Limiter, openLimiter } from '../../src/index.ts';
 import { check } from './redis-support.ts';
@@ -94,6 +97,39 @@ describeWith('redis-server', 'the limiter with Redis Sentinel', () => {
     expect(await locked.check(check)).toMatchObject({ outcome: 'allowed', freshness: 'unknown' });
     expect(lines.join('')).toMatch(/WRONGPASS/);
     expect(lines.join('')).not.toContain('wrong-password');
+  });
+
+  test('with TLS: servers and sentinels are verified, and a killed primary is replaced', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rms-redis-sentinels-'));
+    const trusted = makeCertificates(join(folder, 'ours'));
+    const tls = { ...trusted.issue('redis', { sans: ['127.0.0.1'] }), caFile: trusted.caFile };
+    const plain = redis;
+    redis = await startRedisSentinels({ sentinelPassword, tls });
+    try {
+      const env = { REDIS_URL: `rediss://${redis.name}`, REDIS_CA_FILE: trusted.caFile };
+      const [auth, gateway] = [await open(env), await open(env)];
+      await becomesCurrent(gateway, auth);
+      const { caFile } = makeCertificates(join(folder, 'others'));
+      const distrusting = await open({ ...env, REDIS_CA_FILE: caFile });
+      expect(await distrusting.check(check)).toMatchObject({ outcome: 'allowed', freshness: 'unknown' });
+      expect(lines.join('')).toMatch(/no sentinel knows the primary .*self-signed certificate in certificate chain/);
+      await redis.servers[0].kill();
+      await waitUntil(async () => (await redis.primary()) === redis.servers[1], { what: 'the failover' });
+      await becomesCurrent(gateway, auth);
+      expect(Number(await redis.servers[1].ask('get', quotaKey()))).toBeGreaterThan(0);
+    } finally {
+      await plain.stop();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('sentinels that were all unreachable for a while are asked again', async () => {
+    const limiter = await open();
+    for (const index of [0, 1, 2]) redis.pauseSentinel(index, true);
+    await redis.servers[0].ask('client', 'kill', 'type', 'normal');
+    await waitUntil(() => /no sentinel knows the primary/.test(lines.join('')), { what: 'the sentinels to be missed' });
+    for (const index of [0, 1, 2]) redis.pauseSentinel(index, false);
+    await becomesCurrent(limiter, limiter);
   });
 
   function quotaKey(): string {

@@ -1,5 +1,4 @@
-import { connect } from 'node:net';
-import { waitUntil } from '../wait-until.ts';
+import { fillQueue } from '../full-queue.ts';
 import { startHostileReceiver } from './hostile-receiver.ts';
 
 /** A receiver on 127.0.0.1 that establishes no connection until it is resumed. */
@@ -9,26 +8,21 @@ export interface FrozenReceiver {
   stop(): Promise<void>;
 }
 
-/** Connections that the queue of the system accepts although nothing accepts them. */
-const queued = 2;
-const filling = 6;
-
 /** Starts a receiver whose queue of connections is full, so that the system ignores further ones. */
 export async function startFrozenReceiver(): Promise<FrozenReceiver> {
   const receiver = await startHostileReceiver({ backlog: 1 });
   receiver.pause();
   const port = Number(new URL(receiver.url('/')).port);
-  const waiting = Array.from({ length: filling }, () => connect(port, '127.0.0.1').on('error', () => {}));
-  await waitUntil(() => waiting.filter(({ connecting }) => !connecting).length >= queued, { what: 'a full backlog' });
+  const releaseQueue = await fillQueue(port);
   return {
     port,
     resume() {
-      for (const socket of waiting) socket.destroy();
+      releaseQueue();
       receiver.resume();
     },
     async stop() {
       receiver.resume();
-      for (const socket of waiting) socket.destroy();
+      releaseQueue();
       await receiver.stop();
     },
   };

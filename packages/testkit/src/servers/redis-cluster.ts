@@ -1,6 +1,6 @@
 import { freePort } from '../free-port.ts';
 import { waitUntil } from '../wait-until.ts';
-import { type RedisServer, startRedis } from './redis.ts';
+import { type RedisServer, type RedisTls, startRedis, tlsSettings } from './redis.ts';
 
 /** A Redis Cluster of three primaries, of which the first has a replica. */
 export interface RedisCluster {
@@ -17,11 +17,11 @@ const slots = ['0 5460', '5461 10922', '10923 16383'];
 const nodeTimeoutMs = 2_000;
 
 /** Starts the nodes on free ports of loopback. Resolves when all agree about the slots. */
-export async function startRedisCluster(): Promise<RedisCluster> {
+export async function startRedisCluster({ tls }: { tls?: RedisTls } = {}): Promise<RedisCluster> {
   const nodes: RedisServer[] = [];
   const stop = async () => void (await Promise.all(nodes.map((node) => node.stop())));
   try {
-    for (let index = 0; index < 4; index += 1) nodes.push(await startNode());
+    for (let index = 0; index < 4; index += 1) nodes.push(await startNode(tls));
     const [first, second, third, replica] = nodes as [RedisServer, RedisServer, RedisServer, RedisServer];
     const primaries = [first, second, third] as const;
     for (const [index, node] of primaries.entries()) {
@@ -62,13 +62,14 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
 }
 
-async function startNode(): Promise<RedisServer> {
+async function startNode(tls: RedisTls | undefined): Promise<RedisServer> {
   return startRedis({
     'cluster-enabled': 'yes',
     // The default, the port plus 10,000, may be in use.
     'cluster-port': `${await freePort()}`,
     'cluster-node-timeout': `${nodeTimeoutMs}`,
     'repl-diskless-sync-delay': '0',
+    ...(tls && { ...tlsSettings(tls), 'tls-cluster': 'yes' }),
   });
 }
 

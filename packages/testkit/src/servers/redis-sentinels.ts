@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
 import { waitUntil } from '../wait-until.ts';
 import { type Program, startProgram } from './program.ts';
-import { type RedisServer, startRedis } from './redis.ts';
+import { type RedisServer, type RedisTls, startRedis, tlsSettings } from './redis.ts';
 import { redisCli } from './redis-cli.ts';
 import { inTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 
@@ -18,6 +18,8 @@ export interface RedisSentinels {
   primary(): Promise<RedisServer>;
   /** Promotes the replica while the primary runs, and makes the primary its replica. */
   failOver(): Promise<void>;
+  /** Stops one sentinel with SIGSTOP, or continues it. */
+  pauseSentinel(index: number, isPaused: boolean): void;
   /** Kills one sentinel. */
   killSentinel(index: number): Promise<void>;
   stop(): Promise<void>;
@@ -26,6 +28,8 @@ export interface RedisSentinels {
 export interface RedisSentinelsOptions {
   /** Password of the sentinels; the Redis servers have none. */
   readonly sentinelPassword?: string;
+  /** Files of the servers and sentinels; default: without TLS. */
+  readonly tls?: RedisTls;
 }
 
 const name = 'Primary-1';
@@ -36,21 +40,23 @@ export function startRedisSentinels(options: RedisSentinelsOptions = {}): Promis
   return inTemporaryFolder('sentinels', (folder) => startIn(folder, options));
 }
 
-async function startIn(folder: TemporaryFolder, { sentinelPassword }: RedisSentinelsOptions): Promise<RedisSentinels> {
-  const sync = { 'repl-diskless-sync-delay': '0' };
+async function startIn(
+  folder: TemporaryFolder,
+  { sentinelPassword: password, tls }: RedisSentinelsOptions,
+): Promise<RedisSentinels> {
+  const sync = { 'repl-diskless-sync-delay': '0', ...(tls && tlsSettings(tls)) };
+  const cli = { password, caFile: tls?.caFile };
   const first = await startRedis(sync);
   const servers = [first, await startRedis({ ...sync, replicaof: `127.0.0.1 ${first.port}` })] as const;
   const sentinels: { port: number; program: Program }[] = [];
   for (let index = 0; index < 3; index += 1) {
     const port = await freePort();
-    sentinels.push({ port, program: await startSentinel(folder, { index, port, first, password: sentinelPassword }) });
+    sentinels.push({ port, program: await startSentinel(folder, { index, port, first, password, tls }) });
   }
-  const ask = (port: number, ...args: string[]) => redisCli(port, ['sentinel', ...args], sentinelPassword);
+  const ask = (port: number, ...args: string[]) => redisCli(port, ['sentinel', ...args], cli);
   await waitUntil(
     async () => {
-      const states = await Promise.all(
-        sentinels.map(({ port }) => redisCli(port, ['info', 'sentinel'], sentinelPassword)),
-      );
+      const states = await Promise.all(sentinels.map(({ port }) => redisCli(port, ['info', 'sentinel'], cli)));
       return states.every((state) => /status=ok.*slaves=1,sentinels=3/.test(state));
     },
     { what: 'the sentinels to know each other and the replica' },
@@ -70,6 +76,11 @@ async function startIn(folder: TemporaryFolder, { sentinelPassword }: RedisSenti
       await ask((sentinels[0] as { port: number }).port, 'failover', name);
       await waitUntil(async () => (await primary()) !== before, { what: 'the failover' });
     },
+    pauseSentinel(index, isPaused) {
+      const program = sentinels[index]?.program;
+      if (isPaused) program?.pause();
+      else program?.resume();
+    },
     killSentinel: async (index) => sentinels[index]?.program.kill(),
     async stop() {
       await Promise.all([...sentinels.map(({ program }) => program.terminate()), ...servers.map((one) => one.stop())]);
@@ -83,12 +94,14 @@ interface Sentinel {
   readonly port: number;
   readonly first: RedisServer;
   readonly password: string | undefined;
+  readonly tls: RedisTls | undefined;
 }
 
-function startSentinel(folder: TemporaryFolder, { index, port, first, password }: Sentinel): Promise<Program> {
+function startSentinel(folder: TemporaryFolder, { index, port, first, password, tls }: Sentinel): Promise<Program> {
   const config = join(folder.path, `sentinel-${index}.conf`);
   const lines = [
-    `port ${port}`,
+    ...(tls ? ['port 0', `tls-port ${port}`] : [`port ${port}`]),
+    ...Object.entries(tls ? tlsSettings(tls) : {}).map(([setting, value]) => `${setting} ${value}`),
     'bind 127.0.0.1',
     `sentinel monitor ${name} 127.0.0.1 ${first.port} ${quorum}`,
     `sentinel down-after-milliseconds ${name} 1000`,

@@ -9,13 +9,31 @@ export interface RedisServer {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Sends a command without TLS or password, and returns the output of redis-cli. */
+  /** Sends a command without a password, and returns the output of redis-cli. */
   ask(...args: string[]): Promise<string>;
   pause(): void;
   resume(): void;
   kill(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** Files of servers that accept connections with TLS only, also from each other. */
+export interface RedisTls {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
+}
+
+/** Returns settings of redis.conf. */
+export function tlsSettings({ certFile, keyFile, caFile }: RedisTls): Record<string, string> {
+  return {
+    'tls-cert-file': certFile,
+    'tls-key-file': keyFile,
+    'tls-ca-cert-file': caFile,
+    'tls-auth-clients': 'no',
+    'tls-replication': 'yes',
+  };
 }
 
 /**
@@ -45,7 +63,7 @@ async function startIn(folder: TemporaryFolder, settings: Readonly<Record<string
     get pid() {
       return program.pid;
     },
-    ask: (...args) => redisCli(port, args),
+    ask: (...args) => redisCli(port, args, { caFile: isTls ? settings['tls-ca-cert-file'] : undefined }),
     pause: program.pause,
     resume: program.resume,
     kill: program.kill,

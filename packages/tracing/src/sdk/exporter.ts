@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { ConsoleSpanExporter, type SpanExporter } from '@opentelemetry/sdk-trace';
+import { createHttpConnections } from '@rms/dial';
 import type { ExporterKind, TracingLog } from './sdk-options.ts';
 
 /**
@@ -11,7 +15,7 @@ export async function createExporter(kind: ExporterKind, env: NodeJS.ProcessEnv)
     env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL?.trim() || env.OTEL_EXPORTER_OTLP_PROTOCOL?.trim() || 'http/protobuf';
   if (protocol === 'http/protobuf') {
     const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
-    return new OTLPTraceExporter();
+    return new OTLPTraceExporter({ httpAgentOptions: agentsOf(env) });
   }
   if (protocol === 'grpc') {
     const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-grpc');
@@ -19,9 +23,29 @@ export async function createExporter(kind: ExporterKind, env: NodeJS.ProcessEnv)
   }
   if (protocol === 'http/json') {
     const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
-    return new OTLPTraceExporter();
+    return new OTLPTraceExporter({ httpAgentOptions: agentsOf(env) });
   }
   throw new Error(`OTEL_EXPORTER_OTLP_PROTOCOL: "${protocol}" is not http/protobuf, grpc or http/json`);
+}
+
+/** Time for a connection to the collector; an export takes at most 10 s. */
+const connectTimeoutMs = 5_000;
+
+/**
+ * Returns a function that creates the agent of an exporter. It opens connections as `connect` of packages/dial does. The
+ * exporter reads the standard variables for TLS only if it creates the agent itself.
+ */
+function agentsOf(env: NodeJS.ProcessEnv) {
+  const read = (name: string) => {
+    const path = env[`OTEL_EXPORTER_OTLP_TRACES_${name}`]?.trim() || env[`OTEL_EXPORTER_OTLP_${name}`]?.trim();
+    return path ? readFileSync(path) : undefined;
+  };
+  return (protocol: string): HttpAgent => {
+    const isTls = protocol === 'https:';
+    const tls = { ca: read('CERTIFICATE'), cert: read('CLIENT_CERTIFICATE'), key: read('CLIENT_KEY') };
+    const agent = isTls ? new HttpsAgent({ keepAlive: true, ...tls }) : new HttpAgent({ keepAlive: true });
+    return Object.assign(agent, { createConnection: createHttpConnections({ isTls, timeoutMs: connectTimeoutMs }) });
+  };
 }
 
 /** An exporter that tracks its failures. */

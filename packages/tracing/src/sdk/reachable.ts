@@ -1,4 +1,6 @@
-import { connect } from 'node:net';
+import { connect } from '@rms/dial';
+
+const timeoutMs = 1_000;
 
 /**
  * Checks whether the exporter's address accepts connections. An exporter reports nothing while it retries, and the exit
@@ -11,16 +13,12 @@ export function isReachable(env: NodeJS.ProcessEnv): Promise<boolean> {
   const address = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT || standard;
   const text = address.includes('://') ? address : `http://${address}`;
   if (!URL.canParse(text)) return Promise.resolve(true);
-  const { hostname, port, protocol: scheme } = new URL(text);
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port) || (scheme === 'https:' ? 443 : 80) });
-    const response = (reachable: boolean) => {
+  const { hostname: host, port, protocol: scheme } = new URL(text);
+  return connect({ host, port: Number(port) || (scheme === 'https:' ? 443 : 80), timeoutMs }).then(
+    (socket) => {
       socket.destroy();
-      resolve(reachable);
-    };
-    socket.unref();
-    socket.once('connect', () => response(true));
-    socket.once('error', () => response(false));
-  });
+      return true;
+    },
+    () => false,
+  );
 }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { connect } from '@rms/dial';
 import type { Logger } from '@rms/logging';
 import { type Settings, SettingsError } from '@rms/settings';
 import nodemailer from 'nodemailer';
@@ -91,7 +92,12 @@ export function createSmtpDelivery(config: SmtpConfig, log: Logger): Deliver {
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
     socketTimeout: silenceMs,
-    dnsTimeout: connectMs,
+    // nodemailer starts TLS itself.
+    getSocket: (_options, done) =>
+      connect({ host, port, timeoutMs: connectMs }).then(
+        (connection) => done(null, { connection }),
+        (error: Error) => done(error, undefined as never),
+      ),
     disableFileAccess: true,
     disableUrlAccess: true,
   });

@@ -25,12 +25,17 @@ export async function insertPendingMarkers(tx: Queryable, markers: readonly KeyM
   );
 }
 
-/** Returns pending markers of all auth instances. */
-export async function readPendingMarkers(db: Queryable, limit: number): Promise<KeyMarker[]> {
+/** Returns pending markers of all auth instances, by key, after the marker `after`. */
+export async function readPendingMarkers(db: Queryable, limit: number, after?: KeyMarker): Promise<KeyMarker[]> {
+  const { workspaceId = '', environment = '', keyId = '' } = after ?? {};
   const { rows } = await db.query<MarkerRow>({
     name: 'pending-marks',
-    text: 'select workspace_id, environment, key_id, version from auth.pending_marks limit $1',
-    values: [limit],
+    text: `select workspace_id, environment, key_id, version
+             from auth.pending_marks
+            where (workspace_id, environment, key_id) > ($2, $3, $4)
+            order by workspace_id, environment, key_id
+            limit $1`,
+    values: [limit, workspaceId, environment, keyId],
   });
   return rows.map(toMarker);
 }

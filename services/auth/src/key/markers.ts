@@ -77,17 +77,22 @@ export function createMarkers(parts: {
         let confirmed = true;
         while (!signal.aborted) {
           try {
-            await limiter.confirmMarkers(async () => {
+            await limiter.confirmMarkers(async (set) => {
               for (let pending = await readPendingMarkers(pool, batch); pending.length > 0; ) {
-                await set(pending);
-                pending = await readPendingMarkers(pool, batch);
+                const done = await set(pending);
+                if (done.length > 0) await deletePendingMarkers(pool, done);
+                // Markers of an unreachable server remain.
+                pending = await readPendingMarkers(pool, batch, pending.at(-1));
               }
             });
             if (!confirmed) log.info('revocation markers are confirmed again');
             confirmed = true;
           } catch (err) {
             if (confirmed)
-              log.warn({ err }, 'could not confirm revocation markers; gateways verify every key with auth');
+              log.warn(
+                { err },
+                'could not confirm revocation markers; gateways verify the keys of the unconfirmed Redis servers with auth',
+              );
             confirmed = false;
           }
           metrics.markersConfirmed.set(confirmed ? 1 : 0);

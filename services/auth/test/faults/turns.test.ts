@@ -1,3 +1,4 @@
+import type { Limiter } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
 import type { Worker } from '@rms/service';
@@ -9,7 +10,10 @@ import { createAuthMetrics } from '../../src/metrics.ts';
 const pool = createEmptyPool();
 const log = createLogger({ name: 'auth', level: 'silent' });
 const registry = createMetrics('auth');
-const limiter = { setMarkers: async () => {}, confirmMarkers: (setAll: () => Promise<void>) => setAll() };
+const limiter: Pick<Limiter, 'setMarkers' | 'confirmMarkers'> = {
+  setMarkers: async () => {},
+  confirmMarkers: (setAll) => setAll(async (changes) => changes),
+};
 const workers: readonly Worker[] = [
   createMarkers({ pool, limiter, log, metrics: createAuthMetrics(registry) }).worker,
   createHousekeeping({ pool, log, requestLogDays: 7, metrics: registry }),

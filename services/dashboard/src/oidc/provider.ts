@@ -11,6 +11,7 @@ import {
   type Configuration,
   calculatePKCECodeChallenge,
   clockTolerance,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   fetchUserInfo,
@@ -19,6 +20,7 @@ import {
 } from 'openid-client';
 import type { OidcConfig } from '../config.ts';
 import { type Claims, lacksEmail, mergeClaims } from './identity.ts';
+import { fetchFromProvider } from './provider-fetch.ts';
 import type { Visit } from './visit.ts';
 
 /** Values that the callback must match. */
@@ -56,6 +58,7 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
     const authenticate = authenticateWith(() => clientSecret(log));
     const configuration = await discovery(new URL(issuer), clientId, client, authenticate, {
       timeout: timeoutSeconds,
+      [customFetch]: fetchFromProvider,
       // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
       execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
     });

@@ -146,10 +146,10 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
       passwords.set(user, password);
       await asAdmin((one) => one.call('ACL', 'SETUSER', user, 'reset', 'on', `>${password}`, ...rules));
     };
-    const startLimiter = async (user: string, lines: string[] = []) => {
+    const startLimiter = async (user: string, lines: string[] = [], path = '') => {
       const write = (line: string) => void lines.push(line);
       const limiter = createRedisLimiter({
-        url: urlOf(user),
+        url: `${urlOf(user)}${path}`,
         log: createLogger({ name: 'test', destination: { write } }),
         ...limits,
       });
@@ -179,6 +179,14 @@ describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
       await grant('limited', ...rules);
       await expect(startLimiter('limited')).rejects.toThrow(message);
       await expect(startLimiter('limited')).rejects.toBeInstanceOf(SettingsError);
+    });
+
+    test('a database that the server lacks, or that the user may not select, ends the start', async () => {
+      await grant('limited', '~rms:*', '+@all', '-@dangerous', '+info');
+      await expect(startLimiter('limited', [], '/9999')).rejects.toThrow('REDIS_URL: the server has no database 9999');
+      await startLimiter('limited', [], '/1').then((limiter) => limiter.stop());
+      await grant('limited', '~rms:*', '+@all', '-@dangerous', '+info', '-select');
+      await expect(startLimiter('limited', [], '/1')).rejects.toThrow('may not run SELECT; add to its rules: +select');
     });
 
     test.each<[string, string[], RegExp]>([

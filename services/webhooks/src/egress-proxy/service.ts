@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
 import { type MetricsServer, type Service, serveMetrics, starting, stopping as stoppingState } from '@rms/service';
-import { dial } from '../egress/dial.ts';
+import { dialTarget } from '../egress/dial.ts';
 import { BlockedAddressError, createEgressGuard } from '../egress/guard.ts';
 import { createResolve } from '../egress/resolve.ts';
 import { parseAuthority } from './authority.ts';
@@ -53,7 +53,12 @@ export function createEgressProxy(
       return deny(client, { status: 400, error: 'http_request_error', text: 'CONNECT requires a host:port target' });
     }
     try {
-      const endpoint = await dial(target, { guard, resolve, timeoutMs: config.limits.connectMs, allowHalfOpen: true });
+      const endpoint = await dialTarget(target, {
+        guard,
+        resolve,
+        timeoutMs: config.limits.connectMs,
+        allowHalfOpen: true,
+      });
       count('connected');
       if (client.destroyed) return void endpoint.destroy();
       confirm(client, endpoint.remoteAddress ?? '');

@@ -1,7 +1,8 @@
+import type { Resolve } from '@rms/dial';
 import type { Followed, FollowLog } from '@rms/settings';
 import { createEgressGuard, type EgressGuard, type GuardConfig } from './guard.ts';
 import { createProxyChoice, type EgressProxy, type ProxyChoice } from './proxy-choice.ts';
-import { createResolve, type Resolve } from './resolve.ts';
+import { createResolve } from './resolve.ts';
 
 /** The destinations that webhooks may call, and the route to them. */
 export interface EgressConfig extends GuardConfig {

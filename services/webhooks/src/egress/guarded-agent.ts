@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { Authorities } from './authorities.ts';
 import { ConnectClock, ConnectError, noteConnected } from './connection-times.ts';
-import { dial } from './dial.ts';
+import { dialTarget } from './dial.ts';
 import type { Egress } from './egress.ts';
 import { blockedBy, hostOf } from './guard.ts';
 import { OriginPools } from './origin-pools.ts';
@@ -36,7 +36,7 @@ export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions):
   const connector = createConnector(client);
 
   const connectDirectly = async (target: Target, clock: ConnectClock) => {
-    const plain = await dial(target, {
+    const plain = await dialTarget(target, {
       guard,
       resolve,
       timeoutMs: connectTimeoutMs,

@@ -1,10 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-
-/**
- * Resolves a name. Each promise is for one kind of address and fulfills with the addresses, or with none if the name has
- * none of this kind. It rejects with DNS_FAILED if no server responds.
- */
-export type Resolve = (name: string) => readonly Promise<readonly string[]>[];
+import type { Resolve } from '@rms/dial';
 
 const unknownName = ['ENOTFOUND', 'ENODATA'];
 const recheckMs = 5_000;
@@ -23,7 +18,7 @@ const own: Surroundings = {
 
 /**
  * Creates a resolver that queries DNS directly: without the hosts file, the cluster's search domains, or the thread
- * pool that slow names could exhaust. It follows changes of the system's servers. `localhost` resolves as defined in
+ * pool that slow names could exhaust. It rejects with DNS_FAILED if no server responds. It follows changes of the system's servers. `localhost` resolves as defined in
  * RFC 6761.
  * @param servers addresses, optionally with ports; if empty, the system's servers are used. Throws if an address is
  * invalid.

@@ -1,9 +1,8 @@
-import { lookup } from 'node:dns/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { dial } from './dial.ts';
-import { type EgressGuard, hostOf, portOf, type Target } from './guard.ts';
+import { connect } from '@rms/dial';
+import { hostOf, portOf, type Target } from './guard.ts';
 import type { EgressProxy } from './proxy-choice.ts';
 import { dialedByProxy, errorOfResponse, ProxyError } from './proxy-response.ts';
 
@@ -15,10 +14,6 @@ export interface Tunnel {
 }
 
 const headLimitBytes = 8 * 1024;
-/** The operator has chosen the proxy. */
-const anywhere: EgressGuard = { permitted: () => true, refusal: () => undefined };
-/** Finds the proxy with the hosts file and the search domains, because it may be a name of the cluster. */
-const lookupProxy = (name: string) => [lookup(name, { all: true }).then((all) => all.map(({ address }) => address))];
 
 /**
  * Opens a tunnel with CONNECT (RFC 9110, 9.3.6). Rejects with an error whose message is shown in the delivery log.
@@ -65,8 +60,7 @@ async function connectTo(
   { protocol, host, port }: EgressProxy,
   { timeoutMs, ca }: { timeoutMs: number; ca?: string | readonly string[] | undefined },
 ): Promise<Socket> {
-  const target = { hostname: host, port: `${port}` };
-  const socket = await dial(target, { guard: anywhere, resolve: lookupProxy, timeoutMs }).catch((error: Error) => {
+  const socket = await connect({ host, port: Number(port), timeoutMs }).catch((error: Error) => {
     throw proxyError(error);
   });
   if (protocol === 'http:') return socket;

@@ -1,9 +1,13 @@
 import { createDatabaseTime } from '@rms/db';
 import { createLogger } from '@rms/logging';
+import { createMetrics } from '@rms/metrics';
 import type { Worker } from '@rms/service';
 import { createEmptyPool, turnLoop } from '@rms/testkit';
 import { createDeliveryEngine } from '../../src/delivery/engine.ts';
+import type { Recording } from '../../src/delivery/store/record-queries.ts';
+import { createRecorder } from '../../src/delivery/store/recorder.ts';
 import { createDeferredFanOut } from '../../src/fan-out/deferred-fan-out.ts';
+import { createHousekeeping } from '../../src/housekeeping.ts';
 import { createNoticeRelay } from '../../src/notices/notice-relay.ts';
 import { createReplayer } from '../../src/replay/replayer.ts';
 
@@ -18,6 +22,14 @@ const workers: readonly Worker[] = [
   createDeferredFanOut({ pool, engine: unused, time: unused, metrics: unused, log }),
   createReplayer({ pool, engine: unused, log }),
   createNoticeRelay({ pool, bus: unused, topic: 't', log }),
+  createHousekeeping({
+    pool,
+    log,
+    metrics: createMetrics('webhooks'),
+    eraseOnDelete: true,
+    retentionDays: 7,
+    reportRejected: () => {},
+  }),
   createDeliveryEngine({
     pool,
     keyedPool: pool,
@@ -40,3 +52,39 @@ test.each(workers.map((worker) => [worker.name, worker] as const))(
     expect(bytesPerTurn).toBeLessThan(16);
   },
 );
+
+test('100,000 tries to record a result during an outage of the database leave nothing behind', async () => {
+  let tries = 0;
+  const outage = async () => {
+    tries += 1;
+    throw Object.assign(new Error('the database system is starting up'), { code: '57P03' });
+  };
+  const recorder = createRecorder({
+    pool: { query: outage, connect: outage } as never,
+    log,
+    onFreed: () => {},
+    counters: [],
+  });
+  const recording = {
+    job: { workspaceId: 'ws_1', environment: 'live', id: 'del_1', lease: 1, tries: 0, endpoint: { url: 'https://a' } },
+    result: {
+      startedAt: new Date(),
+      statusCode: 200,
+      error: '',
+      durationMs: 1,
+      timings: {},
+      requestHeaders: [],
+      responseHeaders: [],
+      responseBody: Buffer.alloc(0),
+    },
+    settlement: { status: 'delivered' },
+  } as unknown as Recording;
+  const { bytesPerTurn } = await turnLoop(async (signal) => {
+    const recorded = recorder.record(recording).catch(() => {});
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    recorder.stop();
+    await recorded;
+  });
+  expect(tries).toBeGreaterThan(50_000);
+  expect(bytesPerTurn).toBeLessThan(16);
+});

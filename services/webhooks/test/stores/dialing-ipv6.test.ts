@@ -2,12 +2,11 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { makeSecret, toSigningSecret } from '@rms/signature';
-import { describeWith, startFrozenReceiver } from '@rms/testkit';
+import { describeWith, startFrozenReceiver, watchDials } from '@rms/testkit';
 import { send } from '../../src/delivery/attempt/send.ts';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { type DnsServer, startDnsServer } from '../dns-server.ts';
-import { watchDials } from '../traps.ts';
 
 describeWith('ipv6', 'dialing an endpoint', () => {
   let dns: DnsServer;

@@ -1,35 +1,47 @@
 import { isIP } from 'node:net';
-import { BlockedAddressError, type EgressGuard } from './guard.ts';
-import type { Resolve } from './resolve.ts';
 
 /** Time to wait for the other kind of addresses after the first one is known (RFC 8305, section 3). */
 const resolutionDelayMs = 50;
+
+/**
+ * Resolves a name. Each promise is for one kind of address and fulfills with the addresses, or with none if the name has
+ * none of this kind. It rejects if no server responds.
+ */
+export type Resolve = (name: string) => readonly Promise<readonly string[]>[];
+
+/**
+ * Returns the addresses of a name that may be dialed. Throws if the name must not be dialed at all.
+ * @param found the addresses that have just been found
+ * @param earlier those found before
+ */
+export type SelectAddresses = (host: string, found: readonly string[], earlier: readonly string[]) => readonly string[];
 
 /** Receives the addresses of a host. */
 export interface AddressListener {
   /** Called when dialing may begin: all addresses are known, or some are and the others are late. */
   begin(): void;
-  /** Called with permitted addresses, before `begin` or after it. */
+  /** Called with selected addresses, before `begin` or after it. */
   add(addresses: readonly string[]): void;
   /** Called once if no further addresses follow, with the reason if there were none at all. */
   complete(reason?: Error): void;
-  /** Called if the host has an address that is not permitted. No other call follows. */
-  reject(error: BlockedAddressError): void;
+  /** Called if the host must not be dialed. No other call follows. */
+  reject(error: Error): void;
 }
 
+const selectAll: SelectAddresses = (_host, found) => found;
+
 /**
- * Finds the addresses of a host, and passes on only permitted ones. A single forbidden address rejects the name: mixed
- * responses are an attack or a misconfiguration. Addresses that arrive after dialing began are checked likewise.
- * @param host a name or an IP address, in canonical form
+ * Finds the addresses of a host, and passes on only selected ones. Addresses that arrive after dialing began are
+ * selected likewise.
+ * @param host a name or an IP address, which is not selected
  * @returns a function that ends the calls to the listener
  */
 export function findAddresses(
   host: string,
-  { guard, resolve }: { guard: EgressGuard; resolve: Resolve },
+  { resolve, select = selectAll }: { resolve: Resolve; select?: SelectAddresses | undefined },
   listener: AddressListener,
 ): () => void {
   if (isIP(host) !== 0) {
-    // The guard has checked the target.
     listener.add([host]);
     listener.begin();
     listener.complete();
@@ -56,12 +68,14 @@ export function findAddresses(
     if (isOver) return;
     missing -= 1;
     failure ??= error;
-    const usable = host === 'localhost' ? addresses.filter(guard.permitted) : addresses;
-    found.push(...addresses);
-    if (!usable.every(guard.permitted)) {
+    let usable: readonly string[];
+    try {
+      usable = select(host, addresses, found);
+    } catch (reason) {
       stop();
-      return listener.reject(new BlockedAddressError(`${host} resolves to an address that is not public`, found));
+      return listener.reject(reason as Error);
     }
+    found.push(...addresses);
     if (usable.length > 0) {
       isUsable = true;
       listener.add(usable);
@@ -69,7 +83,7 @@ export function findAddresses(
     if (missing === 0) {
       stop();
       if (isUsable) begin();
-      listener.complete(isUsable ? undefined : (failure ?? noAddress(host, found)));
+      listener.complete(isUsable ? undefined : (failure ?? noAddress(host)));
     } else if (isUsable) {
       delay ??= setTimeout(begin, resolutionDelayMs);
     }
@@ -78,8 +92,6 @@ export function findAddresses(
   return stop;
 }
 
-function noAddress(host: string, found: readonly string[]): Error {
-  const text = `no address for ${host}`;
-  if (found.length > 0) return new BlockedAddressError(text, found);
-  return Object.assign(new Error(text), { code: 'ENOTFOUND' });
+function noAddress(host: string): Error {
+  return Object.assign(new Error(`no address for ${host}`), { code: 'ENOTFOUND' });
 }
