@@ -61,7 +61,7 @@ function codeOf(sqlState: string, message: string): ErrorCode {
   // 25P03: session ended because it was idle in a transaction; 28…: login rejected.
   if (/^(08|28|53|57P0|25006|25P03)/.test(sqlState)) return 'service_unavailable';
   if (lostConnection.test(sqlState) || lostConnection.test(message)) return 'service_unavailable';
-  // 40001, 40P01: the transaction lost against a concurrent transaction; the same request can succeed.
+  // 40001, 40P01: the transaction conflicts with a concurrent transaction; the same request can succeed.
   if (sqlState.startsWith('40')) return 'conflict';
   // 22021, 22P05: text that PostgreSQL cannot store (NUL).
   if (sqlState === '22021' || sqlState === '22P05') return 'invalid_request';

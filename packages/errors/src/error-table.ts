@@ -22,7 +22,7 @@ export const errorKinds = {
   not_found: kind(404, false, 'Not found: the resource or path does not exist.'),
   method_not_allowed: kind(405, false, 'This path does not support the method.'),
   request_timeout: kind(408, true, 'The request did not arrive in time.'),
-  conflict: kind(409, true, 'The request lost against a concurrent request. Send it again.'),
+  conflict: kind(409, true, 'The request conflicts with a concurrent request. Send it again.'),
   precondition_failed: kind(
     412,
     false,
