@@ -1,3 +1,4 @@
+import { maxPerUser } from '../src/session/session-store.ts';
 import { codeOf, cookieOf, startDashboard, type TestDashboard } from './support.ts';
 
 let dashboard: TestDashboard;
@@ -83,6 +84,16 @@ test('the first step alone only allows the second step', async () => {
 test('the second step requires the first', async () => {
   const response = await post('/api/sign-in/second-factor', { code: '123456' });
   expect(await codeOf(response)).toBe('not_signed_in');
+test('a user has a limited number of sign-ins that await the second factor; the oldest one ends', async () => {
+  dashboard.account.secondFactor = true;
+  const first = cookieOf(await post('/api/sign-in', signInBody));
+  for (let i = 0; i < maxPerUser; i += 1) await post('/api/sign-in', signInBody);
+  const last = cookieOf(await post('/api/sign-in', signInBody));
+  const complete = (cookie: string) => post('/api/sign-in/second-factor', { code: '123456' }, { Cookie: cookie });
+  expect(await codeOf(await complete(first))).toBe('not_signed_in');
+  expect((await complete(last)).status).toBe(200);
+});
+
   const { cookie } = await dashboard.signIn();
   expect((await post('/api/sign-in/second-factor', { code: '123456' }, { Cookie: cookie })).status).toBe(401);
 });
