@@ -383,6 +383,50 @@ export declare type EndSessionsResponse = Message<"rms.auth.v1.EndSessionsRespon
 export declare const EndSessionsResponseSchema: GenMessage<EndSessionsResponse>;
 
 /**
+ * @generated from message rms.auth.v1.RecordSessionEndRequest
+ */
+export declare type RecordSessionEndRequest = Message<"rms.auth.v1.RecordSessionEndRequest"> & {
+  /**
+   * ID of the user.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * ID of the session ("ses_…").
+   *
+   * @generated from field: string ended_id = 2;
+   */
+  endedId: string;
+
+  /**
+   * Whether the user signs out, and thereby ends the session of the request.
+   *
+   * @generated from field: bool signs_out = 3;
+   */
+  signsOut: boolean;
+};
+
+/**
+ * Describes the message rms.auth.v1.RecordSessionEndRequest.
+ * Use `create(RecordSessionEndRequestSchema)` to create a new message.
+ */
+export declare const RecordSessionEndRequestSchema: GenMessage<RecordSessionEndRequest>;
+
+/**
+ * @generated from message rms.auth.v1.RecordSessionEndResponse
+ */
+export declare type RecordSessionEndResponse = Message<"rms.auth.v1.RecordSessionEndResponse"> & {
+};
+
+/**
+ * Describes the message rms.auth.v1.RecordSessionEndResponse.
+ * Use `create(RecordSessionEndResponseSchema)` to create a new message.
+ */
+export declare const RecordSessionEndResponseSchema: GenMessage<RecordSessionEndResponse>;
+
+/**
  * Proof that the user, not someone at an unattended screen, makes the call: a code if the user has a second factor,
  * otherwise the password.
  *
@@ -646,6 +690,17 @@ export declare const UsersService: GenService<{
     methodKind: "unary";
     input: typeof EndSessionsRequestSchema;
     output: typeof EndSessionsResponseSchema;
+  },
+  /**
+   * Records in the audit log that a user ends one session. For the dashboard, which stores the sessions: it calls this
+   * method before it ends the session.
+   *
+   * @generated from rpc rms.auth.v1.UsersService.RecordSessionEnd
+   */
+  recordSessionEnd: {
+    methodKind: "unary";
+    input: typeof RecordSessionEndRequestSchema;
+    output: typeof RecordSessionEndResponseSchema;
   },
   /**
    * Sends a link to the user's new email address. Requires proof of identity: otherwise invalid_request with a detail
