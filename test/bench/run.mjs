@@ -9,6 +9,7 @@ const benchmarks = [
   'deliveries',
   'engine',
   'isolation',
+  'turns',
   'fan-out',
   'backlog',
   'schedule',
