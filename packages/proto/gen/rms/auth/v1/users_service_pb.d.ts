@@ -102,7 +102,7 @@ export declare type BootstrapUserResponse = Message<"rms.auth.v1.BootstrapUserRe
   created: boolean;
 
   /**
-   * Set if created.
+   * Set if the user has become the owner.
    *
    * @generated from field: rms.auth.v1.User user = 2;
    */
@@ -634,7 +634,8 @@ export declare const UsersService: GenService<{
     output: typeof CreateUserResponseSchema;
   },
   /**
-   * Creates the first user, as owner of the first workspace, unless any user exists. For npm start.
+   * Makes a user the owner of the first workspace, unless any workspace has a member. Creates the user, unless one with
+   * the email address exists. For npm start.
    *
    * @generated from rpc rms.auth.v1.UsersService.BootstrapUser
    */
