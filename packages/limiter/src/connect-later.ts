@@ -57,6 +57,7 @@ export function connectLater(address: RedisAddress, endpoint?: Endpoint): Script
     ...options,
     ...credentials(),
     db: database,
+    enableReadyCheck: address.waitsForData ?? true,
     Connector: connectorOf({
       endpoint: endpoint ? async () => endpoint : find,
       family,

@@ -1,9 +1,10 @@
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import type { Logger } from '@rms/logging';
 import { type Settings, SettingsError } from '@rms/settings';
 import nodemailer from 'nodemailer';
 import type { Deliver } from './sender.ts';
 import { isFinalRefusal } from './smtp-refusal.ts';
+import { openSmtpSocket } from './smtp-socket.ts';
 
 export interface SmtpConfig extends SmtpOptions {
   readonly host: string;
@@ -63,8 +64,10 @@ function isThisMachine(host: string): boolean {
  *
  * Certificates are verified, except in opportunistic mode without a password and without a CA: there, an attacker on
  * the network could prevent TLS anyway, and encryption without verification is better than none (RFC 7435).
+ *
+ * @param lookup resolves the name of the server; defaults to the system's resolver
  */
-export function createSmtpDelivery(config: SmtpConfig, log: Logger): Deliver {
+export function createSmtpDelivery(config: SmtpConfig, log: Logger, lookup?: LookupFunction): Deliver {
   const { host, port, secure, user, password, ca, tls, ehloName } = config;
   const isRequired = tls === 'required' || (user !== undefined && !isThisMachine(host));
   const isOpportunistic = !secure && tls === 'opportunistic' && !isRequired;
@@ -88,10 +91,14 @@ export function createSmtpDelivery(config: SmtpConfig, log: Logger): Deliver {
       rejectUnauthorized: !isOpportunistic || user !== undefined || ca !== undefined,
       ...(ca ? { ca } : {}),
     },
-    connectionTimeout: connectMs,
+    getSocket: (_, callback) => {
+      openSmtpSocket({ host, port, timeoutMs: connectMs, lookup }).then(
+        (connection) => callback(null, { connection }),
+        (error: Error) => callback(error),
+      );
+    },
     greetingTimeout: connectMs,
     socketTimeout: silenceMs,
-    dnsTimeout: connectMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
