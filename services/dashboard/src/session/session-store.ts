@@ -8,7 +8,7 @@ export const maxPerUser = 50;
 
 /**
  * Returns the list to which a session belongs. Sessions that await the second factor have their own list, so that
- * somebody who has only the password ends no signed-in session. Undefined if the user is unknown.
+ * a caller who has only the password ends no signed-in session. Undefined if the user is unknown.
  */
 export function listNameOf({ userId, challengeUserId }: Session): string | undefined {
   if (userId !== '') return userId;
