@@ -47,12 +47,19 @@ export function announcement({ liveUrl, sandboxUrl, dashboardUrl, dataDir, postg
     );
   }
   lines.push('', 'Press Ctrl-C to stop. Data is kept.', '');
-  if (login) {
+  if (login?.password) {
     lines.push(
       'Login of the first owner (shown only once):',
       '',
       `  email     ${login.email}`,
       `  password  ${login.password}`,
+      '',
+    );
+  } else if (login) {
+    lines.push(
+      `The existing user ${login.email} is the owner of the new workspace. A new password, if it was lost:`,
+      '',
+      `  npm run -s rms -- users reset --email ${login.email}`,
       '',
     );
   }

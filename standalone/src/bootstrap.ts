@@ -3,17 +3,17 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, type RpcSecurity } from '@rms/rpc';
 
-/** Credentials created on the first start and shown once. Undefined if they existed already. */
+/** Objects created on the first start, with credentials that are shown once. Undefined if they existed already. */
 export interface Firsts {
   /** Admin keys of the first workspace. */
   readonly keys: { readonly live: string; readonly sandbox: string } | undefined;
-  /** Login of the initial owner. */
-  readonly login: { readonly email: string; readonly password: string } | undefined;
+  /** Login of the initial owner. The password is undefined if the user existed already. */
+  readonly login: { readonly email: string; readonly password: string | undefined } | undefined;
 }
 
 /**
- * Creates the first workspace with its admin keys, and the first user as its owner. Skips the workspace or the user if
- * one exists already.
+ * Creates the first workspace with its admin keys, unless one exists. Makes the user with `ownerEmail` its owner, unless
+ * a workspace has a member.
  */
 export async function bootstrap(authAddress: string, security: RpcSecurity, ownerEmail: string): Promise<Firsts> {
   const options = { target: authAddress, timeoutMs: 10_000, security };
@@ -23,10 +23,10 @@ export async function bootstrap(authAddress: string, security: RpcSecurity, owne
     const { created, keys, keyValues } = await workspaces.bootstrapWorkspace({ name: 'default' });
     const keyOf = (environment: Environment) =>
       keyValues[keys.findIndex((key) => key.environment === environment)] ?? '';
-    const { user, password } = await users.bootstrapUser({ email: ownerEmail });
+    const { created: isNew, user, password } = await users.bootstrapUser({ email: ownerEmail });
     return {
       keys: created ? { live: keyOf(Environment.LIVE), sandbox: keyOf(Environment.SANDBOX) } : undefined,
-      login: user && { email: user.email, password },
+      login: user && { email: user.email, password: isNew ? password : undefined },
     };
   } finally {
     workspaces.close();

@@ -55,4 +55,11 @@ describe('The startup message of npm start', () => {
     expect(text).not.toContain('sk_');
     expect(text).not.toContain('password');
   });
+
+  test('names an existing user who became the owner, and how to get a new password', () => {
+    const text = announcement({ ...running, login: { email: 'owner@localhost', password: undefined } });
+    expect(text).toContain('The existing user owner@localhost is the owner of the new workspace.');
+    expect(text).toContain('npm run -s rms -- users reset --email owner@localhost');
+    expect(text).not.toMatch(/password +undefined/);
+  });
 });

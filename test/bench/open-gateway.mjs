@@ -29,6 +29,14 @@ const handle = createApp({
   requests: new RequestLog({ auth: context.requests, scope: 'none', dropped() {}, log: context.log }),
   log: context.log,
 });
-const { host, livePort: port, maxConnections } = config;
-const { address } = await listen({ host, port, handle, maxConnections, log: context.log });
+const { host, livePort: port, maxConnections, trustedProxies } = config;
+const { address } = await listen({
+  host,
+  port,
+  handle,
+  maxConnections,
+  maxConnectionsPerAddress: 0,
+  trustedProxies,
+  log: context.log,
+});
 process.send(address);

@@ -12,6 +12,7 @@ const benchmarks = [
   'deliveries',
   'engine',
   'isolation',
+  'turns',
   'fan-out',
   'backlog',
   'schedule',

@@ -1,6 +1,7 @@
 import { RmsError } from '@rms/errors';
 import { activeSpans, inSpans, isTracing, type Span } from '@rms/tracing';
 import { type CallScope, currentCall, inCall, joinCalls } from './call-scope.ts';
+import { Lanes } from './lanes.ts';
 
 export interface CoalesceOptions<In = never> {
   /** Maximum number of batches in flight. */
@@ -16,7 +17,10 @@ export interface CoalesceOptions<In = never> {
    * delays the others by at most the batches in flight and one more. Default: all items are in one lane.
    */
   readonly laneOf?: (item: In) => string;
-  /** Maximum time in the queue; an older call is rejected in the same way and not sent, because its caller gives up. */
+  /**
+   * Maximum time in the queue. A call that is older at its turn is rejected in the same way and not sent, because its
+   * caller gives up.
+   */
   readonly maxWaitMs?: number;
 }
 
@@ -54,9 +58,7 @@ export function coalesce<In, Out>(
     resolve: (out: Out) => void;
     reject: (error: unknown) => void;
   };
-  /** Waiting calls by lane. The lanes are in the order of their turns, and none is empty. */
-  const lanes = new Map<string, Waiting[]>();
-  let waiting = 0;
+  const lanes = new Lanes<Waiting>();
   let inFlight = 0;
   let scheduled = false;
 
@@ -76,35 +78,22 @@ export function coalesce<In, Out>(
       pump();
     }
   };
-  const refuseLate = () => {
-    const nowMs = performance.now();
-    for (const [lane, queue] of lanes) {
-      while (queue[0] && nowMs - queue[0].sinceMs > maxWaitMs) {
-        waiting -= 1;
-        queue.shift()?.reject(overloaded(`the call was queued for more than ${maxWaitMs} ms`));
-      }
-      if (queue.length === 0) lanes.delete(lane);
-    }
-  };
-  /** Removes and returns the next calls that are not aborted. */
+  /** Removes and returns the next calls that are neither aborted nor late. */
   const takeBatch = () => {
     const batch: Waiting[] = [];
-    // The loop also visits the lanes that move to the end of the order.
-    for (const [lane, queue] of lanes) {
-      if (batch.length === maxBatch) break;
-      const call = queue.shift() as Waiting;
-      waiting -= 1;
-      lanes.delete(lane);
-      if (queue.length > 0) lanes.set(lane, queue);
+    const nowMs = performance.now();
+    while (batch.length < maxBatch) {
+      const call = lanes.shift();
+      if (!call) break;
       if (call.signal?.aborted) call.reject(call.signal.reason);
-      else batch.push(call);
+      else if (nowMs - call.sinceMs <= maxWaitMs) batch.push(call);
+      else call.reject(overloaded(`the call was queued for more than ${maxWaitMs} ms`));
     }
     return batch;
   };
   const pump = () => {
     scheduled = false;
-    refuseLate();
-    while (waiting > 0 && inFlight < maxInFlight) {
+    while (lanes.size > 0 && inFlight < maxInFlight) {
       const batch = takeBatch();
       if (batch.length === 0) return;
       inFlight += 1;
@@ -113,14 +102,10 @@ export function coalesce<In, Out>(
   };
   return (item, signal) =>
     new Promise((resolve, reject) => {
-      if (waiting >= maxWaiting) {
-        return reject(overloaded(`${waiting} calls are already queued`));
+      if (lanes.size >= maxWaiting) {
+        return reject(overloaded(`${lanes.size} calls are already queued`));
       }
-      const lane = laneOf(item);
-      const queue = lanes.get(lane) ?? [];
-      if (queue.length === 0) lanes.set(lane, queue);
-      waiting += 1;
-      queue.push({
+      lanes.push(laneOf(item), {
         item,
         signal,
         sinceMs: performance.now(),

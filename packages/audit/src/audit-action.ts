@@ -46,8 +46,11 @@ export type ChangeAction =
 /** Actions that change no stored field of their target. */
 export type OtherAction =
   | 'workspace.deletion_started'
+  | 'secrets.reencryption_started'
   | 'user.signed_in'
   | 'user.sign_in_failed'
+  | 'user.signed_out'
+  | 'user.session_ended'
   | 'user.sessions_ended'
   | 'user.password_reset_requested'
   | 'user.email_change_requested'

@@ -9,3 +9,4 @@ export {
   secretReplaced,
 } from './field-changes.ts';
 export { migrations } from './migrations.ts';
+export { reencryptionStarted } from './secrets-audit.ts';

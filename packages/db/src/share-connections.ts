@@ -10,11 +10,13 @@ interface Share {
 }
 
 const retryAfterSeconds = 1;
+/** Waiting calls of a workspace; further ones are rejected. Bounds the memory that they take. */
+const maxWaiting = 1_000;
 
 /**
  * Limits the connections that the calls for one workspace (`CallScope.owner`) use at the same time to half of the pool,
  * so that the others remain for other workspaces and for workers. Further calls wait for their turn, for at most
- * `waitMs`. Calls for several workspaces, and work outside of calls, are not limited.
+ * `waitMs`; at most {@link maxWaiting} wait. Calls that cannot wait are rejected with `service_unavailable`. Calls for several workspaces, and work outside of calls, are not limited.
  *
  * Code that has a connection must not wait for another one of the same pool.
  */
@@ -26,7 +28,8 @@ export function shareConnections(pool: Pool, { max, waitMs }: { max: number; wai
     const share = shares.get(owner) ?? { used: 0, waiting: new Set() };
     shares.set(owner, share);
     if (share.used < most) share.used += 1;
-    else await untilFree(share, call, waitMs);
+    else if (share.waiting.size < maxWaiting) await untilFree(share, call, waitMs);
+    else throw unavailable(`${maxWaiting} calls for the workspace are already waiting for a database connection`);
   };
   const leave = (owner: string): void => {
     const share = shares.get(owner);
@@ -78,10 +81,13 @@ function untilFree({ waiting }: Share, call: CallScope, waitMs: number): Promise
       reject(reason);
     };
     const timer = setTimeout(() => {
-      const cause = new Error(`no database connection was free for the workspace within ${waitMs} ms`);
-      fail(new RmsError('service_unavailable', { retryAfterSeconds, cause }));
+      fail(unavailable(`no database connection was free for the workspace within ${waitMs} ms`));
     }, waitMs);
     const leaveCall = call.onEnd(fail);
     waiting.add(next);
   });
+}
+
+function unavailable(reason: string): RmsError {
+  return new RmsError('service_unavailable', { retryAfterSeconds, cause: new Error(reason) });
 }

@@ -75,4 +75,16 @@ describe('connections of a pool', () => {
       await other.end();
     }
   });
+
+  test('are waited for by at most a thousand calls of a workspace; the next one is told to retry', async () => {
+    const busy = [occupy('ws_busy'), occupy('ws_busy')];
+    await Promise.all(busy.map(({ started }) => started));
+    const waiting = Array.from({ length: 1_000 }, () => one('ws_busy'));
+    await expect(one('ws_busy')).rejects.toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 1 });
+    await one('ws_calm');
+    for (const { end } of busy) end();
+    await Promise.all([...waiting, ...busy.map(({ done }) => done)]);
+    await one('ws_busy');
+    expect(inUse()).toBe(0);
+  });
 });

@@ -1,11 +1,16 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { type CidrList, networkOf, normalizeAddress } from '@rms/cidr';
 import type { Logger } from '@rms/logging';
 
 export interface ConnectionLimits {
   /** Further connections are closed when they arrive. */
   readonly maxConnections: number;
+  /** Further connections of a client network are closed when they arrive. 0: no limit. */
+  readonly maxConnectionsPerAddress: number;
+  /** Their connections are those of many clients. */
+  readonly trustedProxies: CidrList;
   /** Maximum time that a response, or a part of it, may stay unread by the client. */
   readonly unreadMs: number;
   /** Interval of that check. */
@@ -32,12 +37,38 @@ interface Connection {
 const maxUnanswered = 100;
 const logDroppedEveryMs = 10_000;
 
+export interface ConnectionReports {
+  readonly log: Logger;
+  /** Called for every connection that is closed because of its number. */
+  readonly onRefused: (reason: 'too_many_connections' | 'too_many_of_address') => void;
+}
+
 /** Limits the resources of connections: their number, their unanswered requests and unread responses. */
-export function limitConnections(server: Server, limits: ConnectionLimits, log: Logger): Connections {
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  { log, onRefused }: ConnectionReports,
+): Connections {
+  const { maxConnections, maxConnectionsPerAddress } = limits;
   const open = new Map<Duplex, Connection>();
-  server.maxConnections = limits.maxConnections;
-  logDropped(server, limits.maxConnections, log);
+  server.maxConnections = maxConnections;
+  const logDropped = logSometimes(log);
+  server.on('drop', () => {
+    onRefused('too_many_connections');
+    logDropped('too many connections', { max_connections: maxConnections });
+  });
+  const addresses = new ClientAddresses(limits);
+  const logRefused = logSometimes(log);
   server.on('connection', (socket: Socket) => {
+    const network = addresses.admit(socket);
+    if (network !== undefined) {
+      socket.destroy();
+      onRefused('too_many_of_address');
+      return logRefused('too many connections of an address', {
+        address: network,
+        max_connections_per_address: maxConnectionsPerAddress,
+      });
+    }
     open.set(socket, { latest: undefined, unanswered: 0, unreadSinceMs: 0 });
     socket.once('close', () => open.delete(socket));
   });
@@ -67,15 +98,43 @@ export function limitConnections(server: Server, limits: ConnectionLimits, log: 
   return { latestResponse: (socket) => open.get(socket)?.latest, count: () => open.size };
 }
 
-/** Logs the first dropped connection immediately, then at most one line every ten seconds. */
-function logDropped(server: Server, maxConnections: number, log: Logger): void {
+/** Counts the connections of client networks. */
+class ClientAddresses {
+  readonly #max: number;
+  readonly #trustedProxies: CidrList;
+  readonly #open = new Map<string, number>();
+
+  constructor({ maxConnectionsPerAddress, trustedProxies }: ConnectionLimits) {
+    this.#max = maxConnectionsPerAddress;
+    this.#trustedProxies = trustedProxies;
+  }
+
+  /** Counts a connection until it closes. Returns the network of the client instead if it has too many. */
+  admit(socket: Socket): string | undefined {
+    const address = normalizeAddress(socket.remoteAddress ?? '');
+    if (this.#max === 0 || address === undefined || this.#trustedProxies.has(address)) return undefined;
+    const network = networkOf(address);
+    const open = this.#open.get(network) ?? 0;
+    if (open >= this.#max) return network;
+    this.#open.set(network, open + 1);
+    socket.once('close', () => {
+      const rest = (this.#open.get(network) ?? 0) - 1;
+      if (rest > 0) this.#open.set(network, rest);
+      else this.#open.delete(network);
+    });
+    return undefined;
+  }
+}
+
+/** Returns a function that logs its first call immediately, then at most one line every ten seconds. */
+function logSometimes(log: Logger): (message: string, fields: object) => void {
   let dropped = 0;
   let loggedAtMs = Number.NEGATIVE_INFINITY;
-  server.on('drop', () => {
+  return (message, fields) => {
     dropped += 1;
     if (performance.now() - loggedAtMs < logDroppedEveryMs) return;
     loggedAtMs = performance.now();
-    log.warn({ dropped, max_connections: maxConnections }, 'too many connections');
+    log.warn({ dropped, ...fields }, message);
     dropped = 0;
-  });
+  };
 }

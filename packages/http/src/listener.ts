@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { CidrList } from '@rms/cidr';
 import type { Logger } from '@rms/logging';
 import { limitConnections } from './connections.ts';
 import { refuseMalformed } from './malformed.ts';
 
 /** Reason why a connection was refused, or why its data was not accepted as a request. */
-export type ConnectionRefusal = 'malformed' | 'too_many_connections';
+export type ConnectionRefusal = 'malformed' | 'too_many_connections' | 'too_many_of_address';
 
 /** A running HTTP server. */
 export interface Listener {
@@ -23,6 +24,9 @@ export interface ListenOptions {
   readonly port: number;
   readonly handle: RequestListener;
   readonly maxConnections: number;
+  /** Per client address; an IPv6 address counts as its /64. Trusted proxies are not limited. 0: no limit. */
+  readonly maxConnectionsPerAddress: number;
+  readonly trustedProxies: CidrList;
   /** Time between a response and the next request, after which an idle connection is closed. */
   readonly keepAliveMs: number;
   readonly log: Logger;
@@ -56,7 +60,8 @@ const closeIdleEveryMs = 50;
 
 /** Starts listening. Rejects with the system error (EADDRINUSE and similar) if it cannot bind. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, handle, maxConnections, keepAliveMs, log, onRefused, catalogUrl, times } = options;
+  const { host, port, handle, keepAliveMs, log, onRefused, catalogUrl, times } = options;
+  const { maxConnections, maxConnectionsPerAddress, trustedProxies } = options;
   const { headersMs, requestMs, unreadMs, checkEveryMs } = { ...defaultTimes, ...times };
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
@@ -71,14 +76,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // 0: unlimited, so that Node drops no header silently. The app rejects too many headers; maxHeaderSize bounds their
   // size.
   server.maxHeadersCount = 0;
-  const connections = limitConnections(server, { maxConnections, unreadMs, sweepMs: checkEveryMs }, log);
+  const limits = { maxConnections, maxConnectionsPerAddress, trustedProxies, unreadMs, sweepMs: checkEveryMs };
+  const connections = limitConnections(server, limits, { log, onRefused });
   server.on('request', handle);
   // The app sends "100 Continue" when it reads the body, and refuses other expectations.
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
-  const limits = { maxHeaderBytes, headersMs, requestMs };
-  refuseMalformed(server, connections, { onRefused: () => onRefused('malformed'), catalogUrl, limits });
-  server.on('drop', () => onRefused('too_many_connections'));
+  const bounds = { maxHeaderBytes, headersMs, requestMs };
+  refuseMalformed(server, connections, { onRefused: () => onRefused('malformed'), catalogUrl, limits: bounds });
   server.listen(port, host);
   await once(server, 'listening');
   const bound = server.address() as AddressInfo;

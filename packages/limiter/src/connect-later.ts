@@ -61,6 +61,7 @@ export function connectLater(address: RedisAddress, endpoint?: Endpoint, followM
     ...options,
     ...credentials(),
     db: database,
+    enableReadyCheck: address.waitsForData ?? true,
     Connector: connectorOf({
       endpoint: endpoint ? async () => endpoint : find,
       family,

@@ -5,9 +5,12 @@ import { connectLater } from './connect-later.ts';
 import { type RedisAddress, readRedisAddress } from './redis-address.ts';
 import type { RedisServers } from './redis-servers.ts';
 
-/** Creates connections to the Redis named by the settings; they open on connect(). Throws SettingsError. */
+/**
+ * Creates connections for sessions to the Redis named by the settings; they open on connect(). The user of sessions need
+ * not have the right to run INFO. While the server loads its data, commands fail. Throws SettingsError.
+ */
 export function openRedisServers(settings: Settings, log: Logger): RedisServers {
-  return createRedisServers(readRedisAddress(settings, log), log);
+  return createRedisServers({ ...readRedisAddress(settings, log), waitsForData: false }, log);
 }
 
 /** Creates connections to an address; they open on connect(). */

@@ -24,6 +24,11 @@ export interface RedisAddress {
   readonly sentinelPassword?: Current<string>;
   /** Whether `url` names a node of a Redis Cluster. */
   readonly isCluster?: boolean;
+  /**
+   * Whether a connection is ready only when the server has loaded its data, which requires the right to run INFO.
+   * Default: true.
+   */
+  readonly waitsForData?: boolean;
 }
 
 /** The parts of a URL. */

@@ -150,6 +150,11 @@ export const settingsTable = {
     integer(0, 1e6),
   ),
   MAX_CONNECTIONS: setting('maximum connections per HTTP listener', '10000', integer(1, 1e6)),
+  MAX_CONNECTIONS_PER_ADDRESS: setting(
+    'maximum connections per HTTP listener and client address (IPv6: per /64), except TRUSTED_PROXIES; 0: no limit',
+    '1000',
+    integer(0, 1e6),
+  ),
   KEEP_ALIVE_SECONDS: setting(
     'time after which an HTTP listener closes an idle connection; longer than the idle timeout of the load balancer',
     '620',

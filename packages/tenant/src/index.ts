@@ -10,4 +10,5 @@ export {
   toScope,
   toTenant,
 } from './tenant.ts';
+export { WorkspaceCache, type WorkspaceCacheOptions } from './workspace-cache.ts';
 export { findInPages, type ProbedPage, workspaceFinder } from './workspace-finder.ts';

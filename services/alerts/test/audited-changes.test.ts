@@ -81,9 +81,13 @@ describe('Entries of the audit log of alerts', () => {
       for (let i = 0; i < 2; i += 1) await service.alerts.confirmRecipient({ token }, { context: { requestId } });
       return [['alert_recipient.confirmed', 'ops@partner.example', '', { confirmed: [false, true] }]];
     },
+    'SecretsService/reencryptSecrets': async (requestId) => {
+      const context = { actor: 'operator:alice@laptop', requestId };
+      await service.secrets.reencryptSecrets({}, { context });
+      return [['secrets.reencryption_started', 'alerts', '', {}]];
+    },
     ...Object.fromEntries(
       [
-        ...SecretsService.methods,
         ...UsageService.methods,
         AlertsService.method.listRules,
         AlertsService.method.listIncidents,

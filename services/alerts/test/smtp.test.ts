@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { createLogger } from '@rms/logging';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { TestEmailState } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { readSettings } from '@rms/settings';
-import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';
+import { type SmtpReceiver, serveNames, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { readAlertsConfig } from '../src/config.ts';
 import { defaultEhloName } from '../src/email/ehlo-name.ts';
 import { createSmtpDelivery, readSmtpUrl, type SmtpOptions } from '../src/email/smtp.ts';
@@ -219,4 +221,46 @@ test('a restart, and an email that is sent after a failure, end the delays of wa
   await second.stop();
   await given.drop();
   await smtp.stop();
+});
+
+test('a server that has moved to another address gets the next email', async () => {
+  /** Accepts emails on the address, and records it for each. */
+  const accepted: string[] = [];
+  const relays: Server[] = [];
+  const listenOn = async (address: string, port: number) => {
+    const relay = createServer((socket) => {
+      socket.write('220 relay\r\n');
+      let isData = false;
+      socket.on('data', (chunk) => {
+        const text = chunk.toString();
+        if (isData && text.includes('\r\n.\r\n')) {
+          isData = false;
+          accepted.push(address);
+          return socket.write('250 accepted\r\n');
+        }
+        if (isData) return undefined;
+        isData = text.startsWith('DATA');
+        return socket.write(isData ? '354 go on\r\n' : '250 ok\r\n');
+      });
+      socket.on('error', () => {});
+    });
+    relays.push(relay);
+    await once(relay.listen(port, address), 'listening');
+    return (relay.address() as AddressInfo).port;
+  };
+  const port = await listenOn('127.0.0.2', 0);
+  await listenOn('127.0.0.3', port);
+  const served: Record<string, string[]> = { 'relay.example': ['127.0.0.2'] };
+  const removeNames = serveNames(served);
+  const config = readSmtpUrl(`smtp://relay.example:${port}`, smtpOptions({ tls: 'none' }));
+  const deliver = createSmtpDelivery(config, silent);
+  try {
+    expect(await deliver(outgoing)).toMatchObject({ outcome: 'sent' });
+    served['relay.example'] = ['127.0.0.3'];
+    expect(await deliver(outgoing)).toMatchObject({ outcome: 'sent' });
+    expect(accepted).toEqual(['127.0.0.2', '127.0.0.3']);
+  } finally {
+    removeNames();
+    for (const relay of relays) relay.close();
+  }
 });

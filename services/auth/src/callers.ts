@@ -15,7 +15,8 @@ import { type Callers, forKeys, forUsers } from '@rms/rpc';
 const { createKey, getKey, listKeys, updateKey, rollKey, revokeKey, batchVerifyKeys } = KeysService.method;
 const { createInvitation, listInvitations, revokeInvitation, findInvitation, acceptInvitation } =
   InvitationsService.method;
-const { updateUser, endSessions, requestEmailChange, confirmEmailChange, deleteUser } = UsersService.method;
+const { updateUser, endSessions, recordSessionEnd, requestEmailChange, confirmEmailChange, deleteUser } =
+  UsersService.method;
 const { requestPasswordReset, resetPassword, changePassword } = PasswordsService.method;
 const { createWorkspace, listWorkspaces, getWorkspace } = WorkspacesService.method;
 
@@ -61,6 +62,7 @@ export const callers: Callers = {
       changePassword,
       updateUser,
       endSessions,
+      recordSessionEnd,
       requestEmailChange,
       deleteUser,
       createKey,

@@ -27,6 +27,7 @@ import { leaseEmailRequests } from './rpc/lease-email-requests.ts';
 import { listInvitations } from './rpc/list-invitations.ts';
 import { listMembers } from './rpc/list-members.ts';
 import { listUsers } from './rpc/list-users.ts';
+import { recordSessionEnd } from './rpc/record-session-end.ts';
 import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { removeMember } from './rpc/remove-member.ts';
 import { removeSecondFactor } from './rpc/remove-second-factor.ts';
@@ -54,6 +55,7 @@ export function userServices(parts: HandlerParts): ReturnType<typeof rpcService>
       getUser: getUser(parts),
       updateUser: updateUser(parts),
       endSessions: endSessions(parts),
+      recordSessionEnd: recordSessionEnd(parts),
       requestEmailChange: requestEmailChange(parts),
       confirmEmailChange: confirmEmailChange(parts),
       setUserDisabled: setUserDisabled(parts),

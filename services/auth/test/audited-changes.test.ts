@@ -49,6 +49,13 @@ describe('Entries of the audit log of auth', () => {
   const cases: AuditedCases = {
     ...workspaceCases(scene),
     ...userCases(scene),
+    'SecretsService/reencryptSecrets': async (requestId) => {
+      const context = { actor: 'operator:alice@laptop', requestId };
+      await accounts.secrets.reencryptSecrets({}, { context });
+      // A later batch appends no further entry.
+      await accounts.secrets.reencryptSecrets({ pageToken: '1/' }, { context });
+      return [['secrets.reencryption_started', 'auth', '', {}]];
+    },
     ...Object.fromEntries(
       [
         ...AuditService.methods,
@@ -56,7 +63,6 @@ describe('Entries of the audit log of auth', () => {
         ...KeyUsesService.methods,
         ...LookupService.methods,
         ...RequestsService.methods,
-        ...SecretsService.methods,
         KeysService.method.listKeys,
         KeysService.method.getKey,
         KeysService.method.batchFindKeys,

@@ -54,6 +54,16 @@ export function userCases({
       await the().users.endSessions({ id: user.id }, by(user, requestId));
       return [['user.sessions_ended', user.email, user.email, {}]];
     },
+    'UsersService/recordSessionEnd': async (requestId) => {
+      const user = await newUser();
+      const ended = { id: user.id, endedId: newId('ses') };
+      await the().users.recordSessionEnd(ended, by(user, requestId));
+      await the().users.recordSessionEnd({ ...ended, signsOut: true }, by(user, requestId));
+      return [
+        ['user.session_ended', user.email, user.email, {}],
+        ['user.signed_out', user.email, user.email, {}],
+      ];
+    },
     'UsersService/requestEmailChange': async (requestId) => {
       const user = await newUser();
       const request = { id: user.id, email: newEmail(), proof: { password: user.password } };

@@ -57,7 +57,13 @@ describe('Signing in with an identity', () => {
       { emailVerified: true },
     ]) {
       const result = await verify({ subject: newSubject(), ...claims });
-      expect({ ...result, $typeName: '' }).toEqual({ $typeName: '', outcome: REFUSED, memberships: [], challenge: '' });
+      expect({ ...result, $typeName: '' }).toEqual({
+        $typeName: '',
+        outcome: REFUSED,
+        memberships: [],
+        challenge: '',
+        challengeUserId: '',
+      });
     }
     expect((await accounts.users.getUser({ id: ann.id })).identities).toEqual([]);
   });
@@ -95,7 +101,7 @@ describe('Signing in with an identity', () => {
     const code = new TOTP({ secret }).generate();
     await accounts.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
     const first = await verify({ subject, email: ann.email, emailVerified: true });
-    expect(first).toMatchObject({ outcome: SECOND_FACTOR_REQUIRED, memberships: [] });
+    expect(first).toMatchObject({ outcome: SECOND_FACTOR_REQUIRED, challengeUserId: ann.id, memberships: [] });
     const identities = async () => (await accounts.users.getUser({ id: ann.id })).identities;
     // Neither the provider alone nor a wrong code links the identity.
     await accounts.signIn.verifySecondFactor({ challenge: first?.challenge ?? '', code: '000000' });

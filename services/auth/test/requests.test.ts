@@ -1,5 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { listRequestsWithId } from '../src/request/request-queries.ts';
 import { startAuth, type TestAuth } from './support.ts';
 
 describe('The request log', () => {
@@ -138,4 +139,41 @@ describe('The request log', () => {
     expect(requests).toMatchObject([{ ...request, startTime: expect.anything() }]);
     expect(requests[0]?.limitedMs).toBeUndefined();
   });
+
+  test('reads a limited number of the requests with an ID that a client always sends', async () => {
+    const scope = { workspaceId: 'ws_one', environments: ['live', 'sandbox'] as const, requestId: 'always-the-same' };
+    await auth.database.pool.query(
+      `insert into auth.requests (workspace_id, environment, request_id, started_at, trace_id, method, route, status,
+                                  error_code, key_id, replayed, duration_ms)
+       select 'ws_one', environment, 'always-the-same', now() - n * interval '1 microsecond', '', 'GET', '', 200, '', '',
+              false, 1
+         from generate_series(1, 5000) as n cross join unnest(array['live', 'sandbox']) as scope (environment)`,
+    );
+    await auth.database.pool.query('analyze auth.requests');
+    const recorded: [text: string, values: unknown[]][] = [];
+    const recording = {
+      query: (text: string, values: unknown[]) => {
+        recorded.push([text, values]);
+        return auth.database.pool.query(text, values);
+      },
+    };
+    const found = await listRequestsWithId(recording as never, scope, 100);
+    const times = found.map(({ startedAt }) => startedAt.getTime());
+    expect([times.length, [...times].sort((a, b) => b - a)]).toEqual([100, times]);
+    const [[text, values] = ['', []]] = recorded;
+    const { rows } = await auth.database.pool.query(`explain (analyze, format json) ${text}`, values);
+    expect(rowsRead(rows[0]['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(200);
+  });
 });
+
+type Plan = { 'Relation Name'?: string; 'Actual Rows': number; 'Actual Loops': number; Plans?: Plan[] };
+
+/** Returns how many requests a plan has read. */
+function rowsRead({
+  'Relation Name': table = '',
+  'Actual Rows': rows,
+  'Actual Loops': loops,
+  Plans = [],
+}: Plan): number {
+  return Plans.reduce((sum, plan) => sum + rowsRead(plan), table.startsWith('requests') ? rows * loops : 0);
+}

@@ -40,8 +40,12 @@ describe('The second factor', () => {
     return { device, recoveryCodes: confirmed.recoveryCodes, user: confirmed.user };
   };
   const challengeOf = async (account: TestUser, address = newAddress()) => {
-    const { outcome, challenge, user } = await accounts.tryPassword(account.email, account.password, address);
-    expect([outcome, user]).toEqual([SECOND_FACTOR_REQUIRED, undefined]);
+    const { outcome, challenge, challengeUserId, user } = await accounts.tryPassword(
+      account.email,
+      account.password,
+      address,
+    );
+    expect([outcome, challengeUserId, user]).toEqual([SECOND_FACTOR_REQUIRED, account.id, undefined]);
     return challenge;
   };
   const second = (challenge: string, code: string, address = newAddress()) =>

@@ -195,4 +195,46 @@ describe('BootstrapUser', () => {
       await accounts.stop();
     }
   });
+  test('makes the existing user the owner again after the only workspace was deleted', async () => {
+    const accounts = await startAccounts();
+    const email = 'owner@localhost';
+    try {
+      const first = await accounts.workspaces.bootstrapWorkspace({ name: 'default' });
+      const { user, password } = await accounts.users.bootstrapUser({ email });
+      // Deleting a workspace removes its members; users keep their accounts.
+      await accounts.db.query('delete from auth.memberships');
+      await accounts.db.query('delete from auth.keys');
+      await accounts.db.query('delete from auth.workspaces where id = $1', [first.workspace?.id]);
+      const { workspace } = await accounts.workspaces.bootstrapWorkspace({ name: 'default' });
+      const again = await accounts.users.bootstrapUser({ email });
+      expect(again).toMatchObject({ created: false, user: { id: user?.id }, password: '' });
+      expect(await accounts.tryPassword(email, password)).toMatchObject({
+        memberships: [{ workspaceId: workspace?.id, role: Role.OWNER }],
+      });
+      const { rows } = await accounts.db.query('select action from audit.entries where workspace_id = $1 order by id', [
+        workspace?.id,
+      ]);
+      expect(rows.map(({ action }) => action)).toContain('member.added');
+      const { created, user: other } = await accounts.users.bootstrapUser({ email: 'other@localhost' });
+      expect([created, other]).toEqual([false, undefined]);
+    } finally {
+      await accounts.stop();
+    }
+  });
+
+  test('creates another owner if no user has the address', async () => {
+    const accounts = await startAccounts();
+    try {
+      await accounts.newUser();
+      await accounts.db.query('delete from auth.memberships');
+      const { workspaces } = await accounts.workspaces.listWorkspaces({});
+      const created = await accounts.users.bootstrapUser({ email: 'owner@localhost' });
+      expect(created).toMatchObject({ created: true });
+      expect(await accounts.tryPassword('owner@localhost', created.password)).toMatchObject({
+        memberships: [{ workspaceId: workspaces[0]?.id, role: Role.OWNER }],
+      });
+    } finally {
+      await accounts.stop();
+    }
+  });
 });

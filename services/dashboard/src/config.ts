@@ -52,6 +52,8 @@ export interface DashboardConfig {
   readonly requestLog: Settings['REQUEST_LOG'];
   readonly trustedProxies: CidrList;
   readonly maxConnections: number;
+  /** Per client address, except trusted proxies. 0: no limit. */
+  readonly maxConnectionsPerAddress: number;
   /** Time after which idle connections are closed. */
   readonly keepAliveMs: number;
   /** Undefined: metrics are not served. */
@@ -89,6 +91,7 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
     requestLog: settings.REQUEST_LOG,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     maxConnections: settings.MAX_CONNECTIONS,
+    maxConnectionsPerAddress: settings.MAX_CONNECTIONS_PER_ADDRESS,
     keepAliveMs: settings.KEEP_ALIVE_SECONDS * 1_000,
     metricsAddress: settings.METRICS_ADDRESS,
   };

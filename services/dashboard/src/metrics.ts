@@ -35,7 +35,7 @@ export function createDashboardMetrics(metrics: Metrics): DashboardMetrics {
     labelNames: ['reason'],
     registers,
   });
-  for (const reason of ['malformed', 'too_many_connections']) refusals.inc({ reason }, 0);
+  for (const reason of ['malformed', 'too_many_connections', 'too_many_of_address']) refusals.inc({ reason }, 0);
   let open = () => 0;
   new Gauge({
     name: 'rms_dashboard_connections',

@@ -56,6 +56,8 @@ export function createDashboard(config: DashboardConfig, context: DashboardConte
         port: config.port,
         handle: createApp({ config, backend, store: sessions, probes, files, counts, tails, reports, log }),
         maxConnections: config.maxConnections,
+        maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+        trustedProxies: config.trustedProxies,
         keepAliveMs: config.keepAliveMs,
         log,
         onRefused: counts.refused,

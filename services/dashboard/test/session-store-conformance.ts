@@ -1,4 +1,4 @@
-import { idleMs, newSession, newToken, type Session, tokenHashOf } from '../src/session/session.ts';
+import { idleMs, newHalfSession, newSession, newToken, type Session, tokenHashOf } from '../src/session/session.ts';
 import { maxPerUser, type SessionStore } from '../src/session/session-store.ts';
 
 /** Start of a session at that time. */
@@ -63,6 +63,19 @@ export function describeSessionStore(open: () => SessionStore): void {
     expect(await store.listOf(userId)).toHaveLength(maxPerUser);
     expect(await store.find(hashes[0] ?? '')).toBeUndefined();
     for (const hash of [...hashes.slice(1), foreign]) expect(await store.find(hash)).toBeDefined();
+  });
+
+  test('beyond the limit per user, the oldest session that awaits the second factor ends, and no signed-in one', async () => {
+    const nowMs = Date.now();
+    const half = (user: string, atMs: number) =>
+      add(newHalfSession({ challenge: 'challenge', challengeUserId: user }, start(atMs)));
+    const signedIn = await add(newSession(userId, 1n, start(nowMs - 3_600_000)));
+    const foreign = await half(`${userId}x`, nowMs - maxPerUser * 1_000);
+    const hashes: string[] = [];
+    for (let i = 0; i <= maxPerUser; i += 1) hashes.push(await half(userId, nowMs - (maxPerUser - i) * 1_000));
+    expect(await store.find(hashes[0] ?? '')).toBeUndefined();
+    for (const hash of [...hashes.slice(1), foreign, signedIn]) expect(await store.find(hash)).toBeDefined();
+    expect(await store.listOf(userId)).toHaveLength(1);
   });
 
   test("lists a user's sessions, most recently used first, and ends only the user's own sessions by ID", async () => {

@@ -1,3 +1,4 @@
+import { maxPerUser } from '../src/session/session-store.ts';
 import { codeOf, cookieOf, startDashboard, type TestDashboard } from './support.ts';
 
 let dashboard: TestDashboard;
@@ -13,6 +14,9 @@ const post = (path: string, body: object, headers: Record<string, string> = {}) 
     headers: { Origin: dashboard.url, 'Content-Type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
+/** Requests with which the dashboard recorded in auth that sessions ended. */
+const recordedEnds = () =>
+  dashboard.recorded.filter(({ method }) => method === 'recordSessionEnd').map(({ request }) => request);
 const account = (cookie: string) => fetch(`${dashboard.url}/api/account`, { headers: { Cookie: cookie } });
 
 test('a wrong password does not sign in and sets no cookie', async () => {
@@ -80,6 +84,16 @@ test('the first step alone only allows the second step', async () => {
   expect((await account(half)).status).toBe(401);
 });
 
+test('a user has a limited number of sign-ins that await the second factor; the oldest one ends', async () => {
+  dashboard.account.secondFactor = true;
+  const first = cookieOf(await post('/api/sign-in', signInBody));
+  for (let i = 0; i < maxPerUser; i += 1) await post('/api/sign-in', signInBody);
+  const last = cookieOf(await post('/api/sign-in', signInBody));
+  const complete = (cookie: string) => post('/api/sign-in/second-factor', { code: '123456' }, { Cookie: cookie });
+  expect(await codeOf(await complete(first))).toBe('not_signed_in');
+  expect((await complete(last)).status).toBe(200);
+});
+
 test('the second step requires the first', async () => {
   const response = await post('/api/sign-in/second-factor', { code: '123456' });
   expect(await codeOf(response)).toBe('not_signed_in');
@@ -89,7 +103,9 @@ test('the second step requires the first', async () => {
 
 test('signing out ends the session on the server', async () => {
   const browser = await dashboard.signIn();
+  const { id } = (await dashboard.store.listOf('usr_1'))[0] ?? {};
   const response = await browser.send('POST', '/api/account/sign-out');
+  expect(recordedEnds()).toEqual([{ id: 'usr_1', endedId: id, signsOut: true }]);
   expect(response.status).toBe(204);
   expect(response.headers.getSetCookie()[0]).toContain('Max-Age=0');
   expect((await account(browser.cookie)).status).toBe(401);
@@ -120,6 +136,7 @@ test('sessions are listed without tokens, and can be ended individually or all e
   expect((await one.send('DELETE', `/api/account/sessions/${other?.id}`)).status).toBe(204);
   expect(await list()).toHaveLength(2);
   expect((await one.send('DELETE', `/api/account/sessions/${other?.id}`)).status).toBe(404);
+  expect(recordedEnds()).toEqual([{ id: 'usr_1', endedId: other?.id }]);
   const ended = await one.send('POST', '/api/account/sessions/end-others');
   expect(ended.status).toBe(204);
   const kept = cookieOf(ended);

@@ -88,7 +88,9 @@ export async function startDashboard(
   const responses: Readonly<Record<string, (request: never) => unknown>> = {
     verifyPassword: ({ password }: { password: string }) =>
       account.secondFactor && password === 'right password'
-        ? { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge: 'challenge' } }
+        ? {
+            result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge: 'challenge', challengeUserId: 'usr_1' },
+          }
         : { result: signedIn(password === 'right password') },
     verifyIdentity: () => ({ result: signedIn(true) }),
     verifySecondFactor: ({ challenge, code }: { challenge: string; code: string }) => ({

@@ -28,6 +28,8 @@ export interface GatewayConfig {
   readonly requestLog: RequestLogScope;
   /** Per listener. */
   readonly maxConnections: number;
+  /** Per client address, except trusted proxies. 0: no limit. */
+  readonly maxConnectionsPerAddress: number;
   /** Time after which idle connections are closed. */
   readonly keepAliveMs: number;
   /** Defaults for workspaces whose plan sets none. */
@@ -52,6 +54,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     trustTraceparent: settings.TRUST_TRACEPARENT,
     requestLog: settings.REQUEST_LOG,
     maxConnections: settings.MAX_CONNECTIONS,
+    maxConnectionsPerAddress: settings.MAX_CONNECTIONS_PER_ADDRESS,
     keepAliveMs: settings.KEEP_ALIVE_SECONDS * 1_000,
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,

@@ -131,6 +131,8 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           port: ports[environment],
           handle: app,
           maxConnections: config.maxConnections,
+          maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+          trustedProxies: config.trustedProxies,
           keepAliveMs: config.keepAliveMs,
           catalogUrl: config.errorCatalogUrl,
           log,

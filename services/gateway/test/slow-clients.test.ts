@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { parseCidrs } from '@rms/cidr';
 import { type Listener, listen, readJsonBody } from '@rms/http';
 import { createLogger } from '@rms/logging';
 import { waitUntil } from '@rms/testkit';
@@ -15,13 +16,16 @@ describe('Slow and greedy connections', () => {
   });
   const times = { headersMs: 100, requestMs: 200, unreadMs: 100, checkEveryMs: 20 };
   const listeners: Listener[] = [];
-  const open = async (handle: RequestListener, options: { maxConnections?: number; times?: object } = {}) => {
+  const refused: string[] = [];
+  const open = async (handle: RequestListener, options: Partial<Parameters<typeof listen>[0]> = {}) => {
     const listener = await listen({
-      onRefused: () => {},
+      onRefused: (reason) => refused.push(reason),
       host: '127.0.0.1',
       port: 0,
       handle,
       maxConnections: 1_000,
+      maxConnectionsPerAddress: 0,
+      trustedProxies: parseCidrs([]),
       keepAliveMs: 100,
       log,
       times,
@@ -29,8 +33,9 @@ describe('Slow and greedy connections', () => {
     });
     listeners.push(listener);
     return {
-      client(): { socket: Socket; text: () => string } {
-        const socket = connect(Number(new URL(listener.address).port), '127.0.0.1');
+      client(localAddress = '127.0.0.1'): { socket: Socket; text: () => string } {
+        const port = Number(new URL(listener.address).port);
+        const socket = connect({ port, host: '127.0.0.1', localAddress });
         let text = '';
         socket
           .on('error', () => {})
@@ -52,7 +57,10 @@ describe('Slow and greedy connections', () => {
       () => response.destroy(),
     );
   };
-  afterEach(() => Promise.all(listeners.splice(0).map((listener) => listener.stop(0))));
+  afterEach(async () => {
+    refused.length = 0;
+    await Promise.all(listeners.splice(0).map((listener) => listener.stop(0)));
+  });
 
   test('a slow request head gets 408, and the message names the limits', async () => {
     const { client } = await open(readBody);
@@ -182,5 +190,66 @@ describe('Slow and greedy connections', () => {
     await closed(held[0]?.socket as Socket);
     expect(held[0]?.text()).toMatch(/^HTTP\/1\.1 200/);
     held[1]?.socket.destroy();
+  });
+
+  describe('limit per client address', () => {
+    const held: Socket[] = [];
+    afterEach(() => {
+      for (const socket of held.splice(0)) socket.destroy();
+    });
+    const ask = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const start = async (options: Parameters<typeof open>[1]) => {
+      const { client } = await open((_request, response) => response.end('x'), {
+        times: { ...times, headersMs: 60_000, requestMs: 60_000 },
+        ...options,
+      });
+      return {
+        /** Opens a connection and keeps it without a request. */
+        async hold(address: string) {
+          const { socket } = client(address);
+          held.push(socket);
+          await once(socket, 'connect');
+          return socket;
+        },
+        /** Sends a request over a new connection. Returns the status; 0 if the connection was refused. */
+        async ask(address: string) {
+          const { socket, text } = client(address);
+          socket.write(ask);
+          await closed(socket);
+          return text() === '' ? 0 : parseResponse(text()).status;
+        },
+      };
+    };
+
+    test('an address with too many connections gets no more, and does not use up those of others', async () => {
+      const { hold, ask } = await start({ maxConnections: 4, maxConnectionsPerAddress: 2 });
+      const first = await hold('127.0.0.2');
+      await hold('127.0.0.2');
+      for (let i = 0; i < 5; i += 1) expect(await ask('127.0.0.2')).toBe(0);
+      expect(await ask('127.0.0.1')).toBe(200);
+      expect(refused).toEqual(Array(5).fill('too_many_of_address'));
+      const reports = lines.filter(({ msg }) => msg === 'too many connections of an address');
+      expect(reports).toEqual([
+        expect.objectContaining({ level: 'warn', address: '127.0.0.2', max_connections_per_address: 2 }),
+      ]);
+      first.destroy();
+      await waitUntil(async () => (await ask('127.0.0.2')) === 200, { what: 'the closed connection to be counted' });
+    });
+
+    test('connections of trusted proxies are not limited', async () => {
+      const { hold, ask } = await start({
+        maxConnectionsPerAddress: 1,
+        trustedProxies: parseCidrs(['127.0.0.2/32']),
+      });
+      await hold('127.0.0.2');
+      await hold('127.0.0.3');
+      expect([await ask('127.0.0.2'), await ask('127.0.0.3')]).toEqual([200, 0]);
+    });
+
+    test('0 means no limit', async () => {
+      const { hold, ask } = await start({ maxConnectionsPerAddress: 0 });
+      for (let i = 0; i < 20; i += 1) await hold('127.0.0.2');
+      expect(await ask('127.0.0.2')).toBe(200);
+    });
   });
 });

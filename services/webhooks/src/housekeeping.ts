@@ -7,12 +7,16 @@ import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
 import { contents } from './deletion/contents.ts';
 import type { RejectedReporter } from './delivery/rejected-reporter.ts';
 import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/store/expiry-queries.ts';
+import { wakeOrphans } from './delivery/store/schedule-queries.ts';
 import { createErasure } from './log/erasure.ts';
 import { logPartitions } from './log/partitions.ts';
 import { trimReplays } from './replay/replay-queries.ts';
 
 const everyMs = 60_000;
 const eraseEveryMs = 2_000;
+/** Endpoints per statement, and statements per run. The next run continues after them. */
+const endpointsRead = 1_000;
+const endpointPages = 10;
 
 export interface HousekeepingParts {
   readonly pool: Pool;
@@ -26,7 +30,7 @@ export interface HousekeepingParts {
 /**
  * Creates the worker that creates partitions for the coming days and deletes expired data: queued deliveries and log
  * partitions and ended replays older than the retention, idempotency records after 24 hours, late rows of deleted
- * workspaces, and, if enabled, event bodies of deleted resources.
+ * workspaces and webhooks, and, if enabled, event bodies of deleted resources.
  */
 export function createHousekeeping(parts: HousekeepingParts): Worker {
   const { pool, log, metrics, eraseOnDelete, retentionDays } = parts;
@@ -45,9 +49,21 @@ export function createHousekeeping(parts: HousekeepingParts): Worker {
       replays: (signal) => trimReplays(pool, retentionDays, signal),
       idempotency_keys: (signal) => deleteExpiredKeys(pool, 'webhooks', signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
+      orphaned_endpoints: createOrphanSweep(pool),
       ...(eraseOnDelete && { erasure: { everyMs: eraseEveryMs, run: createErasure(pool, log) } }),
     },
   });
+}
+
+/** Creates the task that removes the endpoints of deleted webhooks; see {@link wakeOrphans}. */
+function createOrphanSweep(pool: Pool): (signal: AbortSignal) => Promise<void> {
+  let after = '';
+  return async (signal) => {
+    for (let page = 0; page < endpointPages && !signal.aborted; page += 1) {
+      after = (await wakeOrphans(pool, after, endpointsRead)) ?? '';
+      if (after === '') return;
+    }
+  };
 }
 
 /**

@@ -167,11 +167,16 @@ describe('Entries of the audit log of webhooks', () => {
       await rms.deliveries.cancelReplay({ ...tenant, id: replay?.id ?? '' }, byUser(requestId));
       return [['replay.canceled', 'Orders', 'ann@example.com', { status: ['running', 'canceled'] }]];
     },
+    'SecretsService/reencryptSecrets': async (requestId) => {
+      const context = { actor: 'operator:alice@laptop', requestId };
+      const { nextPageToken } = await rms.secrets.reencryptSecrets({}, { context });
+      await rms.secrets.reencryptSecrets({ pageToken: nextPageToken }, { context });
+      return [['secrets.reencryption_started', 'webhooks', '', {}]];
+    },
     ...Object.fromEntries(
       [
         ...EventsService.methods,
         ...LookupService.methods,
-        ...SecretsService.methods,
         WebhooksService.method.getWebhook,
         WebhooksService.method.listWebhooks,
         WebhooksService.method.batchGetWebhookHealth,

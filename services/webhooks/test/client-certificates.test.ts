@@ -61,7 +61,14 @@ describe('client certificates', () => {
         clientKeySealed: client && box.seal(client.privateKey, clientKeyContext(webhook)),
       };
       const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-      const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+      const outgoing = {
+        url,
+        eventId: 'evt_1',
+        requestId: 'req_1',
+        traceparent: '',
+        workspaceId: 'ws_1',
+        body: Buffer.from('{}'),
+      };
       return send(agents.of(webhook, endpoint), secrets, outgoing);
     };
 

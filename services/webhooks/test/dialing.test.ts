@@ -38,7 +38,14 @@ describe('dialing an endpoint', () => {
     return createGuardedAgent({ egress, ...(ca ? { ca } : {}) });
   };
   const attempt = async (url: string, agent = agentWith()) => {
-    const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+    const outgoing = {
+      url,
+      eventId: 'evt_1',
+      requestId: 'req_1',
+      traceparent: '',
+      workspaceId: 'ws_1',
+      body: Buffer.from('{}'),
+    };
     const result = await send(agent, secrets, outgoing);
     await agent.destroy();
     return result;
@@ -148,7 +155,13 @@ describe('dialing an endpoint', () => {
     test('replaced certificate authorities apply to the next connection', async () => {
       let current: Authorities = otherCa;
       const agent = agentWith(() => current);
-      const outgoing = { eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+      const outgoing = {
+        eventId: 'evt_1',
+        requestId: 'req_1',
+        traceparent: '',
+        workspaceId: 'ws_1',
+        body: Buffer.from('{}'),
+      };
       const call = () => send(agent, secrets, { ...outgoing, url: `https://hooks.example:${port}/` });
       try {
         expect((await call()).error).toMatch(/^tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE after /);

@@ -8,7 +8,7 @@ import type { OriginPools } from '../src/egress/origin-pools.ts';
 
 async function statusOf(agent: OriginPools, origin: string): Promise<number> {
   const exchange = new Exchange();
-  agent.dispatch({ origin, path: '/', method: 'POST' }, exchange);
+  agent.dispatch('ws_1', { origin, path: '/', method: 'POST' }, exchange);
   await exchange.ended;
   if (exchange.error) throw exchange.error;
   return exchange.statusCode;

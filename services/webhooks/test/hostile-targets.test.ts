@@ -101,7 +101,14 @@ describe('hostile targets', () => {
       const one = agent();
       const watch = watchDials();
       try {
-        const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+        const outgoing = {
+          url,
+          eventId: 'evt_1',
+          requestId: 'req_1',
+          traceparent: '',
+          workspaceId: 'ws_1',
+          body: Buffer.from('{}'),
+        };
         const { error, address } = await send(one, secrets, outgoing);
         return { error, address, dialed: watch.additional() };
       } finally {
@@ -159,7 +166,13 @@ describe('hostile targets', () => {
 
     test('an unreachable DNS server and an unknown name have different errors', async () => {
       const egress = createEgress({ allowHttp: true, allowCidrs: [], dnsServers: [`127.0.0.1:${await freePort()}`] });
-      const outgoing = { eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+      const outgoing = {
+        eventId: 'evt_1',
+        requestId: 'req_1',
+        traceparent: '',
+        workspaceId: 'ws_1',
+        body: Buffer.from('{}'),
+      };
       const one = createGuardedAgent({ egress });
       const { error } = await send(one, secrets, { ...outgoing, url: 'https://hooks.example/' });
       await one.destroy();

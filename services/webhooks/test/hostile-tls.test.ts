@@ -30,7 +30,14 @@ describe('attempts at receivers with broken TLS, by a client that trusts their a
       ca: () => ca,
     });
     const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
-    const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+    const outgoing = {
+      url,
+      eventId: 'evt_1',
+      requestId: 'req_1',
+      traceparent: '',
+      workspaceId: 'ws_1',
+      body: Buffer.from('{}'),
+    };
     const response = await send(agent, secrets, outgoing);
     await agent.destroy();
     return response;

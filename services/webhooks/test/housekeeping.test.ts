@@ -121,4 +121,33 @@ describe('housekeeping', () => {
     );
     expect(values).toContainEqual(expect.objectContaining({ labels: { task: 'idempotency_keys' }, value: 0 }));
   });
+
+  test('removes the schedules of webhooks that no longer exist, and ends their deliveries', async () => {
+    const tenant = newTenant();
+    const own = await stepsOn(database.pool).subscribe(tenant);
+    await stepsOn(database.pool).store([newEvent(tenant)]);
+    await database.pool.query('update webhooks.deliveries set due_at = null');
+    const { rowCount } = await database.pool.query('delete from webhooks.webhooks');
+    expect(rowCount).toBe(1);
+    const kept = await stepsOn(database.pool).subscribe(tenant);
+    await database.pool.query(
+      `update webhooks.endpoints set next_due_at = null;
+       insert into webhooks.endpoints (webhook_id, workspace_id, environment)
+       select 'wh_old' || n, '${tenant.workspaceId}', 'live' from generate_series(1, 1500) as n;`,
+    );
+    await database.pool.query(
+      'insert into webhooks.endpoints (webhook_id, workspace_id, environment) values ($1, $2, $3)',
+      [kept, tenant.workspaceId, 'live'],
+    );
+    rms = await startWebhooks({}, { given: database });
+    const ids = async () => {
+      const { rows } = await database.pool.query<{ webhook_id: string }>('select webhook_id from webhooks.endpoints');
+      return rows.map(({ webhook_id }) => webhook_id);
+    };
+    await waitUntil(async () => (await ids()).length === 2, { what: 'the schedules without deliveries to be removed' });
+    // A webhook with deliveries is removed a minute after they have ended.
+    expect((await ids()).sort()).toEqual([own, kept].sort());
+    const queued = async () => (await database.pool.query('select from webhooks.deliveries')).rowCount;
+    await waitUntil(async () => (await queued()) === 0, { what: 'the deliveries to end' });
+  });
 });

@@ -38,7 +38,14 @@ describe('the record of a response', () => {
     };
     const agent = createGuardedAgent({ egress: createEgress({ allowHttp: true, allowCidrs: ['127.0.0.0/8'] }) });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+    const outgoing = {
+      url,
+      eventId: 'evt_1',
+      requestId: 'req_1',
+      traceparent: '',
+      workspaceId: 'ws_1',
+      body: Buffer.from('{}'),
+    };
     const result = await send(agent, secrets, outgoing);
     await agent.destroy();
     return result;

@@ -61,7 +61,14 @@ describe('a request over a connection that the receiver closes at this moment', 
     return async (eventId: string) => {
       const url = `${protocol}://127.0.0.1:${(server.address() as AddressInfo).port}/`;
       const body = Buffer.from('{}');
-      const result = await send(agent, secrets, { url, eventId, requestId: 'req_1', traceparent: '', body });
+      const result = await send(agent, secrets, {
+        url,
+        eventId,
+        requestId: 'req_1',
+        traceparent: '',
+        workspaceId: 'ws_1',
+        body,
+      });
       // The connection is available for the next request in the next turn of the event loop.
       await nextTurn();
       return result;

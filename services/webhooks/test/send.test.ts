@@ -27,7 +27,7 @@ function agentWith(ca?: string) {
 }
 
 function outgoing(url: string) {
-  return { url, eventId: 'evt_1', requestId: 'req-12345678', traceparent: '', body };
+  return { url, eventId: 'evt_1', requestId: 'req-12345678', traceparent: '', workspaceId: 'ws_1', body };
 }
 
 describe('an attempt', () => {

@@ -96,7 +96,14 @@ describe('calls through an egress proxy', () => {
   });
   const attempt = async (url: string, config: EgressConfig, trusted: string | undefined = ca) => {
     const agent = createGuardedAgent({ egress: createEgress(config), ...(trusted ? { ca: () => trusted } : {}) });
-    const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+    const outgoing = {
+      url,
+      eventId: 'evt_1',
+      requestId: 'req_1',
+      traceparent: '',
+      workspaceId: 'ws_1',
+      body: Buffer.from('{}'),
+    };
     const { error, address } = await send(agent, secrets, outgoing);
     await agent.destroy();
     return { error, address };

@@ -60,6 +60,13 @@ export const usersEntries: Entries<typeof UsersService> = {
     why: ofThemselves,
     attempts: ({ users }, { userId }) => [[() => users.endSessions({ id: userId }, asOutsider), 'insufficient_role']],
   },
+  recordSessionEnd: {
+    keyedBy: 'installation',
+    why: ofThemselves,
+    attempts: ({ users }, { userId }) => [
+      [() => users.recordSessionEnd({ id: userId, endedId: 'ses_1' }, asOutsider), 'insufficient_role'],
+    ],
+  },
   requestEmailChange: {
     keyedBy: 'installation',
     why: ofThemselves,

@@ -1,10 +1,12 @@
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
+import { parseCidrs } from '@rms/cidr';
 import { createLogger } from '@rms/logging';
 import { turnLoop } from '@rms/testkit';
 import { type Connections, limitConnections } from '../../src/connections.ts';
 
 class Connection extends EventEmitter {
+  readonly remoteAddress = '192.0.2.1';
   writableLength = 0;
   isDestroyed = false;
   destroy() {
@@ -16,12 +18,13 @@ class Connection extends EventEmitter {
 test('100,000 sweeps of connections, with a request of each, leave nothing behind', async () => {
   const server = new EventEmitter();
   const log = createLogger({ name: 'http', level: 'silent' });
-  const limits = { maxConnections: 1_000, unreadMs: 30_000, sweepMs: 1_000 };
+  const times = { unreadMs: 30_000, sweepMs: 1_000 };
+  const limits = { maxConnections: 1_000, maxConnectionsPerAddress: 2, trustedProxies: parseCidrs([]), ...times };
   let connections: Connections | undefined;
   let swept = 0;
   const kept = new Connection();
   const { bytesPerTurn } = await turnLoop(async (signal) => {
-    connections = limitConnections(server as Server, limits, log);
+    connections = limitConnections(server as Server, limits, { log, onRefused: () => {} });
     server.emit('connection', kept);
     while (!signal.aborted) {
       const socket = new Connection();

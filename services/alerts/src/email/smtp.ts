@@ -89,10 +89,9 @@ export function createSmtpDelivery(config: SmtpConfig, log: Logger): Deliver {
       rejectUnauthorized: !isOpportunistic || user !== undefined || ca !== undefined,
       ...(ca ? { ca } : {}),
     },
-    connectionTimeout: connectMs,
     greetingTimeout: connectMs,
     socketTimeout: silenceMs,
-    // nodemailer starts TLS itself.
+    // nodemailer starts TLS itself. It would keep the addresses of a name for five minutes, and longer if lookups fail.
     getSocket: (_options, done) =>
       connect({ host, port, timeoutMs: connectMs }).then(
         (connection) => done(null, { connection }),

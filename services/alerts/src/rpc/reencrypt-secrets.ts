@@ -1,3 +1,4 @@
+import { appendAudit, reencryptionStarted } from '@rms/audit';
 import type { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { SecretBox } from '@rms/secrets';
@@ -13,8 +14,10 @@ export function reencryptSecrets(
   { pool, log }: HandlerParts,
   box: SecretBox,
 ): Handlers<typeof SecretsService>['reencryptSecrets'] {
-  return async ({ pageToken }) => {
-    const { resealed, unreadable, next } = await reencryptBatch(pool, box, readPosition(pageToken));
+  return async ({ pageToken }, context) => {
+    const start = readPosition(pageToken);
+    if (pageToken === '') await appendAudit(pool, context, [reencryptionStarted('alerts', box.keyId)]);
+    const { resealed, unreadable, next } = await reencryptBatch(pool, box, start);
     if (resealed + unreadable > 0) log.info({ resealed, unreadable }, 'emails re-encrypted with the current key');
     const sealed = next ? [] : await countByKey(pool);
     return {

@@ -92,6 +92,12 @@ export async function listMembers(db: Queryable, workspaceId: string): Promise<M
   }));
 }
 
+/** Returns whether any workspace has a member. */
+export async function hasMembers(db: Queryable): Promise<boolean> {
+  const { rowCount } = await db.query('select from auth.memberships limit 1');
+  return rowCount === 1;
+}
+
 /** Returns the number of members of a workspace, counted up to `most`. */
 export async function countMembers(tx: Queryable, workspaceId: string, most: number): Promise<number> {
   const { rows } = await tx.query<{ count: number }>(

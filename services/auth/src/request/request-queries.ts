@@ -84,9 +84,13 @@ export async function listRequestsWithId(
 ): Promise<LoggedRequest[]> {
   const { rows } = await db.query<LoggedRequest>(
     `select ${columnsOf('r')}, coalesce(k.hint, '') as "keyHint", coalesce(k.name, '') as "keyName"
-       from auth.requests as r
+       from unnest($2::text[]) as scope (name)
+      cross join lateral (
+            select * from auth.requests
+             where workspace_id = $1 and environment = scope.name and request_id = $3
+             order by started_at desc limit $4
+            ) as r
        left join auth.keys as k on k.workspace_id = r.workspace_id and k.environment = r.environment and k.id = r.key_id
-      where r.workspace_id = $1 and r.environment = any($2) and r.request_id = $3
       order by started_at desc limit $4`,
     [workspaceId, environments, requestId, limit],
   );

@@ -1,3 +1,4 @@
+import { appendAudit, reencryptionStarted } from '@rms/audit';
 import type { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { invalid } from '../refusals.ts';
@@ -14,11 +15,12 @@ export function reencryptSecrets({
   box,
   log,
 }: HandlerParts): Handlers<typeof SecretsService>['reencryptSecrets'] {
-  return async ({ pageToken }) => {
+  return async ({ pageToken }, context) => {
     const [, index = '', after = ''] = /^(\d)\/(\w*)$/.exec(pageToken || '0/') ?? [];
     const at = Number(index);
     const store = index === '' ? undefined : sealedStores[at];
     if (!store) throw invalid('page_token', 'is not a page token of this method');
+    if (pageToken === '') await appendAudit(pool, context, [reencryptionStarted('auth', box.keyId)]);
     const { resealed, unreadable, next } = await reencryptBatch(pool, box, store, after);
     if (resealed + unreadable.length > 0) {
       log.info({ store: store.table, resealed, unreadable: unreadable.length }, 're-encrypted with the current key');

@@ -38,7 +38,7 @@ export function verifyIdentity(parts: HandlerParts): Handlers<typeof SignInServi
           nowMs: time.nowMs(),
           identity: toLink,
         });
-        return { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge } };
+        return { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge, challengeUserId: user.id } };
       }
       const result = await inTransaction(pool, async (tx) => {
         if (toLink && !(await linkIdentity(tx, parts, toLink, user, context))) return undefined;

@@ -31,7 +31,7 @@ export function verifyPassword(parts: HandlerParts): Handlers<typeof SignInServi
       if (user.hasSecondFactor) {
         await throttle.release(pool, attempts);
         const challenge = makeChallenge(challengeKeys, user, { method: 'password', nowMs: time.nowMs() });
-        return { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge } };
+        return { result: { outcome: SignInOutcome.SECOND_FACTOR_REQUIRED, challenge, challengeUserId: id } };
       }
       const result = await inTransaction(pool, async (tx) => {
         await throttle.forget(

@@ -54,11 +54,9 @@ export async function listUsers(db: Queryable, after: string, limit: number): Pr
   return rows.map(toUser);
 }
 
-/** Returns whether any user exists. Locks the table, so that one transaction at a time can create the first user. */
-export async function lockAnyUser(tx: Queryable): Promise<boolean> {
+/** Locks the table, so that one transaction at a time can create the first user. */
+export async function lockBootstrapOfUser(tx: Queryable): Promise<void> {
   await tx.query('lock table auth.users in share row exclusive mode');
-  const { rowCount } = await tx.query('select from auth.users limit 1');
-  return rowCount === 1;
 }
 
 export async function setName(tx: Queryable, id: string, name: string): Promise<User> {

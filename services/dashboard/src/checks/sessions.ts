@@ -7,7 +7,15 @@ import { readCookie, setCookie } from '../http/cookies.ts';
 import type { PageResponse } from '../http/locals.ts';
 import { isSecure } from '../http/own-origin.ts';
 import { Refusal } from '../http/refusal.ts';
-import { newHalfSession, newSession, newToken, type Session, tokenHashOf, touchEveryMs } from '../session/session.ts';
+import {
+  type FirstStep,
+  newHalfSession,
+  newSession,
+  newToken,
+  type Session,
+  tokenHashOf,
+  touchEveryMs,
+} from '../session/session.ts';
 import type { SessionStore } from '../session/session-store.ts';
 
 /** Signed-in user with the current memberships from auth. */
@@ -25,7 +33,7 @@ export interface Sessions {
   requireHalf(request: Request): Promise<Session>;
   /** Starts a session with a new token and ends the session that the browser sent, which prevents session fixation. */
   begin(request: Request, response: PageResponse, user: Pick<User, 'id' | 'sessionGeneration'>): Promise<Session>;
-  beginHalf(request: Request, response: PageResponse, challenge: string): Promise<Session>;
+  beginHalf(request: Request, response: PageResponse, first: FirstStep): Promise<Session>;
   /** Ends the session of this browser, if there is one. */
   end(request: Request, response: PageResponse): Promise<void>;
 }
@@ -89,7 +97,8 @@ export function createSessions(
     },
     begin: (request, response, { id, sessionGeneration }) =>
       put(request, response, (start) => newSession(id, sessionGeneration, start)),
-    beginHalf: (request, response, challenge) => put(request, response, (start) => newHalfSession(challenge, start)),
+    beginHalf: (request, response, { challenge, challengeUserId }) =>
+      put(request, response, (start) => newHalfSession({ challenge, challengeUserId }, start)),
     async end(request, response) {
       const token = tokenOf(request);
       if (token !== undefined) await store.remove(tokenHashOf(token));

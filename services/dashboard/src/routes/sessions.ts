@@ -18,8 +18,11 @@ export const endSession = accountEndpoint({
   access: 'account',
   method: 'delete',
   path: '/api/account/sessions/{id}',
-  async handle({ store, signedIn, param }) {
-    if (!(await store.removeOf(signedIn.user.id, param('id')))) {
+  async handle({ backend, store, signedIn, param, context }) {
+    const [userId, endedId] = [signedIn.user.id, param('id')];
+    const isOpen = (await store.listOf(userId)).some(({ id }) => id === endedId);
+    if (isOpen) await backend.users.recordSessionEnd({ id: userId, endedId }, { context });
+    if (!isOpen || !(await store.removeOf(userId, endedId))) {
       throw new RmsError('not_found', { message: 'The session does not exist or has already ended.' });
     }
     return undefined;

@@ -52,7 +52,7 @@ export async function settleSignIn(
   refusal: 'sign_in_refused' | 'code_refused',
 ): Promise<{ step: 'done' | 'second_factor' }> {
   if (result?.outcome === SignInOutcome.SECOND_FACTOR_REQUIRED) {
-    await sessions.beginHalf(request, response, result.challenge);
+    await sessions.beginHalf(request, response, result);
     return { step: 'second_factor' };
   }
   if (result?.outcome !== SignInOutcome.SIGNED_IN || !result.user) throw new Refusal(refusal);

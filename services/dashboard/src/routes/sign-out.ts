@@ -4,7 +4,8 @@ export const signOut = accountEndpoint({
   access: 'account',
   method: 'post',
   path: '/api/account/sign-out',
-  async handle({ sessions, request, response }) {
+  async handle({ backend, sessions, request, response, signedIn: { user, session }, context }) {
+    await backend.users.recordSessionEnd({ id: user.id, endedId: session.id, signsOut: true }, { context });
     await sessions.end(request, response);
     return undefined;
   },

@@ -1,5 +1,5 @@
 import { isUnexpired, type Session } from './session.ts';
-import { maxPerUser, type SessionStore } from './session-store.ts';
+import { listNameOf, maxPerUser, type SessionStore } from './session-store.ts';
 
 /** Maximum number of sessions. The least recently used one is evicted. */
 const maxSessions = 10_000;
@@ -13,8 +13,8 @@ export function createMemorySessionStore(nowMs: () => number = Date.now): Sessio
     sessions.set(tokenHash, session);
   };
   const unexpired = (session: Session | undefined) => (session && isUnexpired(session, nowMs()) ? session : undefined);
-  const ofUser = (userId: string) =>
-    [...sessions].filter(([, session]) => session.userId === userId && unexpired(session)).reverse();
+  const inList = (name: string) =>
+    [...sessions].filter(([, session]) => listNameOf(session) === name && unexpired(session)).reverse();
   return {
     async add(tokenHash, session) {
       put(tokenHash, session);
@@ -22,8 +22,9 @@ export function createMemorySessionStore(nowMs: () => number = Date.now): Sessio
         if (sessions.size <= maxSessions) break;
         sessions.delete(oldest);
       }
-      if (session.userId === '') return;
-      for (const [surplus] of ofUser(session.userId).slice(maxPerUser)) sessions.delete(surplus);
+      const list = listNameOf(session);
+      if (list === undefined) return;
+      for (const [surplus] of inList(list).slice(maxPerUser)) sessions.delete(surplus);
     },
     async find(tokenHash) {
       const found = unexpired(sessions.get(tokenHash));
@@ -37,10 +38,10 @@ export function createMemorySessionStore(nowMs: () => number = Date.now): Sessio
       sessions.delete(tokenHash);
     },
     async listOf(userId) {
-      return ofUser(userId).map(([, session]) => session);
+      return inList(userId).map(([, session]) => session);
     },
     async removeOf(userId, sessionId) {
-      const found = ofUser(userId).find(([, session]) => session.id === sessionId);
+      const found = inList(userId).find(([, session]) => session.id === sessionId);
       return found !== undefined && sessions.delete(found[0]);
     },
     healthy: async () => true,

@@ -4,21 +4,21 @@ import { findMissingRights, type RedisServer, type RedisServers, sessionRights }
 import type { Logger } from '@rms/logging';
 import { expiresAtMs, type Session } from './session.ts';
 import { isForeignRecord, type SessionBox } from './session-box.ts';
-import { maxPerUser, type SessionStore } from './session-store.ts';
+import { listNameOf, maxPerUser, type SessionStore } from './session-store.ts';
 
 const timeoutMs = 2_000;
 
 // The prefix differs from the limiter's "rms:", so that Redis users can separate the dashboard from the gateways.
 const sessionKey = (tokenHash: string) => `rms-dashboard:session:${tokenHash}`;
-/** Redis hash of a user's sessions: session ID → token hash. Reading it removes expired entries. */
-const userKey = (userId: string) => `rms-dashboard:sessions-of:${userId}`;
+/** Redis hash of the sessions of a list: session ID → token hash. Reading it removes expired entries. */
+const listKey = (list: string) => `rms-dashboard:sessions-of:${list}`;
 
 /**
  * Creates the session store that all dashboard instances share. Sessions expire by their TTL in Redis. While Redis is
  * unavailable, no session can be verified and requests fail with 503.
  *
- * Records are sealed: the store ignores records that the dashboard did not write. The hash of a user's sessions needs
- * no seal, because an entry is valid only if the sealed record contains the same user and session ID.
+ * Records are sealed: the store ignores records that the dashboard did not write. The hash of a list needs no
+ * seal, because an entry is valid only if the sealed record contains the same user and session ID.
  */
 export function createRedisSessionStore(servers: RedisServers, box: SessionBox, log: Logger): SessionStore {
   /** The error that names the missing rights, per server. */
@@ -87,38 +87,39 @@ export function createRedisSessionStore(servers: RedisServers, box: SessionBox, 
     );
   };
   const erase = (tokenHash: string) => on(sessionKey(tokenHash), (redis) => redis.del(sessionKey(tokenHash)));
-  const forget = (userId: string, sessionId: string) =>
-    on(userKey(userId), (redis) => redis.hdel(userKey(userId), sessionId));
-  /** Returns the valid sessions of a user with their token hashes. */
-  const ofUser = async (userId: string): Promise<[string, Session][]> => {
-    const known = await on(userKey(userId), (redis) => redis.hgetall(userKey(userId)));
+  const forget = (list: string, sessionId: string) =>
+    on(listKey(list), (redis) => redis.hdel(listKey(list), sessionId));
+  /** Returns the valid sessions of a list with their token hashes. */
+  const inList = async (list: string): Promise<[string, Session][]> => {
+    const known = await on(listKey(list), (redis) => redis.hgetall(listKey(list)));
     const found: [string, Session][] = [];
     for (const [id, tokenHash] of Object.entries(known)) {
       const session = await read(tokenHash);
-      if (session?.userId === userId && session.id === id) found.push([tokenHash, session]);
-      else await forget(userId, id);
+      if (session && listNameOf(session) === list && session.id === id) found.push([tokenHash, session]);
+      else await forget(list, id);
     }
     return found.sort(([, a], [, b]) => b.lastSeenAtMs - a.lastSeenAtMs);
   };
   const add = async (tokenHash: string, session: Session) => {
     await write(tokenHash, session, 'always');
-    const { userId, id, endsAtMs } = session;
-    if (userId === '') return;
-    const sessions = userKey(userId);
+    const list = listNameOf(session);
+    if (list === undefined) return;
+    const { id, endsAtMs } = session;
+    const sessions = listKey(list);
     const count = await on(sessions, async (redis) => {
       await redis.hset(sessions, id, tokenHash);
-      // Of the user's sessions, the new one ends last.
+      // Of the sessions of a list, the new one ends last.
       await redis.pexpireat(sessions, endsAtMs);
       return redis.hlen(sessions);
     });
     if (count <= maxPerUser) return;
-    for (const [surplus, { id: surplusId }] of (await ofUser(userId)).slice(maxPerUser)) {
+    for (const [surplus, { id: surplusId }] of (await inList(list)).slice(maxPerUser)) {
       await erase(surplus);
-      await forget(userId, surplusId);
+      await forget(list, surplusId);
     }
   };
   const removeOf = async (userId: string, sessionId: string) => {
-    const tokenHash = await on(userKey(userId), (redis) => redis.hget(userKey(userId), sessionId));
+    const tokenHash = await on(listKey(userId), (redis) => redis.hget(listKey(userId), sessionId));
     if (tokenHash === null) return false;
     const removed = await erase(tokenHash);
     await forget(userId, sessionId);
@@ -129,7 +130,7 @@ export function createRedisSessionStore(servers: RedisServers, box: SessionBox, 
     find: (tokenHash) => guarded(read(tokenHash)),
     update: (tokenHash, session) => guarded(write(tokenHash, session, 'if it exists').then(() => {})),
     remove: (tokenHash) => guarded(erase(tokenHash).then(() => {})),
-    listOf: (userId) => guarded(ofUser(userId).then((found) => found.map(([, session]) => session))),
+    listOf: (userId) => guarded(inList(userId).then((found) => found.map(([, session]) => session))),
     removeOf: (userId, sessionId) => guarded(removeOf(userId, sessionId)),
     async healthy() {
       const all = servers.all();

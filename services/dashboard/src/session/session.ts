@@ -16,6 +16,8 @@ export interface Session {
   readonly csrfToken: string;
   /** Proof of the first step while the second factor is pending; otherwise empty. */
   readonly challenge: string;
+  /** User who completed the first step while the second factor is pending; otherwise empty. */
+  readonly challengeUserId: string;
   readonly createdAtMs: number;
   readonly lastSeenAtMs: number;
   /** Maximum lifetime, independent of use. */
@@ -43,12 +45,15 @@ interface Start {
 
 /** Creates the session of a signed-in user. */
 export function newSession(userId: string, generation: bigint, start: Start): Session {
-  return { ...begin(start, maxMs), userId, generation: String(generation), challenge: '' };
+  return { ...begin(start, maxMs), userId, generation: String(generation), challenge: '', challengeUserId: '' };
 }
 
+/** The result of the first step if a second factor is required. */
+export type FirstStep = Pick<Session, 'challenge' | 'challengeUserId'>;
+
 /** Creates a session for the second step. It grants access to that step only. */
-export function newHalfSession(challenge: string, start: Start): Session {
-  return { ...begin(start, secondStepMs), userId: '', generation: '0', challenge };
+export function newHalfSession(first: FirstStep, start: Start): Session {
+  return { ...begin(start, secondStepMs), userId: '', generation: '0', ...first };
 }
 
 function begin({ address, userAgent, nowMs }: Start, lengthMs: number) {

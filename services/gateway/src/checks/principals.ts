@@ -11,7 +11,7 @@ import {
 } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Environment as EnvironmentMessage, Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
-import { type Environment, toEnvironmentMessage } from '@rms/tenant';
+import { type Environment, toEnvironmentMessage, WorkspaceCache } from '@rms/tenant';
 import { LRUCache } from 'lru-cache';
 
 /** A caller with a valid key. */
@@ -60,11 +60,11 @@ const gather = { maxWaitMs: 4_000 };
 /** Resolves keys to callers, from a cache or by auth. Concurrent lookups share an RPC. */
 export class Principals {
   readonly #environment: EnvironmentMessage;
-  readonly #cache = new LRUCache<string, Caller>({ max: cacheSize, ttl: cacheTtlMs });
+  readonly #cache = new WorkspaceCache<Caller>({ max: cacheSize, ttlMs: cacheTtlMs });
   /** Keys that are unknown or revoked, and therefore never become valid. Value: whether the key exists. */
   readonly #invalid = new LRUCache<string, boolean>({ max: cacheSize, ttl: cacheTtlMs });
   /** Keys whose last verdict was valid. Never grants access; auth still decides. */
-  readonly #recentlyValid = new LRUCache<string, true>({ max: recentSize, ttl: recentTtlMs });
+  readonly #recentlyValid = new WorkspaceCache<true>({ max: recentSize, ttlMs: recentTtlMs });
   readonly #limits: Limits;
   readonly #verify: (question: Question) => Promise<VerifyKeyResult>;
   /**
@@ -100,7 +100,7 @@ export class Principals {
 
   /** Returns whether auth has found the key valid within the last day, and not invalid since. */
   wasValid(keyHash: Buffer): boolean {
-    return this.#recentlyValid.has(keyHash.toString('base64'));
+    return this.#recentlyValid.peek(keyHash.toString('base64')) ?? false;
   }
 
   /** Asks auth, regardless of the cache. Throws `invalid_api_key` or `api_key_expired`. */
@@ -114,7 +114,7 @@ export class Principals {
         keyHash,
         requestId,
       });
-      if (verdict === KeyVerdict.VALID) this.#recentlyValid.set(cacheKey, true);
+      if (verdict === KeyVerdict.VALID && principal) this.#recentlyValid.set(principal.workspaceId, cacheKey, true);
       else this.#recentlyValid.delete(cacheKey);
       if (verdict === KeyVerdict.INVALID) this.#invalid.set(cacheKey, exists);
       if (verdict === KeyVerdict.EXPIRED) throw new KeyRefusal('api_key_expired', true);
@@ -130,7 +130,7 @@ export class Principals {
       };
       const ttl = expireTime ? Math.min(cacheTtlMs, timestampDate(expireTime).getTime() - Date.now()) : cacheTtlMs;
       if (this.#latest.get(cacheKey) === lookUp && ttl > 0)
-        this.#cache.set(cacheKey, { ...caller, fresh: false }, { ttl });
+        this.#cache.set(principal.workspaceId, cacheKey, { ...caller, fresh: false }, ttl);
       return caller;
     } finally {
       if (this.#latest.get(cacheKey) === lookUp) this.#latest.delete(cacheKey);

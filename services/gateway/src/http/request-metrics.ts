@@ -83,7 +83,8 @@ export function createRequestMetrics(metrics: Metrics): RequestMetrics {
 
   return {
     countRequests(environment, paths) {
-      for (const reason of ['malformed', 'too_many_connections']) refusals.inc({ environment, reason }, 0);
+      for (const reason of ['malformed', 'too_many_connections', 'too_many_of_address'])
+        refusals.inc({ environment, reason }, 0);
       // Keyed by Express route patterns.
       const routes = new Map(paths.map((path) => [path.replace('{id}', ':id'), path]));
       const known = new Map<string, Map<string, Counts>>();

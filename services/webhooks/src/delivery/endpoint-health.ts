@@ -1,6 +1,6 @@
 import type { Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
-import { LRUCache } from 'lru-cache';
+import { WorkspaceCache } from '@rms/tenant';
 import type { DeliveryJob } from './attempt/job.ts';
 import type { Settlement } from './attempt/settle.ts';
 import { disableWebhook, type HealthNote, setHealth } from './store/endpoint-health-queries.ts';
@@ -47,11 +47,10 @@ export function createEndpointHealth({ pool, log, disableAfterHours, now }: Endp
    * Whether a webhook is failing, as recently written by this instance. 'overdue' means that it has been failing for
    * `disableAfterHours`. Only changes are written.
    */
-  const known = new LRUCache<string, 'no' | 'yes' | 'overdue'>({
+  const known = new WorkspaceCache<'no' | 'yes' | 'overdue'>({
     max: webhooksKept,
-    ttl: knownForMs,
-    ttlResolution: 0,
-    ...(now ? { perf: { now } } : {}),
+    ttlMs: knownForMs,
+    ...(now ? { nowMs: now } : {}),
   });
 
   /**
@@ -79,7 +78,7 @@ export function createEndpointHealth({ pool, log, disableAfterHours, now }: Endp
     const before = known.get(job.webhookId);
     if (before === undefined || (before !== 'no') !== failing) {
       const overdue = await write({ ref: job, failing });
-      known.set(job.webhookId, failing ? (overdue ? 'overdue' : 'yes') : 'no');
+      known.set(job.workspaceId, job.webhookId, failing ? (overdue ? 'overdue' : 'yes') : 'no');
     }
     const isOverdue = isOpen && known.get(job.webhookId) === 'overdue';
     if (gone) await disable(job, 'gone');

@@ -1,6 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { buildConnector } from 'undici';
+import { buildConnector, type Pool } from 'undici';
 import type { Authorities } from './authorities.ts';
 import { ConnectClock, ConnectError, noteConnected } from './connection-times.ts';
 import { dialTarget } from './dial.ts';
@@ -16,6 +16,8 @@ export interface GuardedAgentOptions {
   readonly ca?: () => Authorities;
   /** Client certificate for endpoints that request one; PEM. */
   readonly client?: { readonly cert: string; readonly key: string };
+  /** Maximum number of connection pools that are kept. */
+  readonly poolsKept?: number;
 }
 
 type Target = buildConnector.Options;
@@ -31,7 +33,7 @@ const connectTimeoutMs = 5_000;
  * With an egress proxy, the proxy resolves, checks and dials the address. Everything that can be checked without DNS is
  * still checked here. TLS runs end to end between this client and the endpoint.
  */
-export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions): OriginPools {
+export function createGuardedAgent({ egress, ca, client, poolsKept = 1_000 }: GuardedAgentOptions): OriginPools {
   const { guard, resolve, proxyFor } = egress;
   const connector = createConnector(client);
 
@@ -70,7 +72,7 @@ export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions):
         })
       : plain;
 
-  return new OriginPools({
+  const options: Pool.Options = {
     // Not limited here, because the engine limits attempts. Webhooks that share an origin do not wait for each other.
     connections: null,
     // Otherwise requests to an https origin wait for the first handshake, to see whether it negotiates HTTP/2.
@@ -90,7 +92,8 @@ export function createGuardedAgent({ egress, ca, client }: GuardedAgentOptions):
         (error: NodeJS.ErrnoException) => callback(new ConnectError(error, clock), null),
       );
     },
-  });
+  };
+  return new OriginPools(options, poolsKept);
 }
 
 /**

@@ -1,38 +1,38 @@
-import { LRUCache } from 'lru-cache';
+import { WorkspaceCache } from '@rms/tenant';
 import { Client, type Dispatcher, Pool } from 'undici';
-
-/** A pool without connections takes about 20 kB. */
-const poolsKept = 1_000;
 
 type Outgoing = Dispatcher.DispatchOptions & { origin: string };
 
 /**
- * undici connection pools by origin. A pool is removed when its last connection closes. The pool of an endpoint that
- * refuses connections stays for the next call, whereas undici's own Agent would create a new pool for every call, which
- * costs as much as the call itself.
+ * undici connection pools by workspace and origin. A pool is removed when its last connection closes. The pool of an
+ * endpoint that refuses connections stays for the next call, whereas undici's own Agent would create a new pool for
+ * every call, which costs as much as the call itself. When too many pools are kept, the workspace with the most pools
+ * loses its least recently used one.
  */
 export class OriginPools {
   readonly #options: Pool.Options;
-  readonly #pools = new LRUCache<string, Pool>({
-    max: poolsKept,
-    // close() waits for the running requests.
-    dispose: (pool) => void pool.close().catch(() => {}),
-  });
+  readonly #pools: WorkspaceCache<Pool>;
   /** Clients with one request each. */
   readonly #single = new Set<Client>();
 
-  constructor(options: Pool.Options) {
+  /** @param max pools that are kept; one without connections takes about 20 kB */
+  constructor(options: Pool.Options, max: number) {
     this.#options = options;
+    this.#pools = new WorkspaceCache({
+      max,
+      // close() waits for the running requests.
+      dispose: (pool) => void pool.close().catch(() => {}),
+    });
   }
 
-  /** Number of origins with a pool. */
+  /** Number of pools. */
   get size(): number {
     return this.#pools.size;
   }
 
-  /** Sends a request, like `dispatch` of undici's dispatchers. */
-  dispatch(options: Outgoing, handler: Dispatcher.DispatchHandler): void {
-    this.#poolOf(options.origin).dispatch(options, handler);
+  /** Sends a request over a connection of the workspace, like `dispatch` of undici's dispatchers. */
+  dispatch(workspaceId: string, options: Outgoing, handler: Dispatcher.DispatchHandler): void {
+    this.#poolOf(workspaceId, options.origin).dispatch(options, handler);
   }
 
   /** Sends a request over a new connection, which is closed afterwards. */
@@ -58,15 +58,16 @@ export class OriginPools {
     await Promise.all([...this.#pools.values(), ...this.#single].map((pool) => pool.destroy()));
   }
 
-  #poolOf(origin: string): Pool {
-    const present = this.#pools.get(origin);
+  #poolOf(workspaceId: string, origin: string): Pool {
+    const key = `${workspaceId} ${origin}`;
+    const present = this.#pools.get(key);
     if (present) return present;
     const pool = new Pool(origin, this.#options);
     pool.on('disconnect', () => {
       const { connected, size } = pool.stats;
-      if (connected === 0 && size === 0 && this.#pools.peek(origin) === pool) this.#pools.delete(origin);
+      if (connected === 0 && size === 0 && this.#pools.peek(key) === pool) this.#pools.delete(key);
     });
-    this.#pools.set(origin, pool);
+    this.#pools.set(workspaceId, key, pool);
     return pool;
   }
 }

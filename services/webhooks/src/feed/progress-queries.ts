@@ -1,5 +1,6 @@
 import type { Queryable } from '@rms/db';
 import type { Environment, TenantScope } from '@rms/tenant';
+import { eventsOfRequest } from '../log/events-of-request.ts';
 
 /** An event without its body, and its path through the bus. */
 export interface EventProgress {
@@ -19,6 +20,8 @@ export interface EventProgress {
   readonly actor: string;
 }
 
+const columns = `e.id, e.environment, type, resource_id, position, created_at, stored_at, bus_partition, bus_offset, traceparent, actor`;
+
 /** Reads the events that a request caused, in ID order. */
 export async function readEventProgress(
   db: Queryable,
@@ -29,10 +32,10 @@ export async function readEventProgress(
   const { rows } = await db.query<
     Omit<EventProgress, 'position' | 'busOffset'> & { position: string; busOffset: string | null }
   >(
-    `select id, environment, type, resource_id as "resourceId", position, created_at as "createdAt",
+    `select id, e.environment, type, resource_id as "resourceId", position, created_at as "createdAt",
             stored_at as "storedAt", bus_partition as "busPartition", bus_offset as "busOffset", traceparent, actor
-       from webhooks.events
-      where workspace_id = $1 and environment = any($2) and request_id = $3
+       from unnest($2::text[]) as scope (environment)
+      cross join lateral (${eventsOfRequest(columns, '$3')}) as e
       order by id limit $4`,
     [workspaceId, environments, requestId, limit],
   );

@@ -1,5 +1,6 @@
 import { firstId, idTime, isId } from '@rms/ids';
 import type { TenantScope } from '@rms/tenant';
+import { eventsOfRequest } from './events-of-request.ts';
 
 export type LoggedStatus = 'pending' | 'retrying' | 'delivered' | 'failed' | 'skipped' | 'canceled';
 
@@ -80,17 +81,19 @@ export class Conditions {
     else this.others.push(wanted.includes('retrying') ? 'tries > 0' : 'tries = 0');
   }
 
-  /** Returns conditions on events `e` with matching deliveries, for an index of the events in ID order. */
-  ofEvents({ requestId, resourceId, eventId, since, until, before }: LogFilter): string[] {
-    const conditions = ['e.workspace_id = $1'];
-    this.#add(conditions, 'e.request_id =', requestId);
+  /** Returns the SQL of a selection from the events `e` with matching deliveries in `scope.environment`. */
+  ofEvents({ requestId, resourceId, eventId, since, until, before }: LogFilter): string {
+    const conditions = ['e.workspace_id = $1', 'e.environment = scope.environment'];
+    const columns = 'workspace_id, environment, id, resource_id';
+    const source =
+      requestId === undefined ? 'webhooks.events' : `(${eventsOfRequest(columns, this.placeholder(requestId))})`;
     this.#add(conditions, 'e.resource_id =', resourceId);
     this.#add(conditions, 'e.id =', eventId);
     this.#add(conditions, 'e.id >=', since && firstId('evt', since.getTime()));
     this.#add(conditions, 'e.id <', until && firstId('evt', until.getTime()));
     // Includes events of the same millisecond as `before`.
     this.#add(conditions, 'e.id <', before && firstId('evt', idTime(before) + 1));
-    return conditions;
+    return `from ${source} as e where ${conditions.join(' and ')}`;
   }
 
   /** Adds a parameter and returns its placeholder. */

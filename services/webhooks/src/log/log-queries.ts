@@ -259,8 +259,7 @@ async function readByEvents(
     `with events as materialized (
        select e.* from unnest($2::text[]) as scope (environment)
         cross join lateral (
-              select workspace_id, environment, id from webhooks.events as e
-               where e.environment = scope.environment and ${conditions.ofEvents(filter).join(' and ')}
+              select workspace_id, environment, id ${conditions.ofEvents(filter)}
                order by e.id desc limit ${conditions.placeholder(maxEvents)}
              ) as e
         order by e.id desc limit ${conditions.placeholder(maxEvents)}

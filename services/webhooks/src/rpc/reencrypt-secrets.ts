@@ -1,3 +1,4 @@
+import { appendAudit, reencryptionStarted } from '@rms/audit';
 import { makePageToken, readPageToken } from '@rms/db';
 import type { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
@@ -14,14 +15,15 @@ export function reencryptSecrets({
   pageTokenKeys,
   log,
 }: HandlerParts): Handlers<typeof SecretsService>['reencryptSecrets'] {
-  return async ({ pageToken }, { requestId }) => {
+  return async ({ pageToken }, context) => {
     const start = readPageToken(pageTokenKeys, binding, pageToken);
     const [index = '0', workspaceId = '', environment = '', id = ''] = start?.keys ?? [];
     const at = Number(index);
     const store = sealedStores[at] as (typeof sealedStores)[number];
+    if (!start) await appendAudit(pool, context, [reencryptionStarted('webhooks', box.keyId)]);
     const { resealed, unreadable, next } = await reencryptBatch(pool, box, store, { workspaceId, environment, id });
     if (resealed + unreadable.length > 0) {
-      const fields = { request_id: requestId, store: store.name, resealed, unreadable: unreadable.length };
+      const fields = { request_id: context.requestId, store: store.name, resealed, unreadable: unreadable.length };
       log.info(fields, 'secrets re-encrypted with the current key');
     }
     const keys = next ? [index, next.workspaceId, next.environment, next.id] : [String(at + 1)];

@@ -59,7 +59,14 @@ export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksServic
         const requestId = context.requestId || newId('req', atMs);
         const createdAt = new Date(atMs);
         const body = JSON.stringify(sampleEvent(eventType, { ...ids, at: createdAt }));
-        const outgoing = { url, eventId: ids.eventId, requestId, traceparent: '', body: Buffer.from(body) };
+        const outgoing = {
+          workspaceId,
+          url,
+          eventId: ids.eventId,
+          requestId,
+          traceparent: '',
+          body: Buffer.from(body),
+        };
         const result = await send(agents.of(ref, webhook), secrets.open(ref, webhook), outgoing);
         const deliveryId = await insertTestDelivery(pool, {
           ...ref,

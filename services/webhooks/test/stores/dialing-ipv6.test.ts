@@ -29,7 +29,14 @@ describeWith('ipv6', 'dialing an endpoint', () => {
     const egress = createEgress({ allowHttp: true, allowCidrs, dnsServers: [dns.address] });
     const agent = createGuardedAgent({ egress });
     const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
-    const outgoing = { url, eventId: 'evt_1', requestId: 'req_1', traceparent: '', body: Buffer.from('{}') };
+    const outgoing = {
+      url,
+      eventId: 'evt_1',
+      requestId: 'req_1',
+      traceparent: '',
+      workspaceId: 'ws_1',
+      body: Buffer.from('{}'),
+    };
     const result = await send(agent, secrets, outgoing);
     await agent.destroy();
     return result;

@@ -1,6 +1,6 @@
 import { waitAtMost } from '@rms/async';
 import type { SecretBox } from '@rms/secrets';
-import { LRUCache } from 'lru-cache';
+import { WorkspaceCache } from '@rms/tenant';
 import { createGuardedAgent, type GuardedAgentOptions } from '../../egress/guarded-agent.ts';
 import type { OriginPools } from '../../egress/origin-pools.ts';
 import { clientKeyContext, type WebhookRef } from '../../sealed/contexts.ts';
@@ -13,11 +13,13 @@ export interface EndpointAgents {
 }
 
 const agentsKept = 1_000;
+/** Pools per agent of a webhook: its URL has one origin, and the pool of its previous URL may have running requests. */
+const poolsOfWebhook = 2;
 const closeWithinMs = 1_000;
 
 export function createEndpointAgents(options: GuardedAgentOptions, box: SecretBox): EndpointAgents {
   const shared = createGuardedAgent(options);
-  const own = new LRUCache<string, OriginPools>({
+  const own = new WorkspaceCache<OriginPools>({
     max: agentsKept,
     // close() waits for the running requests.
     dispose: (agent) => void agent.close().catch(() => {}),
@@ -30,8 +32,8 @@ export function createEndpointAgents(options: GuardedAgentOptions, box: SecretBo
       let agent = own.get(name);
       if (!agent) {
         const key = box.open(clientKeySealed, clientKeyContext(webhook)).toString('utf8');
-        agent = createGuardedAgent({ ...options, client: { cert, key } });
-        own.set(name, agent);
+        agent = createGuardedAgent({ ...options, client: { cert, key }, poolsKept: poolsOfWebhook });
+        own.set(webhook.workspaceId, name, agent);
       }
       return agent;
     },

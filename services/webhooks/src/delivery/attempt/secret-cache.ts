@@ -1,6 +1,6 @@
 import type { SecretBox } from '@rms/secrets';
 import { type SigningSecret, type SigningSecrets, toSigningSecret } from '@rms/signature';
-import { LRUCache } from 'lru-cache';
+import { WorkspaceCache } from '@rms/tenant';
 import { secretContext, type WebhookRef } from '../../sealed/contexts.ts';
 import type { Endpoint } from '../../subscription/endpoint-queries.ts';
 
@@ -13,13 +13,13 @@ export interface SecretCache {
 }
 
 export function createSecretCache(box: SecretBox): SecretCache {
-  const cache = new LRUCache<string, SigningSecret>({ max: 10_000 });
+  const cache = new WorkspaceCache<SigningSecret>({ max: 10_000 });
   const opened = (webhook: WebhookRef, version: number, sealed: Buffer) => {
     const key = `${webhook.webhookId}/${version}`;
     let secret = cache.get(key);
     if (!secret) {
       secret = toSigningSecret(box.open(sealed, secretContext(webhook)).toString('utf8'));
-      cache.set(key, secret);
+      cache.set(webhook.workspaceId, key, secret);
     }
     return secret;
   };

@@ -18,6 +18,7 @@ import { headerPairs, parsePartial, singleValue } from './response-head.ts';
 
 /** An HTTP call to make. */
 export interface Outgoing extends DeliveryContent {
+  readonly workspaceId: string;
   readonly url: string;
 }
 
@@ -35,7 +36,7 @@ class DeadlineError extends Error {
  * of a response, and is repeated once over a new connection, as a part of the same attempt.
  */
 export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
-  const { url, body } = outgoing;
+  const { workspaceId, url, body } = outgoing;
   const startedAt = new Date();
   const startedAtMs = performance.now();
   const headers = deliveryHeaders(secrets, outgoing, startedAt.getTime());
@@ -44,7 +45,7 @@ export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing
   let watch: Watch | undefined;
   try {
     const request = { ...requestTarget(url), method: 'POST', body, headers } as const;
-    watch = watchRequest(() => agent.dispatch(request, exchange));
+    watch = watchRequest(() => agent.dispatch(workspaceId, request, exchange));
     await exchange.ended;
     if (isUnanswered(exchange, watch)) {
       exchange = new Exchange();

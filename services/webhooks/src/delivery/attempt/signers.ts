@@ -1,7 +1,7 @@
 import type { Logger } from '@rms/logging';
 import { SecretBoxError } from '@rms/secrets';
 import type { SigningSecrets } from '@rms/signature';
-import { LRUCache } from 'lru-cache';
+import { WorkspaceCache } from '@rms/tenant';
 import type { DeliveryJob } from './job.ts';
 import type { SecretCache } from './secret-cache.ts';
 
@@ -20,7 +20,7 @@ const retryMs = 60_000;
  * its deliveries wait without using up retries. They are tried again after a minute, which keeps the cost low.
  */
 export function createSigners(secrets: SecretCache, log: Logger): Signers {
-  const failed = new LRUCache<string, true>({ max: 10_000, ttl: retryMs });
+  const failed = new WorkspaceCache<true>({ max: 10_000, ttlMs: retryMs });
   return {
     signerOf(job) {
       try {
@@ -29,8 +29,8 @@ export function createSigners(secrets: SecretCache, log: Logger): Signers {
         return secret;
       } catch (err) {
         if (!(err instanceof SecretBoxError)) throw err;
-        if (!failed.has(job.webhookId)) {
-          failed.set(job.webhookId, true);
+        if (!failed.peek(job.webhookId)) {
+          failed.set(job.workspaceId, job.webhookId, true);
           log.error(
             { err, webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId },
             'webhook secret cannot be decrypted; deliveries wait for the key',
@@ -39,6 +39,6 @@ export function createSigners(secrets: SecretCache, log: Logger): Signers {
         return undefined;
       }
     },
-    unsignable: () => [...failed.keys()],
+    unsignable: () => failed.keys(),
   };
 }

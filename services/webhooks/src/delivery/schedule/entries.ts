@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { WorkspaceCache } from '@rms/tenant';
 import { Budget } from './budget.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Limits } from './limits.ts';
@@ -41,12 +41,12 @@ export class Entries<A> {
   readonly budget: Budget;
   readonly #entries = new Map<string, Entry<A>>();
   /** Notable endpoints without an entry. */
-  readonly #known: LRUCache<string, Endpoint>;
+  readonly #known: WorkspaceCache<Endpoint>;
 
   constructor(limits: Limits) {
     this.#limits = limits;
     this.budget = new Budget(limits);
-    this.#known = new LRUCache({ max: limits.endpointsKept });
+    this.#known = new WorkspaceCache({ max: limits.endpointsKept });
   }
 
   [Symbol.iterator](): IterableIterator<[webhookId: string, entry: Entry<A>]> {
@@ -101,10 +101,10 @@ export class Entries<A> {
   }
 
   /** Removes the entry of an endpoint without attempts, leased deliveries and due deliveries. */
-  forgetIfIdle({ ref: { webhookId }, endpoint, isDue, ahead }: Entry<A>): void {
+  forgetIfIdle({ ref: { webhookId, workspaceId }, endpoint, isDue, ahead }: Entry<A>): void {
     if (isDue || endpoint.inFlight > 0 || ahead.length > 0) return;
     this.#entries.delete(webhookId);
-    if (endpoint.isNotable) this.#known.set(webhookId, endpoint);
+    if (endpoint.isNotable) this.#known.set(workspaceId, webhookId, endpoint);
   }
 }
 

@@ -1,3 +1,4 @@
+import { Lanes } from '@rms/async';
 import { activeSpans, inSpans, isTracing, type Span } from '@rms/tracing';
 
 export interface FairBatchOptions<In> {
@@ -28,9 +29,8 @@ export function batchFairly<In, Out>(
   send: (items: In[]) => Promise<readonly Out[]>,
   { laneOf, bytesOf, maxInFlight, maxBatch, maxBytes }: FairBatchOptions<In>,
 ): (item: In) => Promise<Out> {
-  /** Lanes with waiting items, in the order of their turns. */
-  const lanes = new Map<string, Waiting<In, Out>[]>();
-  const busy = new Set<string>();
+  /** Lanes of a batch in flight are held. */
+  const lanes = new Lanes<Waiting<In, Out>>();
   let inFlight = 0;
   let scheduled = false;
 
@@ -38,28 +38,17 @@ export function batchFairly<In, Out>(
   const takeBatch = (): Waiting<In, Out>[] => {
     const batch: Waiting<In, Out>[] = [];
     let bytes = 0;
-    let turns = [...lanes].filter(([lane]) => !busy.has(lane));
-    while (turns.length > 0) {
-      const remaining: typeof turns = [];
-      for (const turn of turns) {
-        if (batch.length >= maxBatch || bytes >= maxBytes) return batch;
-        const [lane, waiting] = turn;
-        const next = waiting.shift() as Waiting<In, Out>;
-        batch.push(next);
-        bytes += bytesOf(next.item);
-        // The lane moves to the end.
-        lanes.delete(lane);
-        if (waiting.length === 0) continue;
-        lanes.set(lane, waiting);
-        remaining.push(turn);
-      }
-      turns = remaining;
+    while (batch.length < maxBatch && bytes < maxBytes) {
+      const next = lanes.shift();
+      if (!next) break;
+      batch.push(next);
+      bytes += bytesOf(next.item);
     }
     return batch;
   };
   const sendBatch = async (batch: readonly Waiting<In, Out>[]) => {
     const names = new Set(batch.map(({ item }) => laneOf(item)));
-    for (const name of names) busy.add(name);
+    for (const name of names) lanes.hold(name);
     inFlight += 1;
     try {
       const items = batch.map(({ item }) => item);
@@ -70,7 +59,7 @@ export function batchFairly<In, Out>(
       for (const { reject } of batch) reject(error);
     } finally {
       inFlight -= 1;
-      for (const name of names) busy.delete(name);
+      for (const name of names) lanes.release(name);
       pump();
     }
   };
@@ -84,10 +73,7 @@ export function batchFairly<In, Out>(
   };
   return (item) =>
     new Promise((resolve, reject) => {
-      const name = laneOf(item);
-      const waiting = lanes.get(name) ?? [];
-      waiting.push({ item, spans: activeSpans(), resolve, reject });
-      if (waiting.length === 1) lanes.set(name, waiting);
+      lanes.push(laneOf(item), { item, spans: activeSpans(), resolve, reject });
       if (!scheduled && inFlight < maxInFlight) {
         scheduled = true;
         setImmediate(pump);

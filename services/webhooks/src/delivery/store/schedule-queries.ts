@@ -94,3 +94,30 @@ export async function resetEndpoint(tx: Queryable, webhookId: string): Promise<v
     [webhookId],
   );
 }
+
+/**
+ * Makes the endpoints of deleted webhooks due that have no due time, so that the next lease ends their deliveries and
+ * removes them. Reads `limit` endpoints after `after`, in the order of their IDs. Returns the last ID; undefined if
+ * there are no more.
+ */
+export async function wakeOrphans(db: Queryable, after: string, limit: number): Promise<string | undefined> {
+  const { rows } = await db.query<{ last: string | null }>(
+    `with page as materialized (
+       select webhook_id, workspace_id, environment, next_due_at from webhooks.endpoints
+        where webhook_id > $1 order by webhook_id limit $2
+     ), orphan as materialized (
+       select e.webhook_id
+         from page join webhooks.endpoints as e on e.webhook_id = page.webhook_id
+        where page.next_due_at is null and e.next_due_at is null
+          and not exists (select from webhooks.webhooks as w
+                           where w.workspace_id = page.workspace_id and w.environment = page.environment
+                             and w.id = page.webhook_id)
+        order by e.webhook_id for no key update of e skip locked
+     ), woken as (
+       update webhooks.endpoints as e set next_due_at = now() from orphan where e.webhook_id = orphan.webhook_id
+     )
+     select max(webhook_id) as last from page having count(*) = $2`,
+    [after, limit],
+  );
+  return rows[0]?.last ?? undefined;
+}

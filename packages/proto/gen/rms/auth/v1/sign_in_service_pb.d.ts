@@ -40,6 +40,13 @@ export declare type SignInResult = Message<"rms.auth.v1.SignInResult"> & {
    * @generated from field: string challenge = 4;
    */
   challenge: string;
+
+  /**
+   * Set if a second factor is required: the user who completed the first step, who is not signed in.
+   *
+   * @generated from field: string challenge_user_id = 5;
+   */
+  challengeUserId: string;
 };
 
 /**

@@ -102,7 +102,7 @@ export declare type BootstrapUserResponse = Message<"rms.auth.v1.BootstrapUserRe
   created: boolean;
 
   /**
-   * Set if created.
+   * Set if the user has become the owner.
    *
    * @generated from field: rms.auth.v1.User user = 2;
    */
@@ -383,6 +383,50 @@ export declare type EndSessionsResponse = Message<"rms.auth.v1.EndSessionsRespon
 export declare const EndSessionsResponseSchema: GenMessage<EndSessionsResponse>;
 
 /**
+ * @generated from message rms.auth.v1.RecordSessionEndRequest
+ */
+export declare type RecordSessionEndRequest = Message<"rms.auth.v1.RecordSessionEndRequest"> & {
+  /**
+   * ID of the user.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * ID of the session ("ses_…").
+   *
+   * @generated from field: string ended_id = 2;
+   */
+  endedId: string;
+
+  /**
+   * Whether the user signs out, and thereby ends the session of the request.
+   *
+   * @generated from field: bool signs_out = 3;
+   */
+  signsOut: boolean;
+};
+
+/**
+ * Describes the message rms.auth.v1.RecordSessionEndRequest.
+ * Use `create(RecordSessionEndRequestSchema)` to create a new message.
+ */
+export declare const RecordSessionEndRequestSchema: GenMessage<RecordSessionEndRequest>;
+
+/**
+ * @generated from message rms.auth.v1.RecordSessionEndResponse
+ */
+export declare type RecordSessionEndResponse = Message<"rms.auth.v1.RecordSessionEndResponse"> & {
+};
+
+/**
+ * Describes the message rms.auth.v1.RecordSessionEndResponse.
+ * Use `create(RecordSessionEndResponseSchema)` to create a new message.
+ */
+export declare const RecordSessionEndResponseSchema: GenMessage<RecordSessionEndResponse>;
+
+/**
  * Proof that the user, not someone at an unattended screen, makes the call: a code if the user has a second factor,
  * otherwise the password.
  *
@@ -590,7 +634,8 @@ export declare const UsersService: GenService<{
     output: typeof CreateUserResponseSchema;
   },
   /**
-   * Creates the first user, as owner of the first workspace, unless any user exists. For npm start.
+   * Makes a user the owner of the first workspace, unless any workspace has a member. Creates the user, unless one with
+   * the email address exists. For npm start.
    *
    * @generated from rpc rms.auth.v1.UsersService.BootstrapUser
    */
@@ -646,6 +691,17 @@ export declare const UsersService: GenService<{
     methodKind: "unary";
     input: typeof EndSessionsRequestSchema;
     output: typeof EndSessionsResponseSchema;
+  },
+  /**
+   * Records in the audit log that a user ends one session. For the dashboard, which stores the sessions: it calls this
+   * method before it ends the session.
+   *
+   * @generated from rpc rms.auth.v1.UsersService.RecordSessionEnd
+   */
+  recordSessionEnd: {
+    methodKind: "unary";
+    input: typeof RecordSessionEndRequestSchema;
+    output: typeof RecordSessionEndResponseSchema;
   },
   /**
    * Sends a link to the user's new email address. Requires proof of identity: otherwise invalid_request with a detail
