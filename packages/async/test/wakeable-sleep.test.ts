@@ -1,4 +1,5 @@
 import { createWakeableSleep } from '@rms/async';
+import { shiftClock } from '@rms/testkit';
 
 const never = new AbortController().signal;
 const longMs = 3_600_000;
@@ -33,5 +34,19 @@ describe('a wakeable sleep', () => {
     const sleeping = createWakeableSleep().sleep(longMs, stop.signal);
     stop.abort();
     expect(await sleeping).toBe(false);
+  });
+
+  it('ends in time although the clock of the machine is set back meanwhile', async () => {
+    const stop = new AbortController();
+    const sleeping = createWakeableSleep().sleep(10, stop.signal);
+    const restore = shiftClock(-longMs);
+    const deadline = setTimeout(() => stop.abort(), 10_000);
+    try {
+      await sleeping;
+      expect(stop.signal.aborted).toBe(false);
+    } finally {
+      clearTimeout(deadline);
+      restore();
+    }
   });
 });
