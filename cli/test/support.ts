@@ -13,7 +13,7 @@ import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { migrations as authMigrations } from '@rms/auth/migrations';
 import { createInProcessBus } from '@rms/bus';
 import { createPool } from '@rms/db';
-import { createMemoryLimiter, type KeyChange } from '@rms/limiter';
+import { createMemoryLimiter, type Limiter } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
 import { migrations as outboxMigrations } from '@rms/outbox';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
@@ -109,10 +109,11 @@ export async function startServices() {
     authFailureLimit: 0,
   });
   let limiterUnavailable = false;
-  const limiter = {
+  const reached = <T>(call: () => Promise<T>) => (limiterUnavailable ? Promise.reject(new Error('away')) : call());
+  const limiter: Limiter = {
     ...memory,
-    setMarkers: (changes: readonly KeyChange[]) =>
-      limiterUnavailable ? Promise.reject(new Error('away')) : memory.setMarkers(changes),
+    setMarkers: (changes) => reached(() => memory.setMarkers(changes)),
+    confirmMarkers: (setAll) => reached(() => memory.confirmMarkers(setAll)),
   };
   const auth = createAuth(readAuthConfig(settings), createAuthContext(settings, { pool: pool(), limiter, log }));
   const startWebhooks = async () => {

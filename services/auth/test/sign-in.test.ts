@@ -52,7 +52,13 @@ describe('Signing in with a password', () => {
     const ann = await accounts.newUser();
     const [email = '', password = ''] = make(ann.email);
     const result = await accounts.tryPassword(email, password);
-    expect({ ...result, $typeName: '' }).toEqual({ $typeName: '', outcome: REFUSED, memberships: [], challenge: '' });
+    expect({ ...result, $typeName: '' }).toEqual({
+      $typeName: '',
+      outcome: REFUSED,
+      memberships: [],
+      challenge: '',
+      challengeUserId: '',
+    });
   });
 
   test('a failure is audited in the workspace, or in the installation without the typed text', async () => {
