@@ -16,7 +16,8 @@ const maxWaiting = 1_000;
 /**
  * Limits the connections that the calls for one workspace (`CallScope.owner`) use at the same time to half of the pool,
  * so that the others remain for other workspaces and for workers. Further calls wait for their turn, for at most
- * `waitMs`; at most {@link maxWaiting} wait. Calls that cannot wait are rejected with `service_unavailable`. Calls for several workspaces, and work outside of calls, are not limited.
+ * `waitMs`; at most {@link maxWaiting} wait. Calls that cannot wait are rejected with `service_unavailable`. Calls for
+ * several workspaces, and work outside of calls, are not limited.
  *
  * Code that has a connection must not wait for another one of the same pool.
  */

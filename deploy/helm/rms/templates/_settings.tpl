@@ -201,6 +201,10 @@ components that read it as the setting of that name, or as `setting`.
 {{- end -}}
 {{- if has .name (list "gateway" "dashboard") -}}
 {{- $_ := set $settings "TRUSTED_PROXIES" (join "," $values.gateway.trustedProxies) -}}
+{{- if not $values.gateway.trustedProxies -}}
+{{- /* The address of a connection can be that of an ingress or a load balancer, with the connections of all clients. */ -}}
+{{- $_ := set $settings "MAX_CONNECTIONS_PER_ADDRESS" "0" -}}
+{{- end -}}
 {{- end -}}
 {{- if eq .name "gateway" -}}
 {{- $_ := set $settings "PUBLIC_API_URL" $values.gateway.publicUrls.live -}}
