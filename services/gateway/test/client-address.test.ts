@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { normalizeAddress, parseCidrs } from '@rms/cidr';
+import { networkOf, normalizeAddress, parseCidrs } from '@rms/cidr';
 import { clientOf, createProxyWarning } from '@rms/http';
 import { createLogger } from '@rms/logging';
 import { readSettings } from '@rms/settings';
@@ -257,4 +257,15 @@ test('X-Forwarded-For from an internal address that is not trusted is reported o
     { level: 'warn', peer: '192.168.0.1' },
     { level: 'warn', peer: 'fd00::1' },
   ]);
+});
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8::1', '2001:db8::/64'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['::1', '::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+])('the network of %s is %s', (address, network) => {
+  expect(networkOf(address)).toBe(network);
 });

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { normalizeAddress, parseCidrs } from '@rms/cidr';
+import { networkOf, normalizeAddress, parseCidrs } from '@rms/cidr';
 import { RmsError } from '@rms/errors';
 import { checkHead, clientOf, parseBody, parseQuery, readJsonBody, requestIdOf } from '@rms/http';
 import { keyHashOf } from '../src/checks/authenticate.ts';
-import { networkOf } from '../src/checks/failed-authentications.ts';
 import { idempotencyKeyOf } from '../src/checks/idempotency-key.ts';
 import { createResource } from '../src/routes/resources/create-resource.ts';
 import { listResources } from '../src/routes/resources/list-resources.ts';
@@ -96,7 +95,7 @@ describe('Texts of 64 KiB that are expensive for regular expressions', () => {
       expect(normalizeAddress(text)).toBeUndefined();
       expect(proxies.has(text)).toBe(false);
       expect(() => parseCidrs([text])).toThrow();
-      expect(networkOf(text).length).toBeGreaterThan(0);
+      expect(networkOf(text)).toBe('');
     }
   });
 

@@ -1,3 +1,4 @@
+import { networkOf } from '@rms/cidr';
 import { RmsError } from '@rms/errors';
 import type { Limiter } from '@rms/limiter';
 import { LRUCache } from 'lru-cache';
@@ -71,14 +72,4 @@ interface Refused {
   readonly untilMs: number;
   lookupsSinceMs: number;
   lookups: number;
-}
-
-/** Returns the IPv4 address, or the /64 of an IPv6 address, because a client usually controls its whole /64. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const [head = '', tail = ''] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const rest = tail === '' ? [] : tail.split(':');
-  const middle = address.includes('::') ? Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill('0') : [];
-  return `${[...groups, ...middle, ...rest].slice(0, 4).join(':')}::/64`;
 }
