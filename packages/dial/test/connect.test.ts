@@ -1,30 +1,27 @@
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { connect } from '@rms/dial';
-import { freePort, makeCertificates, startFrozenReceiver, testSlowNames } from '@rms/testkit';
+import { freePort, listenOnLoopback, makeCertificates, startFrozenReceiver, testSlowNames } from '@rms/testkit';
 
 const timeoutMs = 10_000;
 
-async function listen(server: Server): Promise<number> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
 describe('connecting to a server', () => {
   testSlowNames(async () => {
-    const server = createServer((socket) => void socket.on('error', () => {}).end('hello'));
+    const { port, close } = await listenOnLoopback(
+      createServer((socket) => void socket.on('error', () => {}).end('hello')),
+    );
     return {
-      port: await listen(server),
+      port,
       reach: async (host, port) => {
         const socket = await connect({ host, port, timeoutMs });
         expect(String((await once(socket, 'data'))[0])).toBe('hello');
         socket.destroy();
       },
-      stop: () => server.close(),
+      stop: close,
     };
   });
 
@@ -69,7 +66,7 @@ describe('connecting to a server', () => {
         names.push(socket.servername);
         socket.on('error', () => {}).end('hello');
       });
-      const port = await listen(server);
+      const { port, close } = await listenOnLoopback(server);
       const tls = { ca: readFileSync(authority.caFile) };
       try {
         for (const host of ['localhost', '127.0.0.1']) {
@@ -82,18 +79,18 @@ describe('connecting to a server', () => {
           code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
         });
       } finally {
-        server.close();
+        await close();
       }
     });
 
     test('limits the handshake as well', async () => {
       const server = createServer((socket) => void socket.on('error', () => {}));
-      const port = await listen(server);
+      const { port, close } = await listenOnLoopback(server);
       try {
         const connecting = connect({ host: '127.0.0.1', port, timeoutMs: 100, tls: {} });
         await expect(connecting).rejects.toThrow(`the TLS handshake with 127.0.0.1:${port} timed out after 100 ms`);
       } finally {
-        server.close();
+        await close();
       }
     });
   });

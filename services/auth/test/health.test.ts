@@ -18,7 +18,7 @@ describe('Health', () => {
   test('auth is serving only while PostgreSQL is available, rejects calls during an outage, and recovers by itself', async () => {
     const health = createClient(Health, { target: auth.address, timeoutMs: 60_000 });
     const isServing = async () => (await health.check({})).status === ServingStatus.SERVING;
-    expect(await isServing()).toBe(true);
+    await waitUntil(isServing, { what: 'a serving auth' });
     const { value, workspaceId } = await auth.newKey();
 
     await postgres.kill();

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { startReceiver, waitUntil } from '@rms/testkit';
+import { listenOnLoopback, startReceiver, waitUntil } from '@rms/testkit';
 import { Exchange } from '../src/delivery/attempt/exchange.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
@@ -78,8 +77,7 @@ describe('the dialed address', () => {
       connections += 1;
       socket.on('error', () => {});
     });
-    await once(mute.listen(0, '127.0.0.1'), 'listening');
-    const { port } = mute.address() as { port: number };
+    const { port, close } = await listenOnLoopback(mute);
     const agent = createGuardedAgent({ egress: createEgress({ allowHttp: false, allowCidrs: ['127.0.0.0/8'] }) });
     const request = () => statusOf(agent, `https://127.0.0.1:${port}`);
     try {
@@ -89,7 +87,7 @@ describe('the dialed address', () => {
       expect((await all).map(({ status }) => status)).toEqual(Array(3).fill('rejected'));
     } finally {
       await agent.destroy();
-      mute.close();
+      await close();
     }
   });
 });
