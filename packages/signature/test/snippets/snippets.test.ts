@@ -18,14 +18,18 @@ interface Case {
   readonly secrets: readonly string[];
 }
 
+/** Cases by description. */
+type Cases = Readonly<Record<string, Case>>;
+
 /**
  * Per language: the snippet, and a program alongside it that reads an array of cases from standard input and prints an
- * array of verdicts.
+ * array of verdicts. `build` compiles both.
  */
 const languages = {
   Node: {
     snippet: 'verify.mjs',
     program: 'main.mjs',
+    build: [],
     command: ['node', 'main.mjs'],
     text: `import { readFileSync } from 'node:fs';
 import { verifySignature } from './verify.mjs';
@@ -36,6 +40,7 @@ console.log(JSON.stringify(cases.map((one) => verifySignature(one.headers, Buffe
   Python: {
     snippet: 'verify.py',
     program: 'main.py',
+    build: [],
     command: ['python3', 'main.py'],
     text: `import json, sys
 from verify import verify_signature
@@ -46,7 +51,8 @@ print(json.dumps([verify_signature(one["headers"], one["body"].encode(), one["se
   Go: {
     snippet: 'verify.go',
     program: 'main.go',
-    command: ['go', 'run', 'main.go', 'verify.go'],
+    build: ['go', 'build', '-o', 'verdicts', 'main.go', 'verify.go'],
+    command: ['./verdicts'],
     text: `package main
 
 import (
@@ -79,7 +85,8 @@ func main() {
   Java: {
     snippet: 'WebhookSignature.java',
     program: 'Main.java',
-    command: ['sh', '-c', 'javac Main.java WebhookSignature.java && java Main'],
+    build: ['javac', 'Main.java', 'WebhookSignature.java'],
+    command: ['java', 'Main'],
     // The JDK has no JSON parser. Cases are lines of base64: body, secrets, then names and values of headers.
     text: `import static java.nio.charset.StandardCharsets.UTF_16LE;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -131,84 +138,97 @@ function signed(current: string, previous?: string, nowMs = Date.now()) {
   return deliveryHeaders(secrets, content, nowMs);
 }
 
-const rotated = signed(newSecret, oldSecret);
-const plain = signed(oldSecret);
-const signature = plain['webhook-signature'] ?? '';
-const withSignature = (text: string) => ({ ...plain, 'webhook-signature': text });
-const minutes = (count: number) => Date.now() + count * 60_000;
+/**
+ * Requests that the receiver must accept (`valid`) and reject (`invalid`). They are signed when the function is called,
+ * because a receiver compares the timestamp with its clock.
+ */
+function makeCases(): Readonly<Record<'valid' | 'invalid', Cases>> {
+  const rotated = signed(newSecret, oldSecret);
+  const plain = signed(oldSecret);
+  const signature = plain['webhook-signature'] ?? '';
+  const withSignature = (text: string) => ({ ...plain, 'webhook-signature': text });
+  const minutes = (count: number) => Date.now() + count * 60_000;
 
-/** Requests that the receiver must accept, by description. */
-const valid: Readonly<Record<string, Case>> = {
-  'a delivery': { headers: plain, body, secrets: [oldSecret] },
-  'during a rotation, a receiver with the old secret': { headers: rotated, body, secrets: [oldSecret] },
-  'during a rotation, a receiver with the new secret': { headers: rotated, body, secrets: [newSecret] },
-  'during a rotation, a receiver with both secrets': { headers: rotated, body, secrets: [newSecret, oldSecret] },
-  'before the rotation, a receiver with both secrets': { headers: plain, body, secrets: [newSecret, oldSecret] },
-  'a signature of another version before it': {
-    headers: withSignature(`v2,${'A'.repeat(43)}= ${signature}`),
-    body,
-    secrets: [oldSecret],
-  },
-  'a non-ASCII signature before it': { headers: withSignature(`v1,é\u{ff} ${signature}`), body, secrets: [oldSecret] },
-  'an attempt four minutes ago': { headers: signed(oldSecret, undefined, minutes(-4)), body, secrets: [oldSecret] },
-};
+  const valid: Cases = {
+    'a delivery': { headers: plain, body, secrets: [oldSecret] },
+    'during a rotation, a receiver with the old secret': { headers: rotated, body, secrets: [oldSecret] },
+    'during a rotation, a receiver with the new secret': { headers: rotated, body, secrets: [newSecret] },
+    'during a rotation, a receiver with both secrets': { headers: rotated, body, secrets: [newSecret, oldSecret] },
+    'before the rotation, a receiver with both secrets': { headers: plain, body, secrets: [newSecret, oldSecret] },
+    'a signature of another version before it': {
+      headers: withSignature(`v2,${'A'.repeat(43)}= ${signature}`),
+      body,
+      secrets: [oldSecret],
+    },
+    'a non-ASCII signature before it': {
+      headers: withSignature(`v1,é\u{ff} ${signature}`),
+      body,
+      secrets: [oldSecret],
+    },
+    'an attempt four minutes ago': { headers: signed(oldSecret, undefined, minutes(-4)), body, secrets: [oldSecret] },
+  };
 
-const { 'webhook-id': _id, ...withoutId } = plain;
-const { 'webhook-timestamp': _timestamp, ...withoutTimestamp } = plain;
-const { 'webhook-signature': _signature, ...withoutSignature } = plain;
+  const { 'webhook-id': _id, ...withoutId } = plain;
+  const { 'webhook-timestamp': _timestamp, ...withoutTimestamp } = plain;
+  const { 'webhook-signature': _signature, ...withoutSignature } = plain;
 
-/** Requests that the receiver must reject, by description. */
-const invalid: Readonly<Record<string, Case>> = {
-  'a wrong secret': { headers: plain, body, secrets: [otherSecret] },
-  'wrong secrets during a rotation': { headers: rotated, body, secrets: [otherSecret, makeSecret()] },
-  'no secrets': { headers: plain, body, secrets: [] },
-  'an empty secret, signed with an empty key': { headers: signed('whsec_'), body, secrets: ['', 'whsec_'] },
-  'another body': { headers: plain, body: `${body} `, secrets: [oldSecret] },
-  'another event ID': { headers: { ...plain, 'webhook-id': 'evt_2' }, body, secrets: [oldSecret] },
-  'a timestamp six minutes ago': { headers: signed(oldSecret, undefined, minutes(-6)), body, secrets: [oldSecret] },
-  'a timestamp in six minutes': { headers: signed(oldSecret, undefined, minutes(6)), body, secrets: [oldSecret] },
-  'another timestamp': {
-    headers: { ...plain, 'webhook-timestamp': String(Math.floor(minutes(-1) / 1_000)) },
-    body,
-    secrets: [oldSecret],
-  },
-  'X-Service-Signature alone': { headers: withoutSignature, body, secrets: [oldSecret] },
-  'no event ID': { headers: withoutId, body, secrets: [oldSecret] },
-  'no timestamp': { headers: withoutTimestamp, body, secrets: [oldSecret] },
-  ...Object.fromEntries(
-    ['', 'soon', 'NaN', '1e9', '-1', '٣', '9'.repeat(18), '9'.repeat(500), '\u{e9}', '\u{d800}'].map((timestamp) => [
-      `the timestamp ${JSON.stringify(timestamp.slice(0, 20))} (${timestamp.length})`,
-      { headers: { ...plain, 'webhook-timestamp': timestamp }, body, secrets: [oldSecret] },
-    ]),
-  ),
-  ...Object.fromEntries(
-    [
-      '',
-      'v1',
-      'v1,',
-      `${signature}A`,
-      `${signature}=`,
-      `${signature}é`,
-      `${signature},`,
-      `${signature}\u{1f600}`,
-      ` ${signature}\t`,
-      signature.slice(0, -1),
-      signature.slice(0, -2),
-      signature.slice('v1,'.length),
-      signature.replace('v1,', 'v2,'),
-      signature.replace('v1,', 'v1=').replaceAll('+', '-'),
-      `v1,${Buffer.from(signature.slice('v1,'.length), 'base64').toString('hex')}`,
-      `v1,${plain['x-service-signature']}`,
-      'v1,not base64!',
-      'v1,é\u{ff}李',
-      'v1,\u{dcff}\u{d800}',
-    ].map((text) => [
-      `the signature ${JSON.stringify(text)}`,
-      { headers: withSignature(text), body, secrets: [oldSecret] },
-    ]),
-  ),
-  'a non-ASCII event ID': { headers: { ...plain, 'webhook-id': 'evt_é\u{dcff}\u{d800}' }, body, secrets: [oldSecret] },
-};
+  const invalid: Cases = {
+    'a wrong secret': { headers: plain, body, secrets: [otherSecret] },
+    'wrong secrets during a rotation': { headers: rotated, body, secrets: [otherSecret, makeSecret()] },
+    'no secrets': { headers: plain, body, secrets: [] },
+    'an empty secret, signed with an empty key': { headers: signed('whsec_'), body, secrets: ['', 'whsec_'] },
+    'another body': { headers: plain, body: `${body} `, secrets: [oldSecret] },
+    'another event ID': { headers: { ...plain, 'webhook-id': 'evt_2' }, body, secrets: [oldSecret] },
+    'a timestamp six minutes ago': { headers: signed(oldSecret, undefined, minutes(-6)), body, secrets: [oldSecret] },
+    'a timestamp in six minutes': { headers: signed(oldSecret, undefined, minutes(6)), body, secrets: [oldSecret] },
+    'another timestamp': {
+      headers: { ...plain, 'webhook-timestamp': String(Math.floor(minutes(-1) / 1_000)) },
+      body,
+      secrets: [oldSecret],
+    },
+    'X-Service-Signature alone': { headers: withoutSignature, body, secrets: [oldSecret] },
+    'no event ID': { headers: withoutId, body, secrets: [oldSecret] },
+    'no timestamp': { headers: withoutTimestamp, body, secrets: [oldSecret] },
+    ...Object.fromEntries(
+      ['', 'soon', 'NaN', '1e9', '-1', '٣', '9'.repeat(18), '9'.repeat(500), '\u{e9}', '\u{d800}'].map((timestamp) => [
+        `the timestamp ${JSON.stringify(timestamp.slice(0, 20))} (${timestamp.length})`,
+        { headers: { ...plain, 'webhook-timestamp': timestamp }, body, secrets: [oldSecret] },
+      ]),
+    ),
+    ...Object.fromEntries(
+      [
+        '',
+        'v1',
+        'v1,',
+        `${signature}A`,
+        `${signature}=`,
+        `${signature}é`,
+        `${signature},`,
+        `${signature}\u{1f600}`,
+        ` ${signature}\t`,
+        signature.slice(0, -1),
+        signature.slice(0, -2),
+        signature.slice('v1,'.length),
+        signature.replace('v1,', 'v2,'),
+        signature.replace('v1,', 'v1=').replaceAll('+', '-'),
+        `v1,${Buffer.from(signature.slice('v1,'.length), 'base64').toString('hex')}`,
+        `v1,${plain['x-service-signature']}`,
+        'v1,not base64!',
+        'v1,é\u{ff}李',
+        'v1,\u{dcff}\u{d800}',
+      ].map((text) => [
+        `the signature ${JSON.stringify(text)}`,
+        { headers: withSignature(text), body, secrets: [oldSecret] },
+      ]),
+    ),
+    'a non-ASCII event ID': {
+      headers: { ...plain, 'webhook-id': 'evt_é\u{dcff}\u{d800}' },
+      body,
+      secrets: [oldSecret],
+    },
+  };
+  return { valid, invalid };
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'rms-snippets-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -218,28 +238,33 @@ function lineOf({ headers, body, secrets }: Case): string {
   return `${parts.map((text) => Buffer.from(text, 'utf16le').toString('base64')).join('\t')}\n`;
 }
 
-/** Runs the snippet of a language against the cases; returns the verdict per description. */
-function judge(language: Language, cases: Readonly<Record<string, Case>>): Record<string, boolean> {
-  const { snippet, program, command, text } = languages[language];
+function run([name = '', ...args]: readonly string[], input = ''): string {
+  const { stdout, stderr, status } = spawnSync(name, args, { cwd: folder, input, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${[name, ...args].join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+/** Builds the program with the snippet of a language. */
+function build(language: Language): void {
+  const { snippet, program, build, text } = languages[language];
   cpSync(join(snippets, snippet), join(folder, snippet));
   writeFileSync(join(folder, program), text);
+  if (build.length > 0) run(build);
+}
+
+/** Runs the built program against the cases; returns the verdict per description. */
+function judge(language: Language, cases: Cases): Record<string, boolean> {
   writeFileSync(join(folder, 'cases.txt'), Object.values(cases).map(lineOf).join(''));
-  const [name, ...args] = command;
-  const { stdout, stderr, status } = spawnSync(name, args, {
-    cwd: folder,
-    input: JSON.stringify(Object.values(cases)),
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`${command.join(' ')}: ${stderr}`);
-  const verdicts = JSON.parse(stdout) as boolean[];
+  const verdicts = JSON.parse(run(languages[language].command, JSON.stringify(Object.values(cases)))) as boolean[];
   return Object.fromEntries(Object.keys(cases).map((name, index) => [name, verdicts[index] ?? false]));
 }
 
-const all = (cases: Readonly<Record<string, Case>>, verdict: boolean) =>
-  Object.fromEntries(Object.keys(cases).map((name) => [name, verdict]));
+const all = (cases: Cases, verdict: boolean) => Object.fromEntries(Object.keys(cases).map((name) => [name, verdict]));
 
 describe('verification snippets', () => {
   test.each(installed)('%s: accepts exactly the validly signed requests', (language) => {
+    build(language);
+    const { valid, invalid } = makeCases();
     expect(judge(language, { ...valid, ...invalid })).toEqual({ ...all(valid, true), ...all(invalid, false) });
   });
 
@@ -255,6 +280,7 @@ describe('verification snippets', () => {
     await receiver.close();
     const headers = (request?.headers ?? {}) as Record<string, string>;
     const sent = { headers, body: String(request?.body) };
+    build('Node');
     expect(
       judge('Node', { sent: { ...sent, secrets: [newSecret] }, other: { ...sent, secrets: [oldSecret] } }),
     ).toEqual({ sent: true, other: false });
