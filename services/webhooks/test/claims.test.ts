@@ -17,9 +17,7 @@ describe('leases of deliveries', () => {
   });
   afterAll(() => database?.drop());
   // Leases span all tenants.
-  beforeEach(() =>
-    database.pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries, webhooks.endpoints'),
-  );
+  beforeEach(() => steps.clear());
 
   /** Stores `count` events, whose deliveries are due and not leased. */
   const makeDue = (tenant: Tenant, count: number) => steps.store(Array.from({ length: count }, () => newEvent(tenant)));

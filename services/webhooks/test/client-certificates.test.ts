@@ -5,16 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { createSecretBox } from '@rms/secrets';
-import { makeSecret, toSigningSecret } from '@rms/signature';
 import { type Certificates, makeCertificates } from '@rms/testkit';
 import { createEndpointAgents, type EndpointAgents } from '../src/delivery/attempt/endpoint-agents.ts';
-import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { clientKeyContext } from '../src/sealed/contexts.ts';
+import { attemptAt } from './attempt-at.ts';
 import { newTenant, startWebhooks, type Webhooks } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rms-client-certificates-'));
-const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
 const box = createSecretBox(Buffer.alloc(32, 3));
 
 describe('client certificates', () => {
@@ -61,15 +59,7 @@ describe('client certificates', () => {
         clientKeySealed: client && box.seal(client.privateKey, clientKeyContext(webhook)),
       };
       const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-      const outgoing = {
-        url,
-        eventId: 'evt_1',
-        requestId: 'req_1',
-        traceparent: '',
-        workspaceId: 'ws_1',
-        body: Buffer.from('{}'),
-      };
-      return send(agents.of(webhook, endpoint), secrets, outgoing);
+      return attemptAt(url, agents.of(webhook, endpoint));
     };
 
     test('each webhook presents its own certificate', async () => {

@@ -5,16 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { findAddresses } from '@rms/dial';
-import { makeSecret, toSigningSecret } from '@rms/signature';
 import { freePort, makeCertificates, startFrozenReceiver, startReceiver, waitUntil, watchDials } from '@rms/testkit';
-import { send } from '../src/delivery/attempt/send.ts';
 import type { Authorities } from '../src/egress/authorities.ts';
 import { selectPermitted } from '../src/egress/dial.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
+import { attemptAt, soleAttemptAt } from './attempt-at.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
 
-const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
 const zone = {
   'both.example': { a: ['127.0.0.1'], aaaa: ['::1'] },
   'no-aaaa.example': { a: ['127.0.0.1'], silent: 'aaaa' },
@@ -37,19 +35,7 @@ describe('dialing an endpoint', () => {
     const egress = createEgress({ allowHttp: true, allowCidrs: ['127.0.0.1/32', '::1/128'], dnsServers });
     return createGuardedAgent({ egress, ...(ca ? { ca } : {}) });
   };
-  const attempt = async (url: string, agent = agentWith()) => {
-    const outgoing = {
-      url,
-      eventId: 'evt_1',
-      requestId: 'req_1',
-      traceparent: '',
-      workspaceId: 'ws_1',
-      body: Buffer.from('{}'),
-    };
-    const result = await send(agent, secrets, outgoing);
-    await agent.destroy();
-    return result;
-  };
+  const attempt = (url: string, agent = agentWith()) => soleAttemptAt(url, agent);
 
   test('an address that connects slowly is not given up for another one, which refuses', async () => {
     const frozen = await startFrozenReceiver();
@@ -155,14 +141,7 @@ describe('dialing an endpoint', () => {
     test('replaced certificate authorities apply to the next connection', async () => {
       let current: Authorities = otherCa;
       const agent = agentWith(() => current);
-      const outgoing = {
-        eventId: 'evt_1',
-        requestId: 'req_1',
-        traceparent: '',
-        workspaceId: 'ws_1',
-        body: Buffer.from('{}'),
-      };
-      const call = () => send(agent, secrets, { ...outgoing, url: `https://hooks.example:${port}/` });
+      const call = () => attemptAt(`https://hooks.example:${port}/`, agent);
       try {
         expect((await call()).error).toMatch(/^tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE after /);
         current = ca;

@@ -1,9 +1,8 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { makeSecret, toSigningSecret } from '@rms/signature';
 import { freePort, startReceiver, watchDials } from '@rms/testkit';
-import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
+import { soleAttemptAt } from './attempt-at.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
 import { type HostileTarget, hostileTargets, hostileZone } from './hostile-targets.ts';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from './support.ts';
@@ -14,7 +13,6 @@ const zone = {
   'allowed.example': { a: ['127.0.0.1'] },
   'flips.example': { a: [['127.0.0.1'], ['127.0.0.2']] },
 };
-const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
 
 describe('hostile targets', () => {
   let dns: DnsServer;
@@ -98,22 +96,12 @@ describe('hostile targets', () => {
         egress: createEgress({ allowHttp: true, allowCidrs: ['127.0.0.1/32'], dnsServers: [dns.address] }),
       });
     const call = async (url: string) => {
-      const one = agent();
       const watch = watchDials();
       try {
-        const outgoing = {
-          url,
-          eventId: 'evt_1',
-          requestId: 'req_1',
-          traceparent: '',
-          workspaceId: 'ws_1',
-          body: Buffer.from('{}'),
-        };
-        const { error, address } = await send(one, secrets, outgoing);
+        const { error, address } = await soleAttemptAt(url, agent());
         return { error, address, dialed: watch.additional() };
       } finally {
         watch.stop();
-        await one.destroy();
       }
     };
 
@@ -166,16 +154,7 @@ describe('hostile targets', () => {
 
     test('an unreachable DNS server and an unknown name have different errors', async () => {
       const egress = createEgress({ allowHttp: true, allowCidrs: [], dnsServers: [`127.0.0.1:${await freePort()}`] });
-      const outgoing = {
-        eventId: 'evt_1',
-        requestId: 'req_1',
-        traceparent: '',
-        workspaceId: 'ws_1',
-        body: Buffer.from('{}'),
-      };
-      const one = createGuardedAgent({ egress });
-      const { error } = await send(one, secrets, { ...outgoing, url: 'https://hooks.example/' });
-      await one.destroy();
+      const { error } = await soleAttemptAt('https://hooks.example/', createGuardedAgent({ egress }));
       expect(error).toMatch(/^dns: no response \(E\w+\) after \d+ ms$/);
       expect((await call('https://nowhere.example/')).error).toMatch(/^dns: the name does not resolve /);
     });

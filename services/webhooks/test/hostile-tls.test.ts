@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { makeSecret, toSigningSecret } from '@rms/signature';
 import { type HostileReceiver, type ListenerName, startHostileReceiver } from '@rms/testkit';
-import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
+import { soleAttemptAt } from './attempt-at.ts';
 
 describe('attempts at receivers with broken TLS, by a client that trusts their authority', () => {
   const listeners: ListenerName[] = [
@@ -24,23 +23,9 @@ describe('attempts at receivers with broken TLS, by a client that trusts their a
   afterAll(() => receiver?.stop());
 
   let ca: string;
-  const attempt = async (url: string) => {
-    const agent = createGuardedAgent({
-      egress: createEgress({ allowHttp: false, allowCidrs: ['127.0.0.0/8'] }),
-      ca: () => ca,
-    });
-    const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
-    const outgoing = {
-      url,
-      eventId: 'evt_1',
-      requestId: 'req_1',
-      traceparent: '',
-      workspaceId: 'ws_1',
-      body: Buffer.from('{}'),
-    };
-    const response = await send(agent, secrets, outgoing);
-    await agent.destroy();
-    return response;
+  const attempt = (url: string) => {
+    const egress = createEgress({ allowHttp: false, allowCidrs: ['127.0.0.0/8'] });
+    return soleAttemptAt(url, createGuardedAgent({ egress, ca: () => ca }));
   };
 
   test.each<[ListenerName, number, string | RegExp]>([

@@ -15,9 +15,7 @@ describe('lanes', () => {
     steps = stepsOn(database.pool);
   });
   afterAll(() => database?.drop());
-  beforeEach(() =>
-    database.pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries, webhooks.endpoints'),
-  );
+  beforeEach(() => steps.clear());
 
   /** Makes events of the same resource, in sequence. */
   const lane = (tenant: Tenant, length: number) => {

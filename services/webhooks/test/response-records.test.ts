@@ -1,16 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { makeSecret, toSigningSecret } from '@rms/signature';
 import type { DeliveryJob } from '../src/delivery/attempt/job.ts';
-import { send } from '../src/delivery/attempt/send.ts';
 import { healthOf, settle } from '../src/delivery/attempt/settle.ts';
 import { createEgress } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 import { errorClassOf } from '../src/health/error-class.ts';
 import { toLoggedAttempt } from '../src/log/attempt.ts';
 import { defaultRetryPolicy } from '../src/subscription/retry-policy.ts';
-
-const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
+import { soleAttemptAt } from './attempt-at.ts';
 
 describe('the record of a response', () => {
   let server: Server;
@@ -29,7 +26,7 @@ describe('the record of a response', () => {
   afterAll(() => void server?.close());
 
   /** Sends a request, and returns the result for a receiver that sends these bytes and then ends or resets. */
-  const attempt = async (response: string | Buffer, end: 'end' | 'reset' = 'end') => {
+  const attempt = (response: string | Buffer, end: 'end' | 'reset' = 'end') => {
     respond = (socket) => {
       socket.write(Buffer.from(response as string, 'latin1'), () => {
         if (end === 'end') socket.end();
@@ -38,17 +35,7 @@ describe('the record of a response', () => {
     };
     const agent = createGuardedAgent({ egress: createEgress({ allowHttp: true, allowCidrs: ['127.0.0.0/8'] }) });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const outgoing = {
-      url,
-      eventId: 'evt_1',
-      requestId: 'req_1',
-      traceparent: '',
-      workspaceId: 'ws_1',
-      body: Buffer.from('{}'),
-    };
-    const result = await send(agent, secrets, outgoing);
-    await agent.destroy();
-    return result;
+    return soleAttemptAt(url, agent);
   };
   const broken = expect.stringMatching(/^connection: /);
   const job = { endpoint: { retryPolicy: defaultRetryPolicy }, tries: 0 } as DeliveryJob;

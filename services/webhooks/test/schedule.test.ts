@@ -21,9 +21,7 @@ describe('the schedule of webhooks', () => {
   });
   afterAll(() => database?.drop());
   // Leases span all tenants.
-  beforeEach(() =>
-    database.pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries, webhooks.endpoints'),
-  );
+  beforeEach(() => steps.clear());
 
   const makeDue = (tenant: Tenant, count: number) => steps.store(Array.from({ length: count }, () => newEvent(tenant)));
   const subscribed = async () => {

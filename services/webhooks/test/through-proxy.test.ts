@@ -8,7 +8,6 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { makeSecret, toSigningSecret } from '@rms/signature';
 import {
   type Certificates,
   freePort,
@@ -19,10 +18,10 @@ import {
   startProgram,
   waitUntil,
 } from '@rms/testkit';
-import { send } from '../src/delivery/attempt/send.ts';
 import { createEgress, type EgressConfig } from '../src/egress/egress.ts';
 import { createGuardedAgent } from '../src/egress/guarded-agent.ts';
 import { parseProxy } from '../src/egress/proxy-choice.ts';
+import { soleAttemptAt } from './attempt-at.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
 import { hostileTargets, hostileZone } from './hostile-targets.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
@@ -31,7 +30,6 @@ import { startTrap, type Trap } from './traps.ts';
 const folder = mkdtempSync(join(tmpdir(), 'rms-through-proxy-'));
 const main = fileURLToPath(new URL('../src/egress-proxy-main.ts', import.meta.url));
 const credentials = 'rms:p@ss';
-const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
 const zone = { ...hostileZone, 'hooks.example': { a: ['127.0.0.1'] }, 'other.example': { a: ['127.0.0.1'] } };
 
 describe('calls through an egress proxy', () => {
@@ -96,16 +94,7 @@ describe('calls through an egress proxy', () => {
   });
   const attempt = async (url: string, config: EgressConfig, trusted: string | undefined = ca) => {
     const agent = createGuardedAgent({ egress: createEgress(config), ...(trusted ? { ca: () => trusted } : {}) });
-    const outgoing = {
-      url,
-      eventId: 'evt_1',
-      requestId: 'req_1',
-      traceparent: '',
-      workspaceId: 'ws_1',
-      body: Buffer.from('{}'),
-    };
-    const { error, address } = await send(agent, secrets, outgoing);
-    await agent.destroy();
+    const { error, address } = await soleAttemptAt(url, agent);
     return { error, address };
   };
 
