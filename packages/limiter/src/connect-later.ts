@@ -6,6 +6,7 @@ import { parseRedisUrl, type RedisAddress } from './redis-address.ts';
 import { connectorOf, type Endpoint } from './redis-connector.ts';
 import { createSentinelLookup } from './sentinels.ts';
 
+/** Reply of the script in check-script.ts. Times are in microseconds. */
 export type CheckReply = [
   outcome: number,
   retryAfterUs: number,
