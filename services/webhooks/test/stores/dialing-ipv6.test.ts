@@ -5,7 +5,7 @@ import { describeWith, startFrozenReceiver, watchDials } from '@rms/testkit';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
-import { type DnsServer, startDnsServer } from '../dns-server.ts';
+import { type DnsServer, startDnsServer } from '../egress/dns-server.ts';
 
 describeWith('ipv6', 'dialing an endpoint', () => {
   let dns: DnsServer;
