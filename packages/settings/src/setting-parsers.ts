@@ -186,6 +186,14 @@ export function optionalUrl(value: string): string | undefined {
   return withoutSlashes(href);
 }
 
+/**
+ * Parses the URL of an OpenID Connect provider; undefined if empty. A final slash is a part of its name: some providers
+ * have one.
+ */
+export function issuer(value: string): string | undefined {
+  return optionalUrl(value) && value;
+}
+
 /** Parses a URL that contains `placeholder`; undefined if empty. */
 export function urlTemplate(placeholder: string) {
   return (value: string): string | undefined => {
