@@ -27,8 +27,7 @@ const remedies: Readonly<Record<string, string>> = {
   sslcert: tlsSettings,
   sslkey: tlsSettings,
   uselibpqcompat: tlsSettings,
-  pgbouncer:
-    'connect to PostgreSQL itself, or to a pooler in session mode (Supabase: port 5432), and remove the parameter',
+  pgbouncer: 'connect to PostgreSQL itself, not to a pooler, and remove it',
   connection_limit: 'set DATABASE_POOL_SIZE',
   pool_timeout: 'remove it',
   statement_timeout: 'remove it: the service limits its statements',

@@ -104,7 +104,7 @@ describe('connectionOptions', () => {
   });
 
   test.each([
-    ['pgbouncer=true', /pgbouncer .* a pooler in session mode/],
+    ['pgbouncer=true', /pgbouncer .* connect to PostgreSQL itself/],
     ['connection_limit=1', /set DATABASE_POOL_SIZE$/],
     ['schema=rms', /each service creates its own schema$/],
     ['sslrootcert=/ca', /set DATABASE_CA_FILE/],
