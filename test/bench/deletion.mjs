@@ -14,8 +14,6 @@ const getsPerSecond = 50;
 const postsPerSecond = 20;
 /** Time for which the other workspace is measured before the deletion. */
 const beforeMs = 20_000;
-/** Lines of progress, one every two seconds, after which the command, then the service, is killed. */
-const linesBeforeKill = [1, 2];
 /** Attempts of a delivery, in the form of the log. */
 const attempts = `jsonb_build_array(jsonb_build_object(
   'number', 1, 'at', at, 'status_code', 200, 'error', '', 'duration_ms', 12, 'dns_ms', 0.4, 'connect_ms', 1.2,
@@ -51,12 +49,12 @@ export async function run({ quick }) {
     const startedAtMs = performance.now();
     other.phase('during');
     const command = remove();
-    await command.progress(linesBeforeKill[0]);
+    await command.progress();
     command.kill();
     await command.ended;
     const afterCommand = await rowsOf(shape, deleted.id);
     const second = remove();
-    await second.progress(linesBeforeKill[1]);
+    await second.progress();
     other.phase(undefined);
     clearInterval(sampler);
     await shape.kill();
@@ -257,18 +255,17 @@ function startCommand({ env }, ...args) {
   const sampler = setInterval(() => {
     peak = Math.max(peak, ...memoryByProcess(child.pid).map(({ rssMb }) => rssMb));
   }, 500);
+  const ended = once(child, 'exit').then(([code]) => {
+    clearInterval(sampler);
+    return code;
+  });
   return {
     kill: () => child.kill('SIGKILL'),
     output: () => output,
-    /** Resolves once this many lines of progress are printed, or the command has ended. */
-    async progress(lines) {
-      while (child.exitCode === null && output.split('\n').length <= lines) await once(child.stderr, 'data');
-    },
+    /** Resolves at the first line of progress, about two seconds after the start, or when the command has ended. */
+    progress: () => Promise.race([once(child.stderr, 'data'), ended]),
     peakMb: () => peak,
-    ended: once(child, 'exit').then(([code]) => {
-      clearInterval(sampler);
-      return code;
-    }),
+    ended,
   };
 }
 
