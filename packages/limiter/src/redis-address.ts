@@ -9,7 +9,7 @@ import {
   type TlsFiles,
 } from '@rms/settings';
 
-/** Where Redis is, and how to connect to it. */
+/** Address of Redis, and credentials and certificates for the connection. */
 export interface RedisAddress {
   /**
    * redis://user:password@host:port/database; rediss:// enables TLS with verification of the host name. With sentinels,

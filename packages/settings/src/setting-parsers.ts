@@ -15,7 +15,7 @@ export function text(value: string): string {
 /** Throws if a value begins or ends with a blank, or contains a line break or another control character. */
 export function checkText(value: string): void {
   if (value !== value.trim()) throw new Error('begins or ends with a blank');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this looks for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern detects them
   if (/[\u0000-\u001f\u007f]/.test(value)) throw new Error('contains a line break or another control character');
 }
 
