@@ -70,7 +70,7 @@ export function AuditPage() {
         {data?.data.length === 0 ? (
           <Empty icon="audit" title="No matching entries">
             {data.next
-              ? 'There are none on this page. Open the next page, or change the filters.'
+              ? 'No entry on this page matches. Open the next page, or change the filters.'
               : 'Every change to keys, webhooks and members is recorded here.'}
           </Empty>
         ) : null}
