@@ -4,9 +4,9 @@ import { connect } from '@rms/dial';
 import pg from 'pg';
 import type { ConnectionOptions } from './connection-options.ts';
 
-/** What pg knows of a connection but does not declare. */
+/** Members of pg's connection that its types do not declare. */
 interface Wire extends EventEmitter {
-  /** The socket; before `connect` has a new one, one that was never opened. */
+  /** The socket of the connection. Until `connect` replaces it, a socket that is never opened. */
   stream: Socket;
   _connecting: boolean;
   /** Opens the stream and begins the protocol. `port` is a path if `host` is undefined. */

@@ -9,9 +9,9 @@ import { shareConnections } from './share-connections.ts';
 import { traceQueries } from './trace-queries.ts';
 
 export interface PoolOptions {
-  /** See {@link connectionOptions} for its `sslmode`. A function is called for each connection. */
+  /** See {@link connectionOptions} for its `sslmode`. */
   readonly url: Current<string>;
-  /** With a CA, connections use TLS and the server's host name is verified. A function is called for each connection. */
+  /** With a CA, connections use TLS and the server's host name is verified. */
   readonly tls?: Current<TlsFiles>;
   /** Maximum number of connections. */
   readonly max: number;

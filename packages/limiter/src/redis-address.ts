@@ -9,14 +9,14 @@ import {
   type TlsFiles,
 } from '@rms/settings';
 
-/** Where Redis is, and how to connect to it. */
+/** Address of Redis, and credentials and certificates for the connection. */
 export interface RedisAddress {
   /**
    * redis://user:password@host:port/database; rediss:// enables TLS with verification of the host name. With sentinels,
-   * the host is the name of the primary. A function is called for each connection.
+   * the host is the name of the primary.
    */
   readonly url: Current<string>;
-  /** For rediss://. Without a CA, the public CAs are trusted. A function is called for each connection. */
+  /** For rediss://. Without a CA, the public CAs are trusted. */
   readonly tls?: Current<TlsFiles>;
   /** "host:port" of the sentinels that know the primary; none: `url` names it. */
   readonly sentinels?: readonly string[];

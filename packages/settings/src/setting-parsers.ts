@@ -17,7 +17,7 @@ export function checkText(value: string): void {
   // A Kubernetes Secret that is created from the output of `echo` ends with a line break.
   if (/[\r\n]$/.test(value)) throw new Error('ends with a line break; remove it, for example with "echo -n"');
   if (value !== value.trim()) throw new Error('begins or ends with a blank');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this looks for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern detects them
   if (/[\u0000-\u001f\u007f]/.test(value)) throw new Error('contains a line break or another control character');
 }
 

@@ -41,7 +41,7 @@ describe('statuses of deliveries', () => {
     }
   });
 
-  test('a delivery, the list and the health of the webhook have the reason of a delay', async () => {
+  test('a delivery, the list and the health of the webhook contain the reason for a delay', async () => {
     const browser = await dashboard.signIn();
     const delayed = { delay_reason: 'rate_limit', next_attempt_at: '1970-01-01T00:01:00.000Z' };
     const read = async (path: string) => (await browser.send('GET', `${base}${path}`)).json();

@@ -24,18 +24,15 @@ describe('methods for operators', () => {
     expect([...operatorMethods(callers, services)].sort()).toEqual(forOperators);
   });
 
-  test.each(['user', 'key'] as const)(
-    'are refused for a %s; other methods are not refused by this rule',
-    async (kind) => {
-      const results = await callEachMethod(service.address, services, callerKinds[kind]);
-      const refused = Object.keys(results).filter((method) => results[method] === 'insufficient_role');
-      expect(refused).toEqual(expect.arrayContaining(forOperators));
-      const others = Object.keys(results).filter((method) => !forOperators.includes(method));
-      expect(others).toHaveLength(services.flatMap(({ methods }) => methods).length - forOperators.length);
-    },
-  );
+  test.each(['user', 'key'] as const)('reject a %s', async (kind) => {
+    const results = await callEachMethod(service.address, services, callerKinds[kind]);
+    const refused = Object.keys(results).filter((method) => results[method] === 'insufficient_role');
+    expect(refused).toEqual(expect.arrayContaining(forOperators));
+    const others = Object.keys(results).filter((method) => !forOperators.includes(method));
+    expect(others).toHaveLength(services.flatMap(({ methods }) => methods).length - forOperators.length);
+  });
 
-  test.each(['operator', 'service'] as const)('are not refused for an %s', async (kind) => {
+  test.each(['operator', 'service'] as const)('accept an %s', async (kind) => {
     const results = await callEachMethod(service.address, services, callerKinds[kind]);
     for (const method of forOperators) expect(results[method]).not.toBe('insufficient_role');
   });

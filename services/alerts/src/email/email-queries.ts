@@ -123,11 +123,11 @@ export async function readOutcomes(
 export interface WaitingEmails {
   /** At most `limit`. */
   readonly count: number;
-  /** Error of one of the latest attempts; empty: no email waits. */
+  /** Error of a recent attempt; empty: no email waits. */
   readonly lastError: string;
 }
 
-/** Returns the waiting emails of a workspace, together with those of accounts, which belong to no workspace. */
+/** Returns the waiting emails of a workspace, and the waiting account emails, which belong to no workspace. */
 export async function readWaiting(db: Queryable, workspaceId: string, limit: number): Promise<WaitingEmails> {
   const { rows } = await db.query<WaitingEmails>(
     `select count(*)::int as count, coalesce((array_agg(last_error order by due_at desc))[1], '') as "lastError"
