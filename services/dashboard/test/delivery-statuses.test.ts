@@ -35,7 +35,14 @@ describe('statuses of deliveries', () => {
       expect((await browser.send('GET', `${base}/deliveries${query}`)).status).toBe(200);
       expect(lastRequest()).toMatchObject({ statuses });
     }
-    for (const query of ['?status=sent', '?status=failed,sent', '?status=failed,,skipped']) {
+    for (const query of [
+      '?status=sent',
+      '?status=failed,sent',
+      '?status=failed,,skipped',
+      '?webhook=foo',
+      '?event=foo',
+      '?resource=foo',
+    ]) {
       const response = await browser.send('GET', `${base}/deliveries${query}`);
       expect([response.status, await codeOf(response)]).toEqual([400, 'invalid_request']);
     }
