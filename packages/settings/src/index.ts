@@ -1,3 +1,4 @@
+export { readEncryptionKeys } from './encryption-keys.ts';
 export { type Current, currentOf, type Followed, type FollowLog, follow, followSecret } from './follow.ts';
 export {
   describeSettings,

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
-import { type Keys, readKeyRing } from '@rms/secrets';
+import type { Keys } from '@rms/secrets';
 import type { MetricsAddress } from '@rms/service';
 import {
   type Followed,
   followCaFile,
   followSecret,
-  orSettingsError,
+  readEncryptionKeys,
   requireSettings,
   type Settings,
   SettingsError,
@@ -47,16 +47,15 @@ const evaluateEveryMs = 10_000;
 const sweepKeysEveryMs = 3_600_000;
 
 export function readAlertsConfig(settings: Settings): AlertsConfig {
-  requireSettings(settings, 'ENCRYPTION_KEY');
-  const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
+  const keys = readEncryptionKeys(settings);
   if (settings.SMTP_URL !== '') requireSettings(settings, 'EMAIL_FROM');
   const sender = readSender(settings.EMAIL_FROM || 'rms <rms@localhost>');
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
-    encryptionKeys: ring.derive('mails'),
-    unsubscribeKeys: ring.derive('unsubscribe links'),
+    encryptionKeys: keys.derive('mails'),
+    unsubscribeKeys: keys.derive('unsubscribe links'),
     noticeTopic: `${settings.KAFKA_PREFIX}.notices.v1`,
     group: `${settings.KAFKA_PREFIX}-alerts`,
     replication: settings.EVENT_REPLICATION,

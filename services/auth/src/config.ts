@@ -1,6 +1,6 @@
-import { type Keys, readKeyRing } from '@rms/secrets';
+import type { Keys } from '@rms/secrets';
 import type { MetricsAddress } from '@rms/service';
-import { orSettingsError, requireSettings, type Settings } from '@rms/settings';
+import { readEncryptionKeys, type Settings } from '@rms/settings';
 
 export interface AuthConfig {
   readonly host: string;
@@ -29,8 +29,7 @@ export interface AuthConfig {
 }
 
 export function readAuthConfig(settings: Settings): AuthConfig {
-  requireSettings(settings, 'ENCRYPTION_KEY');
-  const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
+  const keys = readEncryptionKeys(settings);
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
@@ -39,9 +38,9 @@ export function readAuthConfig(settings: Settings): AuthConfig {
     maxKeys: settings.MAX_KEYS_PER_WORKSPACE,
     maxMembers: settings.MAX_MEMBERS_PER_WORKSPACE,
     maxInvitations: settings.MAX_INVITATIONS_PER_WORKSPACE,
-    secretKeys: ring.derive('auth secrets'),
-    challengeKeys: ring.derive('sign-in challenges'),
-    pageTokenKeys: ring.derive('auth page tokens'),
-    throttleKeys: ring.derive('sign-in throttles'),
+    secretKeys: keys.derive('auth secrets'),
+    challengeKeys: keys.derive('sign-in challenges'),
+    pageTokenKeys: keys.derive('auth page tokens'),
+    throttleKeys: keys.derive('sign-in throttles'),
   };
 }

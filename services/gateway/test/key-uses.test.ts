@@ -57,6 +57,28 @@ describe('Key uses', () => {
     expect(reports).toHaveLength(1);
   });
 
+  test('counted during a report are reported before the gateway stops', async () => {
+    const reports: unknown[][] = [];
+    let respond = () => {};
+    const auth = {
+      batchReportKeyUses: ({ uses = [] }: { uses?: unknown[] }) => {
+        reports.push(uses);
+        return new Promise<object>((resolve) => {
+          respond = () => resolve({});
+          if (reports.length > 1) respond();
+        });
+      },
+    };
+    const uses = new KeyUses(auth as unknown as ConstructorParameters<typeof KeyUses>[0], silent);
+    uses.note({ keyId: 'key_1' } as Principal, '192.0.2.1', undefined);
+    void uses.flush();
+    uses.note({ keyId: 'key_2' } as Principal, '192.0.2.1', undefined);
+    const stopped = uses.stop();
+    respond();
+    await stopped;
+    expect(reports).toMatchObject([[{ keyId: 'key_1' }], [{ keyId: 'key_2' }]]);
+  });
+
   test('memory is bounded: uses by further clients are dropped, in total, per key and per workspace', async () => {
     let reported = 0;
     const counts = new Map<string, number>();

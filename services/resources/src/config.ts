@@ -1,6 +1,6 @@
-import { type Keys, readKeyRing } from '@rms/secrets';
+import type { Keys } from '@rms/secrets';
 import type { MetricsAddress } from '@rms/service';
-import { orSettingsError, requireSettings, type Settings } from '@rms/settings';
+import { readEncryptionKeys, type Settings } from '@rms/settings';
 
 export interface ResourcesConfig {
   readonly host: string;
@@ -18,13 +18,12 @@ export interface ResourcesConfig {
 }
 
 export function readResourcesConfig(settings: Settings): ResourcesConfig {
-  requireSettings(settings, 'ENCRYPTION_KEY');
-  const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
+  const keys = readEncryptionKeys(settings);
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
-    pageTokenKeys: ring.derive('resources page tokens'),
+    pageTokenKeys: keys.derive('resources page tokens'),
     eraseOnDelete: settings.ERASE_ON_DELETE,
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
     partitions: settings.EVENT_PARTITIONS,

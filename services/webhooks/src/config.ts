@@ -1,6 +1,6 @@
-import { type Keys, readKeyRing } from '@rms/secrets';
+import type { Keys } from '@rms/secrets';
 import type { MetricsAddress } from '@rms/service';
-import { orSettingsError, requireSettings, type Settings } from '@rms/settings';
+import { readEncryptionKeys, type Settings } from '@rms/settings';
 import { readEgressConfig } from './egress/config.ts';
 import type { EgressConfig } from './egress/egress.ts';
 
@@ -36,14 +36,13 @@ export interface WebhooksConfig {
 }
 
 export function readWebhooksConfig(settings: Settings): WebhooksConfig {
-  requireSettings(settings, 'ENCRYPTION_KEY');
-  const ring = orSettingsError(() => readKeyRing(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEY_PREVIOUS));
+  const keys = readEncryptionKeys(settings);
   return {
     host: settings.GRPC_HOST,
     port: settings.GRPC_PORT,
     metricsAddress: settings.METRICS_ADDRESS,
-    secretKeys: ring.derive('webhook secrets'),
-    pageTokenKeys: ring.derive('webhooks page tokens'),
+    secretKeys: keys.derive('webhook secrets'),
+    pageTokenKeys: keys.derive('webhooks page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
     deadLetterTopic: `${settings.KAFKA_PREFIX}.dead-letters.v1`,
     noticeTopic: `${settings.KAFKA_PREFIX}.notices.v1`,

@@ -1,7 +1,7 @@
 import { inTransaction, type Pool } from '@rms/db';
-import { type SecretBox, SecretBoxError } from '@rms/secrets';
+import { reseal, type SecretBox } from '@rms/secrets';
 import { emailContext } from './email-context.ts';
-import { lockSealedByOthers, type SealedEmail, type SealedRef, writeSealed } from './sealed-queries.ts';
+import { lockSealedByOthers, type SealedRef, writeSealed } from './sealed-queries.ts';
 
 const batchSize = 500;
 
@@ -17,24 +17,12 @@ export interface ReencryptedBatch {
 export async function reencryptBatch(pool: Pool, box: SecretBox, after: SealedRef): Promise<ReencryptedBatch> {
   return inTransaction(pool, async (tx) => {
     const emails = await lockSealedByOthers(tx, box.keyId, after, batchSize);
-    const resealed = emails.flatMap((email) => {
-      const content = openOrNothing(box, email);
-      return content ? [{ ...email, sealed: box.seal(content, emailContext(email)) }] : [];
-    });
+    const { resealed, unreadable } = reseal(box, emails, emailContext);
     if (resealed.length > 0) await writeSealed(tx, resealed);
     return {
       resealed: resealed.length,
-      unreadable: emails.length - resealed.length,
+      unreadable: unreadable.length,
       next: emails.length < batchSize ? undefined : emails.at(-1),
     };
   });
-}
-
-function openOrNothing(box: SecretBox, email: SealedEmail): Buffer | undefined {
-  try {
-    return box.open(email.sealed, emailContext(email));
-  } catch (error) {
-    if (error instanceof SecretBoxError) return undefined;
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import { inTransaction, type Pool } from '@rms/db';
-import { type SealContext, type SecretBox, SecretBoxError } from '@rms/secrets';
-import { lockSealedByOthers, type SealedRow, type SealedStore, writeSealed } from './sealed-queries.ts';
+import { reseal, type SecretBox } from '@rms/secrets';
+import { lockSealedByOthers, type SealedStore, writeSealed } from './sealed-queries.ts';
 
 const batchSize = 500;
 
@@ -21,24 +21,12 @@ export async function reencryptBatch(
 ): Promise<ReencryptedBatch> {
   return inTransaction(pool, async (tx) => {
     const rows = await lockSealedByOthers(tx, store, box.keyId, after, batchSize);
-    const unreadable: string[] = [];
-    const resealed: SealedRow[] = [];
-    for (const { id, sealed } of rows) {
-      const context = store.context(id);
-      const secret = openOrNothing(box, sealed, context);
-      if (secret) resealed.push({ id, sealed: box.seal(secret, context) });
-      else unreadable.push(id);
-    }
+    const { resealed, unreadable } = reseal(box, rows, ({ id }) => store.context(id));
     if (resealed.length > 0) await writeSealed(tx, store, resealed);
-    return { resealed: resealed.length, unreadable, next: rows.length < batchSize ? undefined : rows.at(-1)?.id };
+    return {
+      resealed: resealed.length,
+      unreadable: unreadable.map(({ id }) => id),
+      next: rows.length < batchSize ? undefined : rows.at(-1)?.id,
+    };
   });
-}
-
-function openOrNothing(box: SecretBox, sealed: Buffer, context: SealContext): Buffer | undefined {
-  try {
-    return box.open(sealed, context);
-  } catch (error) {
-    if (error instanceof SecretBoxError) return undefined;
-    throw error;
-  }
 }

@@ -3,6 +3,7 @@ import type { Logger } from '@rms/logging';
 import type { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
+import { PeriodicReport } from '../periodic-report.ts';
 
 const flushEveryMs = 5_000;
 /** Clients counted between two reports. Uses by further clients are dropped. */
@@ -24,16 +25,15 @@ interface Use {
 }
 
 /** Counts the uses of keys per client and reports them to auth in batches. Requests never wait for a report. */
-export class KeyUses {
+export class KeyUses extends PeriodicReport {
   readonly #auth: Pick<RpcClient<typeof KeyUsesService>, 'batchReportKeyUses'>;
   readonly #log: Logger;
   #uses = new Map<string, Use>();
   /** Number of clients in #uses by ID of their key, and by ID of their workspace. */
   #clients = new Map<string, number>();
-  #flushing: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(auth: Pick<RpcClient<typeof KeyUsesService>, 'batchReportKeyUses'>, log: Logger) {
+    super(flushEveryMs);
     this.#auth = auth;
     this.#log = log;
   }
@@ -49,25 +49,8 @@ export class KeyUses {
     } else this.#add(client, { principal, address, userAgent: agent, lastMs: Date.now(), requests: 1 });
   }
 
-  start(): void {
-    this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
-  }
-
-  /** Reports the remaining uses. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.flush();
-  }
-
   /** Reports the uses since the last report. Failed reports are merged into the next one. */
-  async flush(): Promise<void> {
-    this.#flushing ??= this.#report().finally(() => {
-      this.#flushing = undefined;
-    });
-    await this.#flushing;
-  }
-
-  async #report(): Promise<void> {
+  protected override async report(): Promise<void> {
     if (this.#uses.size === 0) return;
     const reported = this.#uses;
     this.#uses = new Map();

@@ -4,6 +4,7 @@ import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb
 import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
 import { outsideSpans } from '@rms/tracing';
+import { PeriodicReport } from '../periodic-report.ts';
 
 /** A request as reported to auth. */
 export interface RequestRecord {
@@ -56,17 +57,16 @@ const maxUnknown = 500;
  * Records the outcomes of requests and reports them to auth in batches. Requests never wait for a report. A killed
  * process loses the records of its last second.
  */
-export class RequestLog {
+export class RequestLog extends PeriodicReport {
   readonly #parts: RequestLogParts;
   #records: RequestRecord[] = [];
   /** Number of #records per workspace. */
   #counts = new Map<string, number>();
   #unknown = 0;
-  #flushing: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
   #unavailable = false;
 
   constructor(parts: RequestLogParts) {
+    super(flushEveryMs);
     this.#parts = parts;
   }
 
@@ -95,26 +95,12 @@ export class RequestLog {
     if (this.#records.length >= batchSize && !this.#unavailable) void this.flush();
   }
 
-  start(): void {
-    if (this.#parts.scope === 'none') return;
-    this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
-  }
-
-  /** Reports the remaining records. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.flush();
+  override start(): void {
+    if (this.isKept) super.start();
   }
 
   /** Reports the collected records. Records of a failed report are retried with the next one. */
-  async flush(): Promise<void> {
-    this.#flushing ??= this.#report().finally(() => {
-      this.#flushing = undefined;
-    });
-    await this.#flushing;
-  }
-
-  async #report(): Promise<void> {
+  protected override async report(): Promise<void> {
     this.#unknown = 0;
     while (this.#records.length > 0) {
       const batch = this.#records.splice(0, batchSize);

@@ -12,7 +12,6 @@ interface WebhookRow extends EndpointRow {
   disable_reason: DisableReason | null;
   ordered: boolean;
   description: string;
-  max_concurrency: number;
   requests_per_second: number | null;
   created_at: Date;
   updated_at: Date;
@@ -146,24 +145,18 @@ function valuesOf(webhook: Webhook): unknown[] {
 }
 
 function toWebhook(row: WebhookRow): Webhook {
+  const { maxConcurrency, ...endpoint } = toEndpoint(row);
   return {
+    ...endpoint,
     workspaceId: row.workspace_id,
     environment: row.environment,
     id: row.id,
-    url: row.url,
     events: row.events,
     status: row.status,
     disableReason: row.disable_reason ?? undefined,
-    secretSealed: row.secret_sealed,
-    secretVersion: row.secret_version,
-    previousSecretSealed: row.previous_secret_sealed ?? undefined,
-    previousSecretUntil: row.previous_secret_until ?? undefined,
-    clientCertificate: row.client_certificate ?? undefined,
-    clientKeySealed: row.client_key_sealed ?? undefined,
     ordered: row.ordered,
     description: row.description,
-    retryPolicy: toEndpoint(row).retryPolicy,
-    rateLimit: { maxConcurrency: row.max_concurrency, requestsPerSecond: row.requests_per_second ?? undefined },
+    rateLimit: { maxConcurrency, requestsPerSecond: row.requests_per_second ?? undefined },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
