@@ -111,7 +111,7 @@ export function environmentOption(about: string): Option {
 export function workspaceOption(): Option {
   return new Option(
     '--workspace <id>',
-    'workspace ID (default: the workspace of the given ID, then RMS_WORKSPACE, then the only workspace)',
+    'workspace ID (default: the workspace of an ID in the command, if any; otherwise RMS_WORKSPACE or the only workspace)',
   );
 }
 

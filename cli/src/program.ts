@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { Argument, Command, Help, type Option } from 'commander';
 
 /** Command whose module is loaded only if the command line names it. The help of `rms` needs no module. */
@@ -57,6 +58,7 @@ const commands: readonly Entry[] = [
 export async function createProgram(words: readonly string[]): Promise<Command> {
   const program = new Command('rms')
     .description('Manages keys, users, plans, webhooks and deliveries of a running service.')
+    .version(ownVersion(), '--version', 'print the version of this command')
     .exitOverride()
     .configureHelp({ optionDescription })
     .showHelpAfterError('(see rms --help)');
@@ -73,6 +75,11 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   }
   for (const entry of commands) program.addCommand(withJson(await create(entry)));
   return program;
+}
+
+/** Returns the version of this package. */
+function ownVersion(): string {
+  return (createRequire(import.meta.url)('../package.json') as { version: string }).version;
 }
 
 /** Applies the settings of `program` to a command. After a usage error, the command names its own help. */

@@ -127,7 +127,10 @@ export function windowText({ delivered, retried, failed, p95_ms: p95Ms, errors }
   if (attempts === 0) return 'no attempts';
   const wrong = Object.entries(errors).map(([name, count]) => `${name} ${count}`);
   const rate = Math.floor((delivered / attempts) * 1000) / 10;
-  return [`${rate} % of ${attempts} attempts, p95 ${Math.round(p95Ms)} ms`, wrong.join(', ')]
+  return [
+    `${rate} % of ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}, p95 ${Math.round(p95Ms)} ms`,
+    wrong.join(', '),
+  ]
     .filter(Boolean)
     .join('; ');
 }

@@ -25,8 +25,14 @@ export async function workspaceOf(
   services: Pick<Services, 'workspaces'>,
   { workspace }: WorkspaceOptions,
 ): Promise<string> {
-  const named = workspace ?? defaultWorkspace();
-  if (named !== undefined) return existing(services, named);
+  if (workspace !== undefined) return existing(services, workspace);
+  const named = defaultWorkspace();
+  if (named !== undefined) {
+    return existing(services, named).catch((error: unknown) => {
+      if (!(error instanceof RmsError) || error.code !== 'not_found') throw error;
+      throw new RmsError('not_found', { message: `RMS_WORKSPACE: There is no workspace "${named}".`, cause: error });
+    });
+  }
   const { only, some, more } = await firstWorkspaces(services);
   if (only !== undefined) return only;
   const names = `${some.map(({ id, name }) => `${id} (${name})`).join(', ')}${more}`;

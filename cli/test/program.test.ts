@@ -30,6 +30,14 @@ describe('the command line', () => {
     expect(text).not.toContain('(default: [])');
   });
 
+  test('--version prints the version', async () => {
+    expect(await runRms(['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      stderr: '',
+    });
+  });
+
   test('help of a subcommand shows the subcommand', async () => {
     expect(await wordsFor('help', 'webhooks', 'test')).toEqual(['webhooks', 'test', '--help']);
   });

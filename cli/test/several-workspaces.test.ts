@@ -137,7 +137,7 @@ describe('rms on an installation with two workspaces', () => {
     expect(await run('webhooks', 'list', '--workspace', first.workspaceId)).toMatchObject([{ id: first.id }]);
     expect(await run('webhooks', 'show', first.id)).toMatchObject({ id: first.id });
     const unknown = await services.rmsWith({ RMS_WORKSPACE: 'ws_none' }, 'webhooks', 'list');
-    expect(unknown.stderr).toBe('rms: There is no workspace "ws_none".\n');
+    expect(unknown.stderr).toBe('rms: RMS_WORKSPACE: There is no workspace "ws_none".\n');
   });
 
   test.each([

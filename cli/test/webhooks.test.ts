@@ -156,7 +156,7 @@ describe('rms webhooks and trace', () => {
       writeFileSync(empty, '\n');
       await wrong(1, /must contain a certificate and the matching private key/, '--cert', key, '--key', cert);
       await wrong(1, /empty is empty/, '--cert', empty, '--key', key);
-      await wrong(1, /no such file/, '--cert', join(folder, 'none'), '--key', key);
+      await wrong(1, /none cannot be read \(ENOENT\)/, '--cert', join(folder, 'none'), '--key', key);
       await wrong(2, /--cert and --key, or --remove/, '--cert', cert);
       await wrong(2, /--cert and --key, or --remove/);
       await wrong(2, /cannot be used with/, '--remove', '--key', key);

@@ -2,6 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { installPackages } from './packages.mjs';
+import { root } from './prepare.mjs';
 import { cache, find, findGo, findProgram, findPythonProgram } from './tools.mjs';
 
 const versions = {
@@ -17,6 +19,10 @@ const versions = {
 const mavenCopy = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy';
 /** The generated code must compile with all checks of types. */
 const tscOptions = ['--strict', '--skipLibCheck', '--target', 'es2022', '--lib', 'es2022,dom', '--types', 'node'];
+
+/** From Debian's libnewtonsoft-json-cil-dev. */
+const newtonsoft = '/usr/lib/cli/Newtonsoft.Json-5.0/Newtonsoft.Json.dll';
+const csharpStandIns = join(root, 'scripts', 'clients', 'csharp-stand-ins.cs');
 
 /** A program is missing, so the checks that need it do not run. */
 export class MissingProgram extends Error {}
@@ -48,6 +54,20 @@ export const generators = {
     need('dotnet');
     generate('csharp', document, folder);
     run('dotnet', ['build', '--nologo', '--verbosity', 'quiet', join(folder, 'src', 'Org.OpenAPITools')]);
+  },
+  'openapi-generator csharp, library httpclient': (document, folder) => {
+    const failure = installPackages(['mcs'], ['mono-mcs', 'libmono-cil-dev', 'libnewtonsoft-json-cil-dev']);
+    if (failure) throw new MissingProgram(failure);
+    if (!existsSync(newtonsoft)) throw new MissingProgram('libnewtonsoft-json-cil-dev is missing');
+    const framework = '--additional-properties=targetFramework=net48,nullableReferenceTypes=false';
+    generate('csharp', document, folder, '--library', 'httpclient', framework);
+    const references = ['Net.Http', 'ComponentModel.DataAnnotations', 'Runtime.Serialization', 'Web'];
+    const sources = [`-recurse:${join(folder, 'src', 'Org.OpenAPITools', '*.cs')}`, csharpStandIns];
+    run('mcs', [
+      ...['-target:library', '-langversion:latest', `-out:${join(folder, 'client.dll')}`, `-r:${newtonsoft}`],
+      ...references.map((name) => `-r:System.${name}.dll`),
+      ...sources,
+    ]);
   },
   'openapi-generator typescript-fetch': (document, folder) => {
     generate('typescript-fetch', document, folder);

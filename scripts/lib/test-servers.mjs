@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { accessSync, constants, readdirSync, renameSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startContainer } from './container.mjs';
+import { installPackages } from './packages.mjs';
 import { root } from './prepare.mjs';
 
 /**
@@ -129,14 +129,14 @@ async function provide(name) {
 
 function provideProgram({ programs: names, packages, given }) {
   if (given && process.env[given]) return { address: '', source: `${given} names it` };
-  const failure = install(names, packages);
+  const failure = installPackages(names, packages);
   return failure ? { failure } : { address: '', source: 'installed' };
 }
 
 async function provideServer(server) {
   if (process.env[server.variable])
     return { address: process.env[server.variable], source: `given by ${server.variable}` };
-  let failure = server.programs.length > 0 ? install(server.programs, server.packages) : undefined;
+  let failure = server.programs.length > 0 ? installPackages(server.programs, server.packages) : undefined;
   if (!failure) {
     try {
       const testkit = await import(pathToFileURL(join(root, 'packages', 'testkit', 'src', 'index.ts')).href);
@@ -147,31 +147,4 @@ async function provideServer(server) {
   }
   const container = server.container && (await startContainer(server.container));
   return container ? { ...container, source: `${server.container.image} in a container` } : { failure };
-}
-
-/** Installs missing programs with apt-get if this user may. Returns the reason for a failure, or undefined. */
-function install(names, packages) {
-  if (names.every(isInstalled)) return undefined;
-  if (process.getuid?.() !== 0 || !isInstalled('apt-get')) return `${names.join(' and ')} not found`;
-  process.stderr.write(`rms: installing ${packages.join(' and ')} with apt-get\n`);
-  const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: ['ignore', 'pipe', 'pipe'] };
-  spawnSync('apt-get', ['update', '-qq'], options);
-  const { status, stderr } = spawnSync(
-    'apt-get',
-    ['install', '-y', '-qq', '--no-install-recommends', ...packages],
-    options,
-  );
-  if (status === 0) return undefined;
-  return `apt-get install ${packages.join(' ')} failed: ${String(stderr).trim().split('\n').at(-1)}`;
-}
-
-function isInstalled(program) {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

@@ -21,6 +21,7 @@ const benchmarks = [
   'tracing',
   'start',
   'memory',
+  'deletion',
 ];
 
 const { values, positionals } = parseArgs({

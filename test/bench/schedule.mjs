@@ -11,7 +11,7 @@ const perSecond = 50;
 const nothing = { webhookIds: [], workspaceIds: [] };
 
 /**
- * Measures what webhooks cost that each have one retry that is not yet due: the CPU of the idle service and its
+ * Measures the cost of webhooks with one retry each that is not yet due: the CPU of the idle service and its
  * PostgreSQL, the time of a poll, and the latency of a healthy webhook, from publishing an event to its arrival. The
  * numbers of webhooks alternate.
  */

@@ -28,7 +28,7 @@ export function deliveriesCountCommand(): Command {
   return new Command('count')
     .description('count deliveries of both environments by webhook, status or workspace, the largest number first')
     .addOption(
-      new Option('--by <group>', 'what to count by; "workspace" implies --all-workspaces')
+      new Option('--by <group>', 'property to group by; "workspace" implies --all-workspaces')
         .choices(groupings.names)
         .makeOptionMandatory(),
     )

@@ -42,12 +42,17 @@ export function webhooksClientCertificateCommand(): Command {
 }
 
 /**
- * Reads a file; returns '' if `file` is undefined. Throws if the file is empty, because an empty value would remove the
- * certificate.
+ * Reads a file; returns '' if `file` is undefined. Throws if the file cannot be read, or if it is empty, because an empty
+ * value would remove the certificate.
  */
 function readText(file: string | undefined): string {
   if (file === undefined) return '';
-  const text = readFileSync(file, 'utf8');
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new Error(`The file ${file} cannot be read (${(cause as NodeJS.ErrnoException).code}).`, { cause });
+  }
   if (text.trim() === '') throw new Error(`The file ${file} is empty.`);
   return text;
 }

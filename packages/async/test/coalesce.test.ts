@@ -135,10 +135,10 @@ describe('coalesce', () => {
     await waitUntil(() => performance.now() - startedAtMs > 40, { what: 'the call to exceed its limit' });
     const fresh = call(3);
     batches[0]?.response();
-    await expect(late).rejects.toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 1 });
     expect(await first).toBe(10);
     await turn();
     expect(batches[1]?.items).toEqual([3]);
+    await expect(late).rejects.toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 1 });
     batches[1]?.response();
     expect(await fresh).toBe(30);
   });
@@ -154,9 +154,9 @@ describe('coalesce', () => {
     for (const abort of aborts) abort.abort(new Error('the deadline has passed'));
     batches[0]?.response();
     expect(await first).toBe(10);
-    expect(await aborted).toMatchObject(aborts.map(({ signal: { reason } }) => ({ status: 'rejected', reason })));
     await turn();
     expect(batches[1]?.items).toEqual([4, 5]);
+    expect(await aborted).toMatchObject(aborts.map(({ signal: { reason } }) => ({ status: 'rejected', reason })));
     batches[1]?.response();
     expect(await Promise.all([fourth, fifth])).toEqual([40, 50]);
   });

@@ -7,13 +7,10 @@ import { harmlessDetails, harmlessName } from './field-changes.ts';
 
 /**
  * Appends audit entries in the transaction of the change, so that a change and its entry are committed together or not
- * at all.
+ * at all. Skips entries with an empty list of changes: the request changed nothing.
  */
-export async function appendAudit(
-  tx: Queryable,
-  origin: AuditOrigin,
-  appended: readonly NewAuditEntry[],
-): Promise<void> {
+export async function appendAudit(tx: Queryable, origin: AuditOrigin, given: readonly NewAuditEntry[]): Promise<void> {
+  const appended = given.filter(({ changes }) => changes === undefined || changes.length > 0);
   if (appended.length === 0) return;
   const entries = appended.map(({ workspaceId, environment, action, target, changes, details }) => ({
     workspace_id: workspaceId,

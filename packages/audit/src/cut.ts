@@ -11,7 +11,7 @@ export function cutText(text: string, length: number): string {
 }
 
 /**
- * Cuts two values so that their difference remains visible. The common beginning of two long texts is left out, and so
+ * Cuts two values so that their difference remains visible. The common beginning of two long texts is omitted, and so
  * are the items that two long lists have in common.
  */
 export function cutPair(

@@ -43,6 +43,14 @@ describe('The audit log', () => {
     expect(installation).toMatchObject({ targetId: 'gold', environment: undefined, actor: 'operator:alice@laptop' });
   });
 
+  test('has no entry for a change that changed nothing', async () => {
+    const unchanged = changesBetween<{ name?: string }>({ name: 'shown' }, { name: 'ci' }, { name: 'ci' });
+    await appendAudit(database.pool, origin, [
+      { workspaceId: 'ws_unchanged', target, action: 'key.updated', changes: unchanged },
+    ]);
+    expect(await listAudit(database.pool, { ...everything, workspaceId: 'ws_unchanged' })).toEqual([]);
+  });
+
   test('lists entries of earlier releases, which have no changes and no names', async () => {
     await database.pool.query(
       `insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)

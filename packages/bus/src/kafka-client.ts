@@ -9,10 +9,7 @@ export interface KafkaBusOptions {
   /** "host:port" of each broker. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /**
-   * Enables TLS and verification of the brokers' host names. Without a CA, the public CAs are trusted. A function is
-   * called for each connection.
-   */
+  /** Enables TLS and verification of the brokers' host names. Without a CA, the public CAs are trusted. */
   readonly tls?: Current<TlsFiles> | undefined;
   readonly sasl?: KafkaSasl | undefined;
   readonly log: Logger;
@@ -21,11 +18,10 @@ export interface KafkaBusOptions {
 export interface KafkaSasl {
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
   readonly username: string;
-  /** A function is called for each connection. */
   readonly password: Current<string>;
 }
 
-/** Must be longer than the longest time for which a request lets the broker wait. */
+/** Must be longer than the longest `maxWaitTime` of a fetch. */
 const requestTimeoutMs = 10_000;
 const connectTimeoutMs = 2_000;
 const keepAliveMs = 60_000;
@@ -50,7 +46,7 @@ export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBu
   });
 }
 
-/** Opens sockets with the TLS files of the moment. kafkajs needs a socket before it is open. */
+/** Opens sockets with the current TLS files. kafkajs needs the socket object before the socket is open. */
 function openSockets(tls: Current<TlsFiles> | undefined): ISocketFactory {
   return ({ host, port, onConnect }) => {
     const pending = new PendingSocket(async (signal) => {
@@ -62,7 +58,7 @@ function openSockets(tls: Current<TlsFiles> | undefined): ISocketFactory {
   };
 }
 
-/** kafkajs reads the password for each authentication. */
+/** Returns options with a getter, because kafkajs reads the password at every authentication. */
 function currentSasl({ mechanism, username, password }: KafkaSasl): SASLOptions {
   return {
     mechanism,

@@ -1,10 +1,43 @@
 import { clientTls, SettingsError, type TlsFiles } from '@rms/settings';
 import type { PoolConfig } from 'pg';
 
-/** URL parameters that request TLS in ways other than the settings. */
-const otherWays = ['sslrootcert', 'sslcert', 'sslkey', 'uselibpqcompat'];
-/** Other accepted parameters. An unknown one may be a misspelled request for TLS. */
-const known = ['host', 'application_name', 'client_encoding', 'connect_timeout'];
+/** Options of pg, and an own one. */
+export interface ConnectionOptions extends PoolConfig {
+  /** Whether a session must be bound to the certificate of the server, see {@link dialingClient}. */
+  readonly requiresChannelBinding?: true;
+}
+
+/** Parameters that pg evaluates. */
+const known = ['host', 'application_name'];
+/** Parameters that change nothing, with the values with which the service complies anyway. */
+const complied: Readonly<Record<string, readonly string[]>> = {
+  client_encoding: ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'],
+  target_session_attrs: ['any', 'read-write', 'primary'],
+  gssencmode: ['disable', 'prefer'],
+  keepalives: ['1'],
+  sslcompression: ['0'],
+  ssl_min_protocol_version: ['TLSv1.2'],
+  sslsni: ['1'],
+};
+const inUrl = 'use postgres://user:password@host:port/database';
+const tlsSettings = 'set DATABASE_CA_FILE, DATABASE_CERT_FILE and DATABASE_KEY_FILE';
+/** Parameters that consoles of providers and other programs write, and what to do instead. */
+const remedies: Readonly<Record<string, string>> = {
+  sslrootcert: 'set DATABASE_CA_FILE, or use sslrootcert=system for the public CAs',
+  sslcert: tlsSettings,
+  sslkey: tlsSettings,
+  uselibpqcompat: tlsSettings,
+  pgbouncer: 'connect to PostgreSQL itself, not to a pooler, and remove it',
+  connection_limit: 'set DATABASE_POOL_SIZE',
+  pool_timeout: 'remove it',
+  statement_timeout: 'remove it: the service limits its statements',
+  statement_cache_size: 'remove it',
+  schema: 'remove it: each service creates its own schema',
+  user: inUrl,
+  password: inUrl,
+  dbname: inUrl,
+  port: inUrl,
+};
 const verifying = ['allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'true', '1'];
 const unencrypted = ['disable', 'false', '0'];
 const unverified = 'no-verify';
@@ -21,42 +54,75 @@ const unverified = 'no-verify';
  *   no-verify                                           TLS, not verified            rejected
  *
  * Verification covers the certificate chain and the host name of the URL. No mode falls back to an unencrypted
- * connection. `ssl=` is an alias of `sslmode=`.
+ * connection. `ssl=` is an alias of `sslmode=`. `sslrootcert=system` requests the public CAs, and so TLS.
+ *
+ * `channel_binding` is for passwords over TLS: `prefer` binds a session to the certificate of the server if the server
+ * offers it, and `require` refuses other sessions.
  */
-export function connectionOptions(url: string, files: TlsFiles, sessionOptions: string): PoolConfig {
+export function connectionOptions(url: string, files: TlsFiles, sessionOptions: string): ConnectionOptions {
   const [address = '', query = ''] = splitOnce(url, '?');
+  const [authority = ''] = address.replace(/^\w+:\/\//, '').split('/');
+  if (authority.slice(authority.lastIndexOf('@') + 1).includes(','))
+    throw new SettingsError('DATABASE_URL has several hosts; use one name that leads to the primary');
   const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys()) {
+    if (parameters.getAll(name).length > 1) throw new SettingsError(`${shown(name)} is in DATABASE_URL several times`);
+  }
   const take = (name: string) => {
     const value = parameters.get(name) ?? undefined;
     parameters.delete(name);
     return value;
   };
-  for (const name of otherWays) {
-    if (take(name) !== undefined) {
-      throw new SettingsError(
-        `${name} in DATABASE_URL is not supported; set DATABASE_CA_FILE, DATABASE_CERT_FILE and DATABASE_KEY_FILE`,
-      );
-    }
-  }
-  const [ssl, sslmode, negotiation, options] = [take('ssl'), take('sslmode'), take('sslnegotiation'), take('options')];
-  const tls = tlsOptions(sslmode ?? ssl ?? (negotiation === 'direct' ? 'require' : undefined), files);
-  if (negotiation !== undefined && negotiation !== 'direct' && negotiation !== 'postgres') {
-    throw new SettingsError(`sslnegotiation=${negotiation} in DATABASE_URL is invalid; use direct or postgres`);
-  }
-  // Sessions are kept on the primary. Channel binding is not used.
-  checkValue('target_session_attrs', take('target_session_attrs'), ['any', 'read-write', 'primary']);
-  checkValue('channel_binding', take('channel_binding'), ['disable', 'prefer']);
+  const tls = takeTls(take, files);
+  const binding = take('channel_binding');
+  checkValue('channel_binding', binding, ['disable', 'prefer', 'require']);
+  if (binding === 'require' && !tls.ssl)
+    throw new SettingsError(`channel_binding=require in DATABASE_URL needs TLS: ${howToVerify}`);
+  for (const [name, accepted] of Object.entries(complied)) checkValue(name, take(name), accepted);
+  // A connection attempt ends after the same time for all databases, see pool.ts.
+  const connectTimeout = take('connect_timeout');
+  if (connectTimeout !== undefined && !/^\d{1,9}$/.test(connectTimeout))
+    throw new SettingsError('connect_timeout in DATABASE_URL is not a number of seconds');
+  const options = take('options');
   for (const name of parameters.keys()) {
-    if (!known.includes(name)) throw new SettingsError(`the parameter ${shown(name)} of DATABASE_URL is not supported`);
-    if (parameters.getAll(name).length > 1) throw new SettingsError(`${name} is in DATABASE_URL several times`);
+    if (known.includes(name)) continue;
+    const remedy = remedies[name] ?? 'correct or remove it';
+    throw new SettingsError(`the parameter ${shown(name)} of DATABASE_URL is not supported; ${remedy}`);
   }
   const rest = parameters.toString();
   return {
     connectionString: rest === '' ? address : `${address}?${rest}`,
-    ...(tls === undefined ? {} : { ssl: tls }),
-    ...(negotiation === undefined ? {} : { sslnegotiation: negotiation }),
+    ...tls,
+    ...(binding === 'prefer' || binding === 'require' ? { enableChannelBinding: true } : {}),
+    ...(binding === 'require' ? { requiresChannelBinding: true } : {}),
     // The server uses the last value of a repeated setting.
     options: options === undefined ? sessionOptions : `${options} ${sessionOptions}`,
+  };
+}
+
+function takeTls(
+  take: (name: string) => string | undefined,
+  files: TlsFiles,
+): Pick<PoolConfig, 'ssl' | 'sslnegotiation'> {
+  const [ssl, sslmode, negotiation, roots] = [
+    take('ssl'),
+    take('sslmode'),
+    take('sslnegotiation'),
+    take('sslrootcert'),
+  ];
+  if (negotiation !== undefined && negotiation !== 'direct' && negotiation !== 'postgres')
+    throw new SettingsError(`sslnegotiation=${shown(negotiation)} in DATABASE_URL is invalid; use direct or postgres`);
+  if (roots !== undefined && roots !== 'system')
+    throw new SettingsError(`the parameter sslrootcert of DATABASE_URL is not supported; ${remedies.sslrootcert}`);
+  if (roots !== undefined && files.ca)
+    throw new SettingsError('sslrootcert=system in DATABASE_URL contradicts DATABASE_CA_FILE');
+  const mode = sslmode ?? ssl ?? (negotiation === 'direct' || roots !== undefined ? 'require' : undefined);
+  if (roots !== undefined && mode !== undefined && !verifying.includes(mode))
+    throw new SettingsError(`sslmode=${shown(mode)} in DATABASE_URL contradicts sslrootcert=system`);
+  const tls = tlsOptions(mode, files);
+  return {
+    ...(tls === undefined ? {} : { ssl: tls }),
+    ...(negotiation === undefined ? {} : { sslnegotiation: negotiation }),
   };
 }
 
@@ -69,7 +135,7 @@ function tlsOptions(sslmode: string | undefined, files: TlsFiles): PoolConfig['s
   const isUnencrypted = unencrypted.includes(sslmode);
   if (!isUnencrypted && sslmode !== unverified) {
     throw new SettingsError(
-      `sslmode=${sslmode} in DATABASE_URL is invalid; use disable, require, verify-full or no-verify`,
+      `sslmode=${shown(sslmode)} in DATABASE_URL is invalid; use disable, require, verify-full or no-verify`,
     );
   }
   if (files.ca) throw new SettingsError(`sslmode=${sslmode} in DATABASE_URL contradicts DATABASE_CA_FILE`);

@@ -2,10 +2,11 @@ import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect } from '@rms/dial';
 import pg from 'pg';
+import type { ConnectionOptions } from './connection-options.ts';
 
-/** What pg knows of a connection but does not declare. */
+/** Members of pg's connection that its types do not declare. */
 interface Wire extends EventEmitter {
-  /** The socket; before `connect` has a new one, one that was never opened. */
+  /** The socket of the connection. Until `connect` replaces it, a socket that is never opened. */
   stream: Socket;
   _connecting: boolean;
   /** Opens the stream and begins the protocol. `port` is a path if `host` is undefined. */
@@ -17,11 +18,14 @@ interface Wire extends EventEmitter {
  * pg itself opens a single socket.
  * @param options returns the options of the next connection
  */
-export function dialingClient(options: () => pg.ClientConfig, timeoutMs: number): typeof pg.Client {
+export function dialingClient(options: () => ConnectionOptions, timeoutMs: number): typeof pg.Client {
   return class DialingClient extends pg.Client {
     constructor(config?: pg.ClientConfig) {
-      super({ ...config, ...options() });
-      dialBefore((this as unknown as { connection: Wire }).connection, timeoutMs);
+      const { requiresChannelBinding, ...current } = options();
+      super({ ...config, ...current });
+      const { connection } = this as unknown as { connection: Wire };
+      dialBefore(connection, timeoutMs);
+      if (requiresChannelBinding) requireChannelBinding(connection);
     }
   };
 }
@@ -53,6 +57,32 @@ function dialBefore(wire: Wire, timeoutMs: number): void {
       },
     );
   };
+}
+
+/**
+ * Ends the connection, before a password is sent, unless the server proves with SCRAM-SHA-256-PLUS that it has the
+ * password and the certificate of this connection. pg itself uses that mechanism if the server offers it, and does with
+ * less otherwise.
+ */
+function requireChannelBinding(wire: Wire): void {
+  let isOffered = false;
+  let isBound = false;
+  const refuse = () =>
+    wire.stream.destroy(
+      new Error('channel_binding=require in DATABASE_URL: the server does not offer SCRAM-SHA-256-PLUS'),
+    );
+  wire.prependListener('authenticationSASL', ({ mechanisms }: { mechanisms: readonly string[] }) => {
+    isOffered = mechanisms.includes('SCRAM-SHA-256-PLUS');
+    if (!isOffered) refuse();
+  });
+  wire.on('authenticationSASLFinal', () => {
+    isBound = isOffered;
+  });
+  for (const event of ['authenticationCleartextPassword', 'authenticationMD5Password'])
+    wire.prependListener(event, refuse);
+  wire.prependListener('authenticationOk', () => {
+    if (!isBound) refuse();
+  });
 }
 
 /** Makes pg's own call to connect the socket do nothing. */

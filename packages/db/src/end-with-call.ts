@@ -6,7 +6,7 @@ import type { Pool, PoolClient } from './queryable.ts';
 
 type Query = (...given: unknown[]) => Promise<unknown>;
 
-/** What pg knows of a session but does not declare. */
+/** Members of pg's client that its types do not declare. */
 interface Backend {
   readonly processID: number | null;
   readonly secretKey: number | null;
@@ -24,7 +24,7 @@ const committing = /^\s*commit\b/i;
 
 /**
  * Ends the statements of an RPC when it ends before its response: its caller has canceled it or its deadline has
- * passed, and nobody waits for the result. A statement in flight is canceled by the server, later statements are not
+ * passed, and no caller waits for the result. A statement in flight is canceled by the server, later statements are not
  * sent, and the session is closed, so that a late cancellation cannot meet a statement of another call.
  *
  * A statement of a call that does not end early costs no message.

@@ -9,9 +9,9 @@ import { shareConnections } from './share-connections.ts';
 import { traceQueries } from './trace-queries.ts';
 
 export interface PoolOptions {
-  /** See {@link connectionOptions} for its `sslmode`. A function is called for each connection. */
+  /** See {@link connectionOptions} for its `sslmode`. */
   readonly url: Current<string>;
-  /** With a CA, connections use TLS and the server's host name is verified. A function is called for each connection. */
+  /** With a CA, connections use TLS and the server's host name is verified. */
   readonly tls?: Current<TlsFiles>;
   /** Maximum number of connections. */
   readonly max: number;
@@ -36,6 +36,15 @@ const idleInTransactionTimeoutMs = 30_000;
 const idleTimeoutMs = 10_000;
 
 /**
+ * Settings on which this code depends, and which a server, a database or a role can set differently: the text forms of
+ * values, and the isolation level.
+ */
+const fixedOptions = [
+  '-c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex -c extra_float_digits=1 -c array_nulls=on',
+  '-c default_transaction_isolation=read\\ committed',
+].join(' ');
+
+/**
  * Planner settings of a session:
  * - 'each': every execution is planned for the current state of the tables. A plan cached while a table was empty would
  *   scan the whole table after it has grown. Statements are small and batched, so planning is cheap; JIT compilation
@@ -57,7 +66,7 @@ const sessionOptions = {
  */
 export function createPool(options: PoolOptions): Pool {
   const { url, tls = {}, max, applicationName, role, plans = 'each', log } = options;
-  const session = role === undefined ? sessionOptions[plans] : `${sessionOptions[plans]} -c role=${role}`;
+  const session = [fixedOptions, sessionOptions[plans], ...(role === undefined ? [] : [`-c role=${role}`])].join(' ');
   const connection = () => connectionOptions(currentOf(url), currentOf(tls), session);
   // Invalid options end the start.
   connection();

@@ -9,6 +9,8 @@ interface Server {
   readonly system: string;
   /** Hexadecimal number that grows with each promotion; empty for a standby, or if the server does not provide it. */
   readonly timeline: string;
+  /** Whether the server has applied the settings with which the connection began. Poolers can be told to ignore them. */
+  readonly isConfigured: boolean;
 }
 
 interface Session {
@@ -70,7 +72,8 @@ export async function openSession(pool: Pool): Promise<PoolClient> {
  * Keeps the sessions of a pool on the current primary. After a failover, the old primary may stay up and keep its
  * sessions, whose reads are stale and whose writes fail.
  *
- * - A session reads the state of its server once, before its first use. If another session is on a later timeline of
+ * - A session reads the state of its server once, before its first use. A session whose settings are not in effect is
+ *   rejected. If another session is on a later timeline of
  *   the same cluster, the new session is rejected. If the new session is on a later timeline or in another cluster, the
  *   other sessions are closed.
  * - A session is closed when its server reports that it became read-only. The report costs no statement: PostgreSQL
@@ -113,6 +116,12 @@ export function keepOnPrimary(
     // The pool reads this option when onConnect has returned.
     pool.options.maxLifetimeSeconds = connectionLifetimeSeconds();
     const server = await read(client);
+    if (!server.isConfigured) {
+      throw unavailable(
+        `${name}: the settings of the session are not in effect; connect to PostgreSQL itself, not through a pooler ` +
+          'that ignores the startup parameter "options"',
+      );
+    }
     const others = [...sessions.values()].filter((other) => isComparable(server, other.server));
     if (others.some((other) => isBefore(server, other.server))) {
       throw unavailable(`${name}: connected to an old primary, of timeline ${server.timeline}`);
@@ -143,27 +152,29 @@ export function keepOnPrimary(
   }
 }
 
+/** The plan cache mode of a session is never the default, see pool.ts. */
+const settingsOf = `current_setting('transaction_read_only') = 'on' as read_only,
+  current_setting('plan_cache_mode') <> 'auto' as configured`;
+
 async function readTimeline(client: pg.ClientBase): Promise<Server> {
   return readServer(
     client,
-    `select current_setting('transaction_read_only') = 'on' as read_only,
+    `select ${settingsOf},
             (select system_identifier::text from pg_control_system()) as system,
             case when pg_is_in_recovery() then '' else left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`,
   );
 }
 
 async function readReadOnly(client: pg.ClientBase): Promise<Server> {
-  return readServer(
-    client,
-    `select current_setting('transaction_read_only') = 'on' as read_only, '' as system, '' as timeline`,
-  );
+  return readServer(client, `select ${settingsOf}, '' as system, '' as timeline`);
 }
 
 async function readServer(client: pg.ClientBase, text: string): Promise<Server> {
   const query = { text, query_timeout: stateTimeoutMs };
-  const { rows } = await client.query<{ read_only: boolean; system: string; timeline: string }>(query);
-  const { read_only: isReadOnly = true, system = '', timeline = '' } = rows[0] ?? {};
-  return { isReadOnly, system, timeline };
+  type Row = { read_only: boolean; configured: boolean; system: string; timeline: string };
+  const { rows } = await client.query<Row>(query);
+  const { read_only: isReadOnly = true, configured: isConfigured = false, system = '', timeline = '' } = rows[0] ?? {};
+  return { isReadOnly, isConfigured, system, timeline };
 }
 
 function isComparable(one: Server, other: Server): boolean {

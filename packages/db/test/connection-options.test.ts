@@ -54,23 +54,75 @@ describe('connectionOptions', () => {
     'pgbouncer=true',
     'statement_timeout=0',
     'target_session_attrs=read-only',
-    'channel_binding=require',
+    'channel_binding=always',
+    'client_encoding=latin1',
+    'gssencmode=require',
+    'connect_timeout=soon',
     'host=/run&host=/var',
+    'sslmode=require&sslmode=disable',
+    'sslrootcert=system',
   ])('%s is rejected, without exposing the URL', (parameter) => {
     expect(() => sslOf(`?${parameter}`, { ca })).toThrow(SettingsError);
     expect(() => sslOf(`?${parameter}`, { ca })).not.toThrow(/db\.example/);
   });
 
-  test('parameters with which the behavior of the service complies are accepted', () => {
-    expect(connectionOptions(`${at}?target_session_attrs=read-write&channel_binding=prefer`, {}, '')).toEqual({
-      connectionString: at,
+  test.each([
+    'target_session_attrs=read-write',
+    'client_encoding=UTF8&connect_timeout=15&keepalives=1',
+    'gssencmode=disable&sslsni=1&ssl_min_protocol_version=TLSv1.2',
+    'channel_binding=disable',
+  ])('%s is accepted, because the service complies with it', (query) => {
+    expect(connectionOptions(`${at}?${query}`, {}, '')).toEqual({ connectionString: at, options: '' });
+  });
+
+  test('the URL that Neon shows: TLS verified by public CAs, with channel binding', () => {
+    const url = 'postgresql://owner:npg_x@ep-a-b-123-pooler.c-2.eu-central-1.aws.neon.tech/neondb';
+    expect(connectionOptions(`${url}?sslmode=require&channel_binding=require`, {}, '')).toEqual({
+      connectionString: url,
       options: '',
+      ssl: verified,
+      enableChannelBinding: true,
+      requiresChannelBinding: true,
     });
   });
 
-  test('other parameters are kept, and options of the URL precede the defaults', () => {
-    expect(connectionOptions(`${at}?connect_timeout=3&options=-c%20work_mem%3D1MB`, {}, '-c jit=off')).toEqual({
-      connectionString: `${at}?connect_timeout=3`,
+  test('channel_binding=prefer may be without effect, and require needs TLS', () => {
+    expect(connectionOptions(`${at}?channel_binding=prefer`, {}, '')).toEqual({
+      connectionString: at,
+      options: '',
+      enableChannelBinding: true,
+    });
+    for (const query of ['', '&sslmode=disable'])
+      expect(() => sslOf(`?channel_binding=require${query}`)).toThrow(/channel_binding=require .* needs TLS: set/);
+  });
+
+  test('sslrootcert=system requests TLS with the public CAs', () => {
+    expect(sslOf('?sslrootcert=system')).toEqual(verified);
+    expect(sslOf('?sslmode=verify-full&sslrootcert=system')).toEqual(verified);
+    expect(() => sslOf('?sslrootcert=system', { ca })).toThrow(/contradicts DATABASE_CA_FILE/);
+    expect(() => sslOf('?sslrootcert=system&sslmode=disable')).toThrow(/contradicts sslrootcert=system/);
+  });
+
+  test.each([
+    ['pgbouncer=true', /pgbouncer .* connect to PostgreSQL itself/],
+    ['connection_limit=1', /set DATABASE_POOL_SIZE$/],
+    ['schema=rms', /each service creates its own schema$/],
+    ['sslrootcert=/ca', /set DATABASE_CA_FILE/],
+    ['password=p', /use postgres:\/\/user:password@host/],
+    ['workaround=x', /workaround of DATABASE_URL is not supported; correct or remove it$/],
+  ])('%s is rejected with the remedy', (query, message) => {
+    expect(() => sslOf(`?${query}`)).toThrow(message);
+  });
+
+  test('several hosts are rejected', () => {
+    expect(() => connectionOptions('postgres://rms:a,b@one,two/rms', {}, '')).toThrow(/has several hosts/);
+    expect(connectionOptions('postgres://rms:a,b@one/rms', {}, '')).toMatchObject({ options: '' });
+  });
+
+  test('the folder of a socket, and options of the URL precede the defaults', () => {
+    const socket = 'postgres://rms:x@/rms?host=%2Fcloudsql%2Fproject%3Aregion%3Aname';
+    expect(connectionOptions(`${socket}&options=-c%20work_mem%3D1MB`, {}, '-c jit=off')).toEqual({
+      connectionString: socket,
       options: '-c work_mem=1MB -c jit=off',
     });
   });

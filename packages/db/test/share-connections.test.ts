@@ -60,7 +60,7 @@ describe('connections of a pool', () => {
     await one('ws_busy');
   });
 
-  test('are waited for at most for a given time; then the call is told to retry', async () => {
+  test('are waited for at most for a given time; then the call gets a retryable error', async () => {
     const other = createPool({ url: database.url, max: 1, applicationName: 'shares', log: { warn() {} } });
     try {
       shareConnections(other, { max: 1, waitMs: 10 });
@@ -76,7 +76,7 @@ describe('connections of a pool', () => {
     }
   });
 
-  test('are waited for by at most a thousand calls of a workspace; the next one is told to retry', async () => {
+  test('are waited for by at most a thousand calls of a workspace; the next call gets a retryable error', async () => {
     const busy = [occupy('ws_busy'), occupy('ws_busy')];
     await Promise.all(busy.map(({ started }) => started));
     const waiting = Array.from({ length: 1_000 }, () => one('ws_busy'));

@@ -1,6 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls';
 import { createLogger } from '@rms/logging';
 import { readSettings } from '@rms/settings';
 import { type Certificates, makeCertificates, type PostgresServer, startPostgres } from '@rms/testkit';
@@ -27,12 +30,15 @@ describe('PostgreSQL with TLS', () => {
         clientCaFile: trusted.caFile,
         accessRules: [
           'hostssl certified all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca',
+          'hostssl cleartext all 127.0.0.1/32 password',
+          'hostssl trusting  all 127.0.0.1/32 trust',
           'hostssl all       all 127.0.0.1/32 scram-sha-256',
           '',
         ].join('\n'),
       },
     );
-    await open({ DATABASE_CA_FILE: trusted.caFile }).query('create database certified');
+    const pool = open({ DATABASE_CA_FILE: trusted.caFile });
+    for (const name of ['certified', 'cleartext', 'trusting']) await pool.query(`create database ${name}`);
   });
   afterEach(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
@@ -112,6 +118,40 @@ describe('PostgreSQL with TLS', () => {
     );
   });
 
+  test.each(['prefer', 'require'])(
+    'channel_binding=%s: another server with a valid certificate is rejected',
+    async (binding) => {
+      const between = await startTlsRelay(server, trusted.issue('postgres', { sans: ['127.0.0.1'] }), trusted.caFile);
+      try {
+        const ca = { DATABASE_CA_FILE: trusted.caFile };
+        const at =
+          (port: string | number, query = '') =>
+          (url: URL) =>
+            Object.assign(url, { port, search: query });
+        const query = `?channel_binding=${binding}`;
+        expect(await versionOf(open(ca, at(between.port)))).toMatchObject({ ssl: true });
+        expect(await versionOf(open(ca, at(new URL(server.url).port, query)))).toMatchObject({ ssl: true });
+        await expect(open(ca, at(between.port, query)).query('select 1')).rejects.toThrow(
+          /channel binding check failed/,
+        );
+      } finally {
+        between.stop();
+      }
+    },
+  );
+
+  test.each(['cleartext', 'trusting'])(
+    'channel_binding=require: rejected by a server with %s authentication',
+    async (name) => {
+      const into = (query: string) => (url: URL) => Object.assign(url, { pathname: `/${name}`, search: query });
+      const ca = { DATABASE_CA_FILE: trusted.caFile };
+      expect(await versionOf(open(ca, into('?channel_binding=prefer')))).toMatchObject({ ssl: true });
+      await expect(open(ca, into('?channel_binding=require')).query('select 1')).rejects.toThrow(
+        /does not offer SCRAM-SHA-256-PLUS/,
+      );
+    },
+  );
+
   test('a server without TLS: rejected instead of used unencrypted', async () => {
     const plain = await startPostgres();
     try {
@@ -122,3 +162,36 @@ describe('PostgreSQL with TLS', () => {
     }
   });
 });
+
+/** Starts a server that decrypts connections and forwards them, encrypted again, as an attacker with a certificate can. */
+async function startTlsRelay(
+  target: PostgresServer,
+  { certFile, keyFile }: ReturnType<Certificates['issue']>,
+  caFile: string,
+) {
+  const { port } = new URL(target.url);
+  const context = createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
+  const acceptTls = Buffer.from('S');
+  const sockets = new Set<Socket>();
+  const server = createServer(async (client) => {
+    const forward = connect(Number(port), '127.0.0.1');
+    for (const socket of [client, forward]) sockets.add(socket.on('error', () => {}));
+    // Both sides begin with a request for TLS of 8 bytes and its confirmation of one byte.
+    const [request] = await once(client, 'data');
+    forward.write(request);
+    await once(forward, 'data');
+    client.pause().write(acceptTls);
+    const inside = new TLSSocket(client, { isServer: true, secureContext: context }).on('error', () => {});
+    const outside = connectTls({ socket: forward, ca: readFileSync(caFile), host: '127.0.0.1' }).on('error', () => {});
+    inside.pipe(outside).pipe(inside);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

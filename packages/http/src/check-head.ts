@@ -24,7 +24,9 @@ export function checkHead(request: IncomingMessage): void {
   const repeated = repeatedHeader(rawHeaders);
   if (repeated !== undefined) throw refused(repeated, 'is repeated');
   if (!url.startsWith('/') && url !== '*') throw refused('request target', 'must be a path or an http or https URL');
-  const { host } = headers;
+  const { host, 'transfer-encoding': coding = 'chunked' } = headers;
+  // Node's parser accepts other codings before chunked, and does not decode them.
+  if (coding.toLowerCase() !== 'chunked') throw refused('Transfer-Encoding', 'must be chunked');
   // Links in responses are built from this header.
   if (host === undefined ? httpVersion !== '1.0' : !isHost(host)) throw refused('Host', 'must be a valid host');
   expectsContinue(request);

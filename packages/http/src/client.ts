@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type CidrList, normalizeAddress } from '@rms/cidr';
 import { addressOfNode, readForwarded } from './forwarded.ts';
 
-/** The client of a request, as far as the connection and trusted proxies identify it. */
+/** The client of a request, as identified by the connection and by trusted proxies. */
 export interface Client {
   /** In normal form. */
   readonly address: string;

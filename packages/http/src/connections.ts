@@ -9,7 +9,7 @@ export interface ConnectionLimits {
   readonly maxConnections: number;
   /** Further connections of a client network are closed when they arrive. 0: no limit. */
   readonly maxConnectionsPerAddress: number;
-  /** Their connections are those of many clients. */
+  /** Their connections carry the requests of many clients. */
   readonly trustedProxies: CidrList;
   /** Maximum time that a response, or a part of it, may stay unread by the client. */
   readonly unreadMs: number;

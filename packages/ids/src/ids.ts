@@ -66,9 +66,27 @@ export function newId(prefix: IdPrefix, atMs?: number): string {
   return atMs === undefined ? nextId(prefix) : createIds(() => atMs)(prefix);
 }
 
+/** 128 bits: the first of 26 characters has three. */
+const body = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+/** Returns the pattern of IDs with this prefix, as a regular expression for a whole text. */
+export function idPattern(prefix: IdPrefix): string {
+  return `^${prefix}_${body.source.slice(1)}`;
+}
+
 /** Returns whether `text` has the form of an ID with this prefix. */
 export function isId(prefix: IdPrefix, text: string): boolean {
-  return text.startsWith(`${prefix}_`) && /^[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text.slice(prefix.length + 1));
+  return text.startsWith(`${prefix}_`) && body.test(text.slice(prefix.length + 1));
+}
+
+/** Returns the message of a validation error for a value that is not an ID with this prefix. */
+export function mustBeId(prefix: IdPrefix): string {
+  return `must be an ID: "${prefix}_" and 26 characters, such as ${idExample(prefix)}`;
+}
+
+/** Returns an ID with this prefix for documents and messages. */
+export function idExample(prefix: IdPrefix): string {
+  return `${prefix}_01jc3v9m0w7y8x2k4n6p8q0r2s`;
 }
 
 /**

@@ -1,1 +1,12 @@
-export { createIds, firstId, type IdPrefix, type Ids, idTime, isId, newId } from './ids.ts';
+export {
+  createIds,
+  firstId,
+  type IdPrefix,
+  type Ids,
+  idExample,
+  idPattern,
+  idTime,
+  isId,
+  mustBeId,
+  newId,
+} from './ids.ts';

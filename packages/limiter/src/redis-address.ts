@@ -9,14 +9,14 @@ import {
   type TlsFiles,
 } from '@rms/settings';
 
-/** Where Redis is, and how to connect to it. */
+/** Address of Redis, and credentials and certificates for the connection. */
 export interface RedisAddress {
   /**
    * redis://user:password@host:port/database; rediss:// enables TLS with verification of the host name. With sentinels,
-   * the host is the name of the primary. A function is called for each connection.
+   * the host is the name of the primary.
    */
   readonly url: Current<string>;
-  /** For rediss://. Without a CA, the public CAs are trusted. A function is called for each connection. */
+  /** For rediss://. Without a CA, the public CAs are trusted. */
   readonly tls?: Current<TlsFiles>;
   /** "host:port" of the sentinels that know the primary; none: `url` names it. */
   readonly sentinels?: readonly string[];
@@ -44,6 +44,16 @@ export interface RedisTarget {
 }
 
 const defaultPort = 6379;
+const verification = 'rediss:// verifies the certificate; set REDIS_CA_FILE for one of a private CA';
+/** Parameters that other clients of Redis accept, and what to do instead. */
+const remedies: Readonly<Record<string, string>> = {
+  ssl_cert_reqs: verification,
+  ssl_ca_certs: verification,
+  skip_verify: verification,
+  ssl: 'use rediss://',
+  username: 'use redis://user:password@host:port',
+  password: 'use redis://user:password@host:port',
+};
 
 /** Reads the address of Redis. Throws SettingsError. */
 export function readRedisAddress(settings: Settings, log: Logger): RedisAddress {
@@ -84,27 +94,34 @@ function checkUrl(url: string, { hasSentinels, isCluster }: { hasSentinels: bool
 /** Throws SettingsError, without the password. */
 export function parseRedisUrl(url: string): RedisTarget {
   const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url);
-  // The scheme alone decides about TLS.
-  searchParams.delete('tls');
+  const isTls = protocol === 'rediss:';
+  const repeated = [...searchParams.keys()].find((name) => searchParams.getAll(name).length > 1);
+  if (repeated !== undefined) throw new SettingsError(`REDIS_URL: the parameter "${repeated}" is there several times`);
+  const asked = searchParams.get('tls');
+  if (asked !== null && (asked === 'false' || asked === '0') === isTls)
+    throw new SettingsError(`REDIS_URL: tls=${isTls ? 'false' : 'true'} contradicts ${protocol}//`);
   const path = pathname.replace(/^\//, '');
   const database = searchParams.get('db') ?? path;
   const family = searchParams.get('family');
-  const repeated = [...searchParams.keys()].find((name) => searchParams.getAll(name).length > 1);
-  if (repeated !== undefined) throw new SettingsError(`REDIS_URL: the parameter "${repeated}" is there several times`);
   if (path !== '' && searchParams.has('db'))
     throw new SettingsError('REDIS_URL: the path and the parameter "db" both name a database');
   if (!/^(?:0|[1-9]\d{0,8})?$/.test(database))
     throw new SettingsError('REDIS_URL: the path must be the number of a database');
-  if (family !== null && family !== '4' && family !== '6') throw new SettingsError('REDIS_URL: family must be 4 or 6');
-  const unknown = [...searchParams.keys()].find((name) => name !== 'db' && name !== 'family');
-  if (unknown !== undefined) throw new SettingsError(`REDIS_URL: the parameter "${unknown}" is not supported`);
+  // 0: both families, as in ioredis and the URLs of Railway.
+  if (family !== null && !['0', '4', '6'].includes(family))
+    throw new SettingsError('REDIS_URL: family must be 4, 6 or 0 (both)');
+  const unknown = [...searchParams.keys()].find((name) => !['db', 'family', 'tls'].includes(name));
+  if (unknown !== undefined) {
+    const remedy = remedies[unknown] ?? 'remove it';
+    throw new SettingsError(`REDIS_URL: the parameter "${unknown}" is not supported; ${remedy}`);
+  }
   return {
     host: decodeURIComponent(hostname).replace(/^\[|\]$/g, ''),
     port: port === '' ? defaultPort : Number(port),
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
     ...(password === '' ? {} : { password: decodeURIComponent(password) }),
     database: Number(database),
-    isTls: /^rediss:$/i.test(protocol),
-    ...(family === null ? {} : { family: family === '4' ? 4 : 6 }),
+    isTls,
+    ...(family === '4' || family === '6' ? { family: family === '4' ? 4 : 6 } : {}),
   };
 }

@@ -2,9 +2,9 @@ import { withTimeout } from '@rms/async';
 import { SettingsError } from '@rms/settings';
 import type { Redis } from 'ioredis';
 
-/** What a service does in Redis. */
+/** The commands and keys that a service uses in Redis. */
 export interface RedisRights {
-  /** Prefix of its keys. */
+  /** Prefix of the keys. */
   readonly prefix: string;
   /** Harmless calls, one per command, on keys with the prefix that expire soon. */
   readonly probes: (key: string) => readonly (readonly [command: string, ...args: (string | number)[]])[];
@@ -19,7 +19,7 @@ export const limiterRights: RedisRights = {
   prefix: 'rms:',
   probes: (key) => [
     ['PING'],
-    // Distinguishes the server from another one that takes over with a copy of its keys.
+    // The run ID shows that another server has taken over with a copy of the keys.
     ['INFO', 'server'],
     ['TIME'],
     ['SET', key, 1, 'PX', keptMs],
@@ -55,8 +55,8 @@ export const sessionRights: RedisRights = {
 };
 
 /**
- * Calls each command that a service needs, and returns an error that names the commands and keys that the user of the
- * connection may not use; undefined if nothing is missing. Rejects if Redis is unreachable.
+ * Calls every command that a service needs. Returns an error that names the commands and keys that the user of the
+ * connection may not use; undefined if the user has all rights. Rejects if Redis is unreachable.
  */
 export async function findMissingRights(
   redis: Redis,

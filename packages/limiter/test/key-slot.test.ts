@@ -7,7 +7,7 @@ test.each([
   ['foo{}{bar}', 8_363],
   ['foo{{bar}}zap', slotOf('{bar')],
   ['foo{bar}{zap}', slotOf('bar')],
-])('the slot of %s is that of the Redis Cluster specification', (key, slot) => {
+])('the slot of %s follows the Redis Cluster specification', (key, slot) => {
   expect(slotOf(key)).toBe(slot);
 });
 

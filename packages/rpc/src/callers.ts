@@ -43,7 +43,7 @@ export function forKeys(...methods: readonly DescMethod[]): KeyGrant[] {
 
 /**
  * Returns the names of the methods ("package.Service/Method") for operators: only a caller with 'all' may call them.
- * They affect the whole installation, so no user and no API key may be the actor, whoever makes the call.
+ * They affect the whole installation, so no user and no API key may be the actor, regardless of the calling service.
  */
 export function operatorMethods(callers: Callers, services: readonly DescService[]): ReadonlySet<string> {
   const granted = new Set<DescMethod>();

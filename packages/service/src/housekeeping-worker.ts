@@ -12,6 +12,12 @@ export type HousekeepingTasks = Readonly<
   Record<string, HousekeepingTask | { readonly run: HousekeepingTask; readonly everyMs: number }>
 >;
 
+/** Runs housekeeping tasks periodically. */
+export interface Housekeeping extends Worker {
+  /** Runs the tasks that are due, one after another. Never rejects. */
+  pass(signal: AbortSignal): Promise<void>;
+}
+
 const failedEveryMs = 60_000;
 
 /**
@@ -25,7 +31,7 @@ export function createHousekeepingWorker(parts: {
   readonly everyMs: number;
   readonly log: Logger;
   readonly metrics: Registry;
-}): Worker {
+}): Housekeeping {
   const { log, metrics } = parts;
   const onSuccess = showHousekeeping(metrics);
   const failures = new Counter({
@@ -42,7 +48,7 @@ export function createHousekeepingWorker(parts: {
   }));
   for (const { task } of tasks) failures.inc({ task }, 0);
 
-  const runDue = async (signal: AbortSignal) => {
+  const pass = async (signal: AbortSignal) => {
     for (const of of tasks) {
       if (signal.aborted) return;
       if (performance.now() < of.dueAtMs) continue;
@@ -61,10 +67,11 @@ export function createHousekeepingWorker(parts: {
 
   return {
     name: 'housekeeping',
+    pass,
     async run(signal) {
       for (const of of tasks) of.dueAtMs = Number.NEGATIVE_INFINITY;
       while (!signal.aborted) {
-        await runDue(signal);
+        await pass(signal);
         const nextAtMs = Math.min(...tasks.map(({ dueAtMs }) => dueAtMs));
         await abortableDelay(Math.max(0, Math.ceil(nextAtMs - performance.now())), signal);
       }

@@ -1,3 +1,5 @@
+import { RmsError } from '@rms/errors';
+
 /** Returns a one-line, human-readable reason for a failed start. */
 export function startFailure(error: unknown): string {
   const { code, port } = error as { code?: string; port?: number };
@@ -12,6 +14,8 @@ export function startFailure(error: unknown): string {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // Its own message is for callers of the API.
+  if (error instanceof RmsError && error.cause instanceof Error) return messageOf(error.cause);
   // A connection attempt to several addresses fails with one error per address and an empty message.
   if (error.message === '' && error instanceof AggregateError) return messageOf(error.errors[0]);
   return error.message || error.name;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { RmsError } from '@rms/errors';
 import { startFailure } from '@rms/service/start-failure';
 import { waitUntil } from '@rms/testkit';
 
@@ -105,6 +106,10 @@ describe('startFailure', () => {
       'connect ECONNREFUSED ::1:5432',
     ],
     [new TypeError(''), 'TypeError'],
+    [
+      new RmsError('service_unavailable', { cause: new Error('the database is read-only') }),
+      'the database is read-only',
+    ],
     ['a text', 'a text'],
     [
       Object.assign(new Error('listen EACCES'), { code: 'EACCES', port: 80 }),

@@ -14,8 +14,10 @@ export function text(value: string): string {
 
 /** Throws if a value begins or ends with a blank, or contains a line break or another control character. */
 export function checkText(value: string): void {
+  // A Kubernetes Secret that is created from the output of `echo` ends with a line break.
+  if (/[\r\n]$/.test(value)) throw new Error('ends with a line break; remove it, for example with "echo -n"');
   if (value !== value.trim()) throw new Error('begins or ends with a blank');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this looks for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern detects them
   if (/[\u0000-\u001f\u007f]/.test(value)) throw new Error('contains a line break or another control character');
 }
 
@@ -184,6 +186,14 @@ export function optionalUrl(value: string): string | undefined {
   return withoutSlashes(href);
 }
 
+/**
+ * Parses the URL of an OpenID Connect provider; undefined if empty. A final slash is a part of its name: some providers
+ * have one.
+ */
+export function issuer(value: string): string | undefined {
+  return optionalUrl(value) && value;
+}
+
 /** Parses a URL that contains `placeholder`; undefined if empty. */
 export function urlTemplate(placeholder: string) {
   return (value: string): string | undefined => {
@@ -206,7 +216,9 @@ export function secretUrl(...schemes: string[]) {
     if (/[/?#].*@/.test(rest)) {
       throw new Error('has an unescaped "/", "?" or "#" in the password; percent-encode it (%2F, %3F, %23)');
     }
-    if (/\s/.test(value) || !URL.canParse(value)) {
+    // The host of a Unix socket is a parameter: postgres://user:password@/database?host=/folder.
+    const isSocket = /^[^?]*@\/[^?]*\?(?:.*&)?host=(?:\/|%2F)/i.test(value);
+    if (/\s/.test(value) || !(URL.canParse(value) || isSocket)) {
       throw new Error(`is not a valid URL; use ${scheme}://user:password@host:port, with the password percent-encoded`);
     }
     return value;

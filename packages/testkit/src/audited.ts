@@ -39,7 +39,7 @@ export async function readAudited(db: Queryable, requestId: string): Promise<Aud
   ]);
 }
 
-/** Returns those of `secrets` that an entry of the audit log contains. */
+/** Returns the elements of `secrets` that an entry of the audit log contains. */
 export async function auditedSecrets(db: Queryable, secrets: Iterable<string>): Promise<string[]> {
   const { rows } = await db.query<{ text: string }>('select entries::text as text from audit.entries');
   const dump = rows.map(({ text }) => text).join('\n');

@@ -44,7 +44,7 @@ export function testOperatorMethods({ callers, services, forOperators, start }: 
     });
 
     for (const kind of ['user', 'key'] as const) {
-      test(`are refused for a ${kind}; other methods are not refused by this rule`, async () => {
+      test(`reject a ${kind}`, async () => {
         const { all, refused } = await refusedFor(kind);
         expect(refused).toEqual(expect.arrayContaining(forOperators));
         expect(all.length).toEqual(services.flatMap(({ methods }) => methods).length);
@@ -52,7 +52,7 @@ export function testOperatorMethods({ callers, services, forOperators, start }: 
     }
 
     for (const kind of ['operator', 'service'] as const) {
-      test(`are not refused for an ${kind}`, async () => {
+      test(`accept an ${kind}`, async () => {
         const { refused } = await refusedFor(kind);
         expect(refused.filter((method) => forOperators.includes(method))).toEqual([]);
       });

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { installVirtualClock } from './virtual-clock.ts';
 
-/** What a loop leaves behind, measured over `turns` of its waits. */
+/** Listeners and memory that a loop has retained after `turns` waits. */
 export interface Turns {
   readonly turns: number;
   /** Growth of the number of listeners on the loop's signal. */

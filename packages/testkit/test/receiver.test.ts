@@ -48,6 +48,8 @@ describe('startReceiver', () => {
     await post('"early"');
     await post('"late"');
     expect((await waiting).json).toBe('late');
-    await expect(receiver.waitFor(() => false, 'the impossible', 50)).rejects.toThrow('waiting for the impossible');
+    await expect(receiver.waitFor(() => false, 'a request that never arrives', 50)).rejects.toThrow(
+      'waiting for a request that never arrives',
+    );
   });
 });

@@ -4,7 +4,7 @@ import { traceparentOf } from './traceparent.ts';
 import { isTracing } from './tracer.ts';
 
 const none: readonly Span[] = [];
-/** Used only in traced processes: on Node 20 an active store makes every promise slower. */
+/** The current spans. Never set in processes without tracing. */
 const storage = new AsyncLocalStorage<readonly Span[]>();
 
 /** Returns the current spans: one for a single request, one per request for a batch. */

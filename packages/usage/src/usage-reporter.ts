@@ -6,6 +6,7 @@ import type { Logger } from '@rms/logging';
 export interface Tally {
   /** Identifies the subject. */
   readonly key: string;
+  readonly workspaceId: string;
   /** Start of the minute, in milliseconds since 1970. */
   readonly minuteMs: number;
 }
@@ -38,6 +39,10 @@ const maxReportRows = 2_000;
 /** Maximum number of subjects in the current interval, and of tallies waiting to be sent. */
 const maxTallies = 50_000;
 /**
+ * Maximum number of waiting tallies of a workspace, so that a workspace with many webhooks leaves space to the others.
+ */
+const maxOfWorkspace = 5_000;
+/**
  * Maximum time for which a report is retried. Shorter than the seven days for which the alerts service remembers stored
  * reports: after that time, it would count a report with a lost response twice.
  */
@@ -63,6 +68,8 @@ export class UsageReporter<T extends Tally> {
   /** Waiting tallies of each subject, the latest minute last. */
   readonly #waiting = new Map<string, T[]>();
   #waitingCount = 0;
+  /** Number of waiting tallies per workspace. */
+  readonly #waitingOf = new Map<string, number>();
   #report: Report<T> | undefined;
   /** When #report was made, by the monotonic clock. */
   #reportCreatedAtMs = 0;
@@ -118,12 +125,15 @@ export class UsageReporter<T extends Tally> {
       const minutes = this.#waiting.get(tally.key);
       const latest = minutes?.at(-1);
       // During a long outage, the counts of several minutes are merged into one before counts are lost.
-      const isFull = this.#waitingCount >= maxTallies || (minutes?.length ?? 0) >= maxMinutes;
+      const ofWorkspace = this.#waitingOf.get(tally.workspaceId) ?? 0;
+      const isFull =
+        this.#waitingCount >= maxTallies || ofWorkspace >= maxOfWorkspace || (minutes?.length ?? 0) >= maxMinutes;
       if (latest && (isFull || latest.minuteMs === tally.minuteMs)) this.#options.add(latest, tally);
       else if (!isFull) {
         if (minutes) minutes.push(tally);
         else this.#waiting.set(tally.key, [tally]);
         this.#waitingCount += 1;
+        this.#waitingOf.set(tally.workspaceId, ofWorkspace + 1);
       }
     }
   }
@@ -164,6 +174,11 @@ export class UsageReporter<T extends Tally> {
       this.#waiting.delete(key);
     }
     this.#waitingCount -= tallies.length;
+    for (const { workspaceId } of tallies) {
+      const rest = (this.#waitingOf.get(workspaceId) ?? 0) - 1;
+      if (rest > 0) this.#waitingOf.set(workspaceId, rest);
+      else this.#waitingOf.delete(workspaceId);
+    }
     this.#sequence += 1n;
     this.#reportCreatedAtMs = this.#elapsedMs();
     return { reporterId: this.#reporterId, sequence: this.#sequence, tallies };

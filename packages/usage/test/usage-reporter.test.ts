@@ -24,8 +24,8 @@ function setUp() {
     now: () => state.nowMs,
     elapsedMs: () => state.elapsedMs,
   });
-  const count = (key: string) => {
-    const tally = reporter.tally(key, (name, minuteMs) => ({ key: name, minuteMs, calls: 0 }));
+  const count = (key: string, workspaceId = 'ws_1') => {
+    const tally = reporter.tally(key, (name, minuteMs) => ({ key: name, workspaceId, minuteMs, calls: 0 }));
     if (tally) tally.calls += 1;
   };
   return { reporter, sent, state, count };
@@ -100,8 +100,8 @@ describe('UsageReporter', () => {
     state.failure = undefined;
     await reporter.flush();
     expect(sent.at(-1)?.tallies).toEqual([
-      { key: 'one', minuteMs: 600_000, calls: 2 },
-      { key: 'one', minuteMs: 660_000, calls: 2 },
+      { key: 'one', workspaceId: 'ws_1', minuteMs: 600_000, calls: 2 },
+      { key: 'one', workspaceId: 'ws_1', minuteMs: 660_000, calls: 2 },
     ]);
   });
 
@@ -121,12 +121,13 @@ describe('UsageReporter', () => {
 
   test('memory is bounded: excess subjects are not counted, and waiting counts are merged', async () => {
     const { reporter, sent, state, count } = setUp();
-    for (let i = 0; i < 50_001; i += 1) count(`thing ${i}`);
+    const workspaceOf = (i: number) => `ws_${i % 20}`;
+    for (let i = 0; i < 50_001; i += 1) count(`thing ${i}`, workspaceOf(i));
     state.failure = new RmsError('timeout');
     await reporter.flush();
     // 2,000 of the counts are in flight.
     state.nowMs += 60_000;
-    for (let i = 0; i < 50_000; i += 1) count(`thing ${i}`);
+    for (let i = 0; i < 50_000; i += 1) count(`thing ${i}`, workspaceOf(i));
     await reporter.flush();
     state.failure = undefined;
     await reporter.flush();
@@ -137,6 +138,25 @@ describe('UsageReporter', () => {
     // The second minute of the first 2,000 subjects reached the limit, so the second minute of later subjects was
     // merged.
     expect(last.find(({ key }) => key === 'thing 49999')).toMatchObject({ minuteMs: 600_000, calls: 2 });
+  });
+
+  test('a workspace with many subjects leaves space to the others during a long outage', async () => {
+    const { reporter, sent, state, count } = setUp();
+    state.failure = new RmsError('timeout');
+    for (let minute = 0; minute < 60; minute += 1) {
+      for (let i = 0; i < 1_000; i += 1) count(`webhook ${i}`, 'ws_large');
+      await reporter.flush();
+      state.nowMs += 60_000;
+    }
+    count('webhook of another', 'ws_small');
+    await reporter.flush();
+    state.failure = undefined;
+    await reporter.flush();
+    const delivered = new Map(sent.map(({ sequence, tallies }) => [sequence, tallies]));
+    const tallies = [...delivered.values()].flat();
+    expect(tallies.filter(({ workspaceId }) => workspaceId === 'ws_small')).toMatchObject([{ calls: 1 }]);
+    // Counts of later minutes are merged.
+    expect(tallies.reduce((sum, { calls }) => sum + calls, 0)).toBe(60_001);
   });
 
   test('stop() sends the remaining counts', async () => {

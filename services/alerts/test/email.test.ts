@@ -231,10 +231,27 @@ describe('Email over SMTP', () => {
       'smtp://rms@mail.example.com',
       'smtp://rms:hidden@mail.example.com/path',
       'smtp://:hidden@mail.example.com',
+      'smtp://rms:hidden@mail.example.com?tls.rejectUnauthorized=false',
+      'smtp://rms:hidden@mail.example.com:465',
+      'smtps://rms:hidden@mail.example.com:587',
     ]) {
       expect(() => readSmtpUrl(url, smtpOptions())).toThrow(/^(?!.*hidden).*SMTP_URL/);
     }
   });
+});
+
+test.each([
+  [
+    'smtps://AKIA:BK%2Fx%2B%3D@email-smtp.eu-west-1.amazonaws.com:465',
+    { host: 'email-smtp.eu-west-1.amazonaws.com', port: 465, secure: true, user: 'AKIA', password: 'BK/x+=' },
+  ],
+  [
+    'smtp://postmaster@mg.example.com:key@smtp.eu.mailgun.org:587',
+    { host: 'smtp.eu.mailgun.org', port: 587, secure: false, user: 'postmaster@mg.example.com', password: 'key' },
+  ],
+  ['smtp://mail.example.com:2525', { host: 'mail.example.com', port: 2525, secure: false, user: undefined }],
+])('%s is parsed', (url, parts) => {
+  expect(readSmtpUrl(url, smtpOptions())).toMatchObject(parts);
 });
 
 describe('Account emails', () => {

@@ -1,14 +1,28 @@
 import { createHash } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Pool } from '@rms/db';
+import { createLogger } from '@rms/logging';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { createSecretBox } from '@rms/secrets';
 import { startSmtpReceiver, waitUntil } from '@rms/testkit';
-import { queueEmails } from '../src/email/email-queries.ts';
+import { leaseEmails, queueEmails } from '../src/email/email-queries.ts';
+import { createKeySweep } from '../src/evaluate/key-sweep.ts';
+import { leaseNotifications } from '../src/notify/notification-queries.ts';
 import { emailContext } from '../src/sealed/email-context.ts';
-import { newTenant, type StartOptions, startAlerts, type TestAlerts } from './support.ts';
+import { FakeAuth } from './fake-auth.ts';
+import { alertsDatabase, newTenant, type StartOptions, startAlerts, type Tenant, type TestAlerts } from './support.ts';
 
 /** Text that PostgreSQL rejects. */
 const invalid = 'bad\u0000id';
+
+const insertNotifications = (pool: Pool, { workspaceId }: Tenant, count: number) =>
+  pool.query(
+    `insert into alerts.notifications (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary,
+                                       opened_at, due_at)
+     select $1, 'live', 'ntf_' || n || $1, 'quota', 'opened', 'inc_1', '', 'quota', now(), now()
+       from generate_series(1, $2) as n`,
+    [workspaceId, count],
+  );
 
 describe('A failure in one workspace does not block the others:', () => {
   const cleanUps: (() => Promise<unknown>)[] = [];
@@ -24,25 +38,28 @@ describe('A failure in one workspace does not block the others:', () => {
     waitUntil(async () => (await database.pool.query(sql, values)).rows[0], { what: sql });
 
   test('the sweep of expiring keys', async () => {
-    const service = await started();
-    const tenants = [newTenant(), newTenant(), newTenant()] as const;
-    for (const { workspaceId } of tenants) service.auth.addWorkspace(workspaceId, 'Acme', 'owner@example.com');
-    const [first, invalidData, last] = tenants;
+    const database = await alertsDatabase();
+    cleanUps.push(() => database.drop());
+    const auth = new FakeAuth();
+    const [first, invalidData, last] = [newTenant(), newTenant(), newTenant()];
+    for (const { workspaceId } of [first, invalidData, last])
+      auth.addWorkspace(workspaceId, 'Acme', 'owner@example.com');
     const key = { environment: Environment.LIVE, name: 'k', expireTime: timestampFromMs(Date.now() + 86_400_000) };
-    service.auth.failing.add(first.workspaceId);
-    service.auth.setKeys(
+    auth.failing.add(first.workspaceId);
+    auth.setKeys(
       { ...key, workspaceId: invalidData.workspaceId, id: invalid },
       { ...key, workspaceId: last.workspaceId, id: 'key_good' },
     );
-    const row = await rowOf(service, 'select workspace_id, key_id from alerts.expiring_keys');
-    expect(row).toEqual({ workspace_id: last.workspaceId, key_id: 'key_good' });
-    const line = await waitUntil(() => service.logged.find((one) => one.includes('of some workspaces')), {
-      what: 'the warning',
-    });
-    expect(JSON.parse(line)).toMatchObject({
-      workspaces: 2,
-      workspace_ids: [first.workspaceId, invalidData.workspaceId],
-    });
+    const logged: object[] = [];
+    const destination = { write: (line: string) => void logged.push(JSON.parse(line)) };
+    const log = createLogger({ name: 'alerts', level: 'warn', destination });
+    const { pool } = database;
+    const { keys, workspaces } = auth;
+    const sweeper = createKeySweep({ pool, keys, workspaces, log, time: { nowMs: Date.now }, everyMs: 3_600_000 });
+    await sweeper.sweep(new AbortController().signal);
+    const { rows } = await pool.query('select workspace_id, key_id from alerts.expiring_keys');
+    expect(rows).toEqual([{ workspace_id: last.workspaceId, key_id: 'key_good' }]);
+    expect(logged).toMatchObject([{ workspaces: 2, workspace_ids: [first.workspaceId, invalidData.workspaceId] }]);
   });
 
   test('notices about webhooks', async () => {
@@ -91,24 +108,48 @@ describe('A failure in one workspace does not block the others:', () => {
     for (const { workspaceId } of [noisy, other]) service.auth.addWorkspace(workspaceId, 'Acme', 'owner@example.com');
     const subject = createHash('sha256').update(`alert/workspace/${noisy.workspaceId}`).digest();
     await pool.query(
-      `insert into alerts.throttles (subject, arrival_at) values ($1, now() + interval '5000 seconds')`,
+      `insert into alerts.throttles (subject, arrival_at) values ($1, now() + interval '5050 seconds')`,
       [subject],
     );
-    for (const { workspaceId } of [noisy, other]) {
-      await pool.query(
-        `insert into alerts.notifications (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary,
-                                           opened_at, due_at)
-         values ($1, 'live', 'ntf_' || $1, 'quota', 'opened', 'inc_1', '', 'quota', now(), now())`,
-        [workspaceId],
-      );
-    }
+    await insertNotifications(pool, noisy, 50);
+    await insertNotifications(pool, other, 1);
     const email = await rowOf(service, 'select workspace_id from alerts.mails');
     expect(email).toEqual({ workspace_id: other.workspaceId });
-    const waiting = 'select workspace_id from alerts.notifications where due_at > now()';
-    expect(await rowOf(service, waiting)).toEqual({ workspace_id: noisy.workspaceId });
+    // The first refusal postpones all of them, so that they do not occupy the notifier.
+    const waiting = 'select from alerts.notifications where due_at > now() limit 1';
+    await rowOf(service, waiting);
+    const { rows } = await pool.query(
+      'select distinct workspace_id, due_at > now() as waits, due_at from alerts.notifications',
+    );
+    expect(rows).toEqual([{ workspace_id: noisy.workspaceId, waits: true, due_at: expect.any(Date) }]);
     await pool.query('delete from alerts.throttles');
     await pool.query('update alerts.notifications set due_at = now()');
     await rowOf(service, 'select from alerts.mails where workspace_id = $1', [noisy.workspaceId]);
+  });
+
+  test('notifications and emails of a workspace with many; workspaces take turns', async () => {
+    const database = await alertsDatabase();
+    cleanUps.push(() => database.drop());
+    const { pool } = database;
+    const [noisy, other] = [newTenant(), newTenant()];
+    for (const [tenant, count] of [
+      [noisy, 30],
+      [other, 2],
+    ] as const) {
+      await insertNotifications(pool, tenant, count);
+      const { workspaceId } = tenant;
+      const email = { workspaceId, environment: 'live', recipient: 'a@example.com', sealed: Buffer.alloc(1) } as const;
+      const expiresAt = new Date(Date.now() + 60_000);
+      await queueEmails(
+        pool,
+        Array.from({ length: count }, (_, i) => ({ ...email, id: `mail_${i}`, expiresAt })),
+      );
+    }
+    const fair = [noisy, noisy, other, other].map(({ workspaceId }) => workspaceId).sort();
+    const ofTurn = (leased: readonly { workspaceId: string }[]) => leased.map(({ workspaceId }) => workspaceId).sort();
+    expect(ofTurn(await leaseNotifications(pool, 4, 60_000))).toEqual(fair);
+    expect(ofTurn(await leaseEmails(pool, 4, 60_000))).toEqual(fair);
+    expect(ofTurn(await leaseEmails(pool, 4, 60_000))).toEqual(Array(4).fill(noisy.workspaceId));
   });
 
   test('batches of quota counters', async () => {

@@ -56,7 +56,7 @@ test.each([
   ['CONN', '554 no service for your address', false],
   ['AUTH PLAIN', '535 5.7.8 authentication failed', false],
   ['STARTTLS', '500 unknown command', false],
-])('%s rejected with "%s": final %s', (command, reply, isFinal) => {
+])('a rejection of %s with "%s" is final: %s', (command, reply, isFinal) => {
   expect(isFinalRefusal({ command, reply })).toBe(isFinal);
 });
 
@@ -121,7 +121,7 @@ describe('A conversation with an SMTP server', () => {
   const deliver = (smtp: SmtpReceiver, options: Partial<SmtpOptions> = {}) =>
     createSmtpDelivery(readSmtpUrl(smtp.url, smtpOptions(options)), silent)(outgoing);
 
-  test('starts with the configured name, and its last reply is returned', async () => {
+  test('starts with the configured name; the last reply of the server is returned', async () => {
     const smtp = await receiver();
     expect(await deliver(smtp, { ehloName: 'node.example.org' })).toEqual({
       outcome: 'sent',
@@ -156,7 +156,7 @@ describe('A conversation with an SMTP server', () => {
   });
 });
 
-test('emails that wait because of settings are counted, the test shows the reply, and they are sent later', async () => {
+test('emails that a wrong setting delays are counted, a test email shows the reply, and all are sent later', async () => {
   const smtp = await startSmtpReceiver();
   const service = await startAlerts({ smtpUrl: smtp.url });
   const { workspaceId, environment } = newTenant();
@@ -194,7 +194,7 @@ test('emails that wait because of settings are counted, the test shows the reply
   await smtp.stop();
 });
 
-test('a restart, and an email that is sent after a failure, end the delays of waiting emails', async () => {
+test('waiting emails are sent immediately after a restart, and after the next successful email', async () => {
   const smtp = await startSmtpReceiver();
   const given = await alertsDatabase();
   const { workspaceId, environment } = newTenant();
@@ -223,8 +223,8 @@ test('a restart, and an email that is sent after a failure, end the delays of wa
   await smtp.stop();
 });
 
-test('a server that has moved to another address gets the next email', async () => {
-  /** Accepts emails on the address, and records it for each. */
+test('the next email is sent to the new address of a server that has moved', async () => {
+  /** Addresses of the servers that accepted an email, in order. */
   const accepted: string[] = [];
   const relays: Server[] = [];
   const listenOn = async (address: string, port: number) => {

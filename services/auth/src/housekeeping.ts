@@ -2,7 +2,7 @@ import type { Pool } from '@rms/db';
 import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
-import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { createHousekeepingWorker, type Housekeeping } from '@rms/service';
 import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
 import { contents } from './deletion/contents.ts';
 import { trimEmails } from './email/email-queries.ts';
@@ -22,7 +22,7 @@ export function createHousekeeping(parts: {
   log: Logger;
   requestLogDays: number;
   metrics: Metrics;
-}): Worker {
+}): Housekeeping {
   const { pool, log, requestLogDays, metrics } = parts;
   return createHousekeepingWorker({
     everyMs,

@@ -39,7 +39,7 @@ export function createAuthMetrics(metrics: Metrics): AuthMetrics {
     }),
     markersConfirmed: new Gauge({
       name: 'rms_key_markers_confirmed',
-      help: 'Whether this instance confirms the revocation markers in Redis. If none does, gateways ask auth.',
+      help: 'Whether this instance confirms the revocation markers in Redis. If no instance does, gateways ask auth about every key.',
       registers,
     }),
   };

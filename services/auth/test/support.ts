@@ -52,7 +52,7 @@ export function createTestLimiter() {
     start: () => memory.start(),
     stop: () => memory.stop(),
     async setMarkers(changes: readonly KeyChange[]) {
-      if (unavailable) throw new Error('redis does not answer');
+      if (unavailable) throw new Error('redis does not respond');
       marked.push(...changes);
       await memory.setMarkers(changes);
     },
@@ -63,7 +63,7 @@ export function createTestLimiter() {
         marked.push(...changes);
         return changes;
       });
-      if (unavailable) throw new Error('redis does not answer');
+      if (unavailable) throw new Error('redis does not respond');
       confirmations += 1;
     },
   };

@@ -35,13 +35,20 @@ describe('statuses of deliveries', () => {
       expect((await browser.send('GET', `${base}/deliveries${query}`)).status).toBe(200);
       expect(lastRequest()).toMatchObject({ statuses });
     }
-    for (const query of ['?status=sent', '?status=failed,sent', '?status=failed,,skipped']) {
+    for (const query of [
+      '?status=sent',
+      '?status=failed,sent',
+      '?status=failed,,skipped',
+      '?webhook=foo',
+      '?event=foo',
+      '?resource=foo',
+    ]) {
       const response = await browser.send('GET', `${base}/deliveries${query}`);
       expect([response.status, await codeOf(response)]).toEqual([400, 'invalid_request']);
     }
   });
 
-  test('a delivery, the list and the health of the webhook have the reason of a delay', async () => {
+  test('a delivery, the list and the health of the webhook contain the reason for a delay', async () => {
     const browser = await dashboard.signIn();
     const delayed = { delay_reason: 'rate_limit', next_attempt_at: '1970-01-01T00:01:00.000Z' };
     const read = async (path: string) => (await browser.send('GET', `${base}${path}`)).json();

@@ -58,7 +58,11 @@ test('the hint for the limit of a key names its source, the window and the limit
   ]);
   expect(keyLimitText(null, { ...limits, plan: 'gold' })).toBe('6,000, the limit of plan gold');
   expect(keyLimitText(null, { ...limits, rate_limit_requests: 0 })).toBe('no limit');
-  expect([rateText(0, 60), rateText(6_000, 90)]).toEqual(['no limit', '6,000 per 1 min 30 s']);
+  expect([rateText(0, 60), rateText(6_000, 60), rateText(6_000, 90)]).toEqual([
+    'no limit',
+    '6,000 per minute',
+    '6,000 per 1 min 30 s',
+  ]);
 });
 
 test('maximum numbers are stated only if there are any', () => {

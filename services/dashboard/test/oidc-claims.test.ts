@@ -11,14 +11,22 @@ beforeEach(() => oidc.reset());
 afterAll(() => oidc?.stop());
 
 test.each([
-  ['only at UserInfo, as from Authelia, Zitadel and Okta,', { email: 'person@example.com', email_verified: true }, {}],
   [
-    'only at UserInfo and verified as text, as from Cognito,',
+    'that only UserInfo contains, as with Authelia, Zitadel and Okta,',
+    { email: 'person@example.com', email_verified: true },
+    {},
+  ],
+  [
+    'that only UserInfo contains, with email_verified as text, as with Cognito,',
     { email: 'person@example.com', email_verified: 'true' },
     {},
   ],
-  ['verified only at UserInfo', { email: 'Person@example.com', email_verified: true }, { email: 'person@example.com' }],
-  ['verified as text', {}, { email: 'person@example.com', email_verified: 'True' }],
+  [
+    'that only UserInfo states as verified',
+    { email: 'Person@example.com', email_verified: true },
+    { email: 'person@example.com' },
+  ],
+  ['with email_verified as text', {}, { email: 'person@example.com', email_verified: 'True' }],
 ])('an email address %s is verified', async (_, atUserInfo, inToken) => {
   oidc.hasEmail = false;
   oidc.userInfo = atUserInfo;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLogger } from '@rms/logging';
+import { readSettings } from '@rms/settings';
 import { createProvider } from '../src/oidc/provider.ts';
 
 test('metadata of the provider are read again after an hour, and kept while it is unavailable', async () => {
@@ -55,4 +56,43 @@ test('metadata of the provider are read again after an hour, and kept while it i
     server.closeAllConnections();
     server.close();
   }
+});
+
+describe('a provider whose issuer ends with a slash', () => {
+  const begin = async (issuerOf: (url: string) => string) => {
+    let issuer = '';
+    const server = createServer((_request, response) => {
+      response.setHeader('Content-Type', 'application/json');
+      response.end(JSON.stringify({ issuer, authorization_endpoint: `${issuer}authorize` }));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}/application/o/rms/`;
+    try {
+      const { OIDC_ISSUER = '' } = readSettings({ OIDC_ISSUER: issuerOf(issuer) });
+      const provider = createProvider(
+        { issuer: OIDC_ISSUER, clientId: 'rms', clientSecret: () => '', name: '', emailClaim: '', trustEmail: false },
+        createLogger({ name: 'test', level: 'silent' }),
+      );
+      const visit = { ...provider.newChecks(), redirectUri: 'https://dashboard.example.com/', state: 'state' };
+      return (await provider.begin(visit)).pathname;
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  };
+
+  test('is used if OIDC_ISSUER has the slash', async () => {
+    expect(await begin((issuer) => issuer)).toBe('/application/o/rms/authorize');
+  });
+
+  test('is refused with both names if OIDC_ISSUER has no slash', async () => {
+    await expect(begin((issuer) => issuer.slice(0, -1))).rejects.toMatchObject({
+      code: 'service_unavailable',
+      cause: {
+        message: expect.stringMatching(
+          /^OIDC_ISSUER is "http:[^"]*\/o\/rms", but the provider names itself "http:[^"]*\/o\/rms\/"$/,
+        ),
+      },
+    });
+  });
 });

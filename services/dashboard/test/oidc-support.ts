@@ -14,9 +14,9 @@ const forged = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 interface Behavior {
   /** Claims of the ID token, in addition to the default ones. */
   claims: Record<string, unknown>;
-  /** Whether the claims of the ID token get an email address. */
+  /** Whether the ID token contains an email address. */
   hasEmail: boolean;
-  /** Whether the signature of the ID token is that of another key. */
+  /** Whether the ID token is signed with another key. */
   isForged: boolean;
   /** Claims of UserInfo; a number: the status of an error response. */
   userInfo: Record<string, unknown> | number;

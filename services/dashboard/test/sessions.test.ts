@@ -14,7 +14,7 @@ const post = (path: string, body: object, headers: Record<string, string> = {}) 
     headers: { Origin: dashboard.url, 'Content-Type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
-/** Requests with which the dashboard recorded in auth that sessions ended. */
+/** Requests of RecordSessionEnd that auth has received. */
 const recordedEnds = () =>
   dashboard.recorded.filter(({ method }) => method === 'recordSessionEnd').map(({ request }) => request);
 const account = (cookie: string) => fetch(`${dashboard.url}/api/account`, { headers: { Cookie: cookie } });

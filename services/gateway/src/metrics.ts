@@ -13,7 +13,7 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const registers = [metrics];
   const checks = new Counter({
     name: 'rms_limit_checks_total',
-    help: 'Limit checks by outcome and by state of the cached key verdict. Unless "current", auth was asked.',
+    help: 'Limit checks by outcome and by state of the cached key verdict. Auth was asked unless the state is "current".',
     labelNames: ['outcome', 'freshness'],
     registers,
   });

@@ -122,7 +122,7 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
     },
   );
 
-  test('Accept-Patch names the type of a PATCH, whose semantics are not those of a merge patch', async () => {
+  test('Accept-Patch names application/json: a merge patch has other semantics', async () => {
     const headers = { 'Content-Type': 'application/merge-patch+json' };
     const refused = await api.send('PATCH', '/v1/resources/res_x', { key, raw: '{}', headers });
     expect([refused.status, refused.headers['accept-patch']]).toEqual([415, 'application/json']);

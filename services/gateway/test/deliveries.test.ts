@@ -17,17 +17,19 @@ describe('/v1/deliveries', () => {
   };
 
   test('200: every filter reaches the delivery log, and status may be repeated', async () => {
+    const [webhookId, eventId, resourceId] = [newId('wh'), newId('evt'), newId('res')];
     const query =
-      'webhook_id=wh_1&status=failed&status=canceled&event_type=resource.deleted&event_id=evt_1&resource_id=res_1&' +
+      `webhook_id=${webhookId}&status=failed&status=canceled&event_type=resource.deleted&event_id=${eventId}&` +
+      `resource_id=${resourceId}&` +
       'request_id=req_1&created_after=2026-01-02T03:04:05Z&created_before=2026-01-02T03:04:06.5Z&test=false&per_page=7&cursor=c';
     expect((await api.send('GET', `/v1/deliveries?${query}`, { key })).status).toBe(200);
     expect(api.deliveries.lists).toMatchObject([
       {
-        webhookId: 'wh_1',
+        webhookId,
         statuses: [DeliveryStatus.FAILED, DeliveryStatus.CANCELED],
         eventType: 'resource.deleted',
-        eventId: 'evt_1',
-        resourceId: 'res_1',
+        eventId,
+        resourceId,
         requestId: 'req_1',
         since: { seconds: BigInt(Date.UTC(2026, 0, 2, 3, 4, 5) / 1_000), nanos: 0 },
         until: { seconds: BigInt(Date.UTC(2026, 0, 2, 3, 4, 6) / 1_000), nanos: 500_000_000 },
@@ -74,8 +76,13 @@ describe('/v1/deliveries', () => {
     ['event_type', 'event_type=*'],
     ['webhook_id', 'webhook_id='],
     ['webhook_id', 'webhook_id=%00'],
-    ['webhook_id', `webhook_id=${'x'.repeat(129)}`],
-    ['webhook_id', 'webhook_id=a&webhook_id=b'],
+    ['webhook_id', 'webhook_id=foo'],
+    ['webhook_id', `webhook_id=${newId('evt')}`],
+    ['webhook_id', `webhook_id=${newId('wh')}0`],
+    ['webhook_id', `webhook_id=${newId('wh')}&webhook_id=${newId('wh')}`],
+    ['event_id', 'event_id=foo'],
+    ['resource_id', 'resource_id=foo'],
+    ['request_id', `request_id=${'x'.repeat(129)}`],
     ['created_after', 'created_after=yesterday'],
     ['created_after', 'created_after=2026-01-02'],
     ['created_after', 'created_after=2026-02-30T00:00:00Z'],

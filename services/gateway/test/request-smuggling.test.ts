@@ -63,6 +63,17 @@ describe('Requests that a proxy and the gateway could parse differently', () => 
     expect(api.resources.created.length).toBe(created);
   });
 
+  test.each(['gzip, chunked', 'GZIP,chunked', 'chunked, chunked'])(
+    'Transfer-Encoding: %s is rejected',
+    async (coding) => {
+      const created = api.resources.created.length;
+      const head = `POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+      const rest = `Connection: close\r\nTransfer-Encoding: ${coding}\r\n\r\nc\r\n${json}\r\n0\r\n\r\n`;
+      const { status } = parseResponse(await sendBytes(api.gateway.addresses.live, head + rest));
+      expect([status, api.resources.created.length]).toEqual([400, created]);
+    },
+  );
+
   test.each([
     ['Host', 'other.example'],
     ['Authorization', 'Bearer none'],

@@ -34,7 +34,8 @@ describe('/v1/requests', () => {
   test('200: every filter reaches the request log, and items have the documented fields', async () => {
     log();
     const query =
-      'method=PATCH&route=%2Fv1%2Fresources%2F%7Bid%7D&status=4xx&api_key_id=key_1&per_page=7&cursor=c&' +
+      'method=PATCH&route=%2Fv1%2Fresources%2F%7Bid%7D&status=4xx&per_page=7&cursor=c&' +
+      'api_key_id=key_01jc3v9m0w7y8x2k4n6p8q0r2s&' +
       'created_after=2026-01-02T03:04:05Z&created_before=2026-01-02T03:04:06Z';
     const { status, body } = await get(`/v1/requests?${query}`);
     expect([status, body.meta]).toEqual([200, { total: null, page: 1, per_page: 7 }]);
@@ -63,7 +64,7 @@ describe('/v1/requests', () => {
         route: '/v1/resources/:id',
         minStatus: 400,
         maxStatus: 499,
-        keyId: 'key_1',
+        keyId: 'key_01jc3v9m0w7y8x2k4n6p8q0r2s',
         since: { seconds: BigInt(startMs / 1_000) },
         until: { seconds: BigInt(startMs / 1_000 + 1) },
         pageSize: 7,
@@ -88,6 +89,7 @@ describe('/v1/requests', () => {
     ['route', 'route='],
     ['route', `route=${'x'.repeat(201)}`],
     ['api_key_id', 'api_key_id=%00'],
+    ['api_key_id', 'api_key_id=foo'],
     ['created_after', 'created_after=1'],
     ['per_page', 'per_page=0'],
     ['request_id', 'request_id=request-1'],

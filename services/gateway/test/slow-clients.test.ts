@@ -221,7 +221,7 @@ describe('Slow and greedy connections', () => {
       };
     };
 
-    test('an address with too many connections gets no more, and does not use up those of others', async () => {
+    test('an address with too many connections gets no more, and other addresses can still connect', async () => {
       const { hold, ask } = await start({ maxConnections: 4, maxConnectionsPerAddress: 2 });
       const first = await hold('127.0.0.2');
       await hold('127.0.0.2');

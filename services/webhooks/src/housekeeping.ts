@@ -2,7 +2,7 @@ import { type Pool, translatePgError } from '@rms/db';
 import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
-import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { createHousekeepingWorker, type Housekeeping } from '@rms/service';
 import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
 import { contents } from './deletion/contents.ts';
 import type { RejectedReporter } from './delivery/rejected-reporter.ts';
@@ -32,7 +32,7 @@ export interface HousekeepingParts {
  * partitions and ended replays older than the retention, idempotency records after 24 hours, late rows of deleted
  * workspaces and webhooks, and, if enabled, event bodies of deleted resources.
  */
-export function createHousekeeping(parts: HousekeepingParts): Worker {
+export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
   const { pool, log, metrics, eraseOnDelete, retentionDays } = parts;
   return createHousekeepingWorker({
     everyMs,

@@ -99,6 +99,8 @@ describe('Entries of the audit log of webhooks', () => {
         clientCertificate: { certificate, privateKey },
       };
       await rms.webhooks.updateWebhook({ ...ref, ...changed }, byUser(requestId));
+      // The second call changes nothing. A client key is encrypted again, which is a change.
+      await rms.webhooks.updateWebhook({ ...ref, ...changed, clientCertificate: undefined }, byUser(requestId));
       const changes = {
         url: [receiver.url, `${receiver.url}/new`],
         events: [['*'], ['resource.created', 'resource.deleted']],
@@ -164,7 +166,9 @@ describe('Entries of the audit log of webhooks', () => {
       await rms.settled(tenant, 3);
       const request = { ...ref, webhookId: ref.id, since, statuses: [DeliveryStatus.DELIVERED], perSecond: 1 };
       const { replay } = await rms.deliveries.replayDeliveries(request);
-      await rms.deliveries.cancelReplay({ ...tenant, id: replay?.id ?? '' }, byUser(requestId));
+      // The second call changes nothing.
+      const cancel = () => rms.deliveries.cancelReplay({ ...tenant, id: replay?.id ?? '' }, byUser(requestId));
+      for (let i = 0; i < 2; i += 1) await cancel();
       return [['replay.canceled', 'Orders', 'ann@example.com', { status: ['running', 'canceled'] }]];
     },
     'SecretsService/reencryptSecrets': async (requestId) => {

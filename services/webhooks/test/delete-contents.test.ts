@@ -16,7 +16,7 @@ describeDeletion({
   contents,
   createDatabase: webhooksDatabase,
   special: {
-    // The partitions are those of the current days.
+    // Partitions exist only around the current day.
     'webhooks.events.id': "webhooks.first_id('evt', now()) || row.text",
     'webhooks.delivery_log.id': "webhooks.first_id('dlv', now()) || row.text",
     'webhooks.deliveries.id': "webhooks.first_id('dlv', now()) || row.text",

@@ -1,7 +1,8 @@
 import { newId } from '@rms/ids';
 import { createLogger } from '@rms/logging';
-import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { createMetrics } from '@rms/metrics';
 import { type TestDatabase, waitUntil } from '@rms/testkit';
+import { createHousekeeping } from '../src/housekeeping.ts';
 import { stepsOn } from './leases.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from './support.ts';
 
@@ -26,6 +27,15 @@ describe('housekeeping', () => {
     await database.drop();
   });
 
+  /** Runs every task once. Returns the log lines. */
+  const pass = async (retentionDays: number, metrics = createMetrics('webhooks')) => {
+    const logged: { task?: string; msg: string }[] = [];
+    const destination = { write: (line: string) => void logged.push(JSON.parse(line)) };
+    const log = createLogger({ name: 'webhooks', level: 'error', destination });
+    const parts = { pool: database.pool, log, metrics, eraseOnDelete: false, retentionDays, reportRejected() {} };
+    await createHousekeeping(parts).pass(new AbortController().signal);
+    return logged;
+  };
   /** Queues a delivery of an event of that day. It is due in a week. */
   const queue = async (tenant: Tenant, day: number, { tries = 0, origin = 'event' } = {}) => {
     const event = { ...newEvent(tenant), id: newId('evt', noonOf(day)) };
@@ -57,18 +67,18 @@ describe('housekeeping', () => {
     // Simulates an earlier release, which dropped days with queued deliveries.
     await database.pool.query(`drop table webhooks.events_${nameOf(-41)}, webhooks.delivery_log_${nameOf(-41)}`);
 
-    rms = await startWebhooks({ retentionDays: 30 }, { given: database });
-    await waitUntil(async () => (await oldestDay()) === nameOf(-30), { what: 'the old days to be dropped' });
-    const log = await rms.list(tenant);
+    expect(await pass(30)).toEqual([]);
+    expect(await oldestDay()).toBe(nameOf(-30));
+    const log = await stepsOn(database.pool).logged(tenant);
     expect(log.map(({ id }) => id)).not.toContain(expired);
     expect(log.map(({ id }) => id)).not.toContain(unlogged);
     const shown = new Map(log.map(({ id, status, endReason }) => [id, [status, endReason]]));
     expect(shown).toEqual(
       new Map([
-        [expiring, [DeliveryStatus.FAILED, 'expired']],
-        [unattempted, [DeliveryStatus.FAILED, 'expired']],
-        [redelivered, [DeliveryStatus.PENDING, '']],
-        [retried, [DeliveryStatus.RETRYING, '']],
+        [expiring, ['failed', 'expired']],
+        [unattempted, ['failed', 'expired']],
+        [redelivered, ['pending', null]],
+        [retried, ['retrying', null]],
       ]),
     );
   });
@@ -78,9 +88,10 @@ describe('housekeeping', () => {
     await stepsOn(database.pool).subscribe(tenant);
     await queue(tenant, -20, { tries: 1 });
     const kept = await queue(tenant, -2, { tries: 1 });
-    rms = await startWebhooks({ retentionDays: 8 }, { given: database });
-    await waitUntil(async () => (await oldestDay()) === nameOf(-8), { what: 'the old days to be dropped' });
-    expect((await rms.list(tenant)).map(({ id, status }) => [id, status])).toEqual([[kept, DeliveryStatus.RETRYING]]);
+    expect(await pass(8)).toEqual([]);
+    expect(await oldestDay()).toBe(nameOf(-8));
+    const log = await stepsOn(database.pool).logged(tenant);
+    expect(log.map(({ id, status }) => [id, status])).toEqual([[kept, 'retrying']]);
   });
 
   test('deletes replays that have ended before the retention', async () => {
@@ -92,33 +103,18 @@ describe('housekeeping', () => {
          from (values ('old', 'done', 31), ('recent', 'done', 29), ('running', 'running', 31)) as r (id, status, days)`,
       [workspaceId],
     );
-    await database.pool.query("update webhooks.replays set next_at = now() + interval '1 day'");
-    rms = await startWebhooks({ retentionDays: 30 }, { given: database });
-    const remaining = async () => {
-      const { rows } = await database.pool.query<{ id: string }>('select id from webhooks.replays order by id');
-      return rows.map(({ id }) => id);
-    };
-    await waitUntil(async () => (await remaining()).length === 2, { what: 'the old replay to be deleted' });
-    expect(await remaining()).toEqual(['recent', 'running']);
+    expect(await pass(30)).toEqual([]);
+    const { rows } = await database.pool.query('select id from webhooks.replays order by id');
+    expect(rows).toEqual([{ id: 'recent' }, { id: 'running' }]);
   });
 
   test('a failing task does not block the others; it is logged and counted by name', async () => {
     await database.pool.query('alter function webhooks.make_partitions rename to unavailable_partitions');
-    const logged: string[] = [];
-    const destination = { write: (line: string) => void logged.push(line) };
-    const log = createLogger({ name: 'webhooks', level: 'error', destination });
-    rms = await startWebhooks({ retentionDays: 8 }, { given: database, log });
-    await waitUntil(async () => (await oldestDay()) === nameOf(-8), { what: 'the old days to be dropped' });
-    const failed = logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'housekeeping task failed');
-    // Dropping a partition also fails if it cannot get its lock within 50 ms.
-    expect(failed.map(({ task }) => task)).toContain('make_partitions');
-    const { values } = (await rms.metrics.getSingleMetric('rms_housekeeping_failures_total')?.get()) ?? {};
-    expect(values).toContainEqual(
-      expect.objectContaining({
-        labels: { task: 'make_partitions' },
-        value: failed.filter(({ task }) => task === 'make_partitions').length,
-      }),
-    );
+    const metrics = createMetrics('webhooks');
+    expect(await pass(8, metrics)).toMatchObject([{ msg: 'housekeeping task failed', task: 'make_partitions' }]);
+    expect(await oldestDay()).toBe(nameOf(-8));
+    const { values } = (await metrics.getSingleMetric('rms_housekeeping_failures_total')?.get()) ?? {};
+    expect(values).toContainEqual(expect.objectContaining({ labels: { task: 'make_partitions' }, value: 1 }));
     expect(values).toContainEqual(expect.objectContaining({ labels: { task: 'idempotency_keys' }, value: 0 }));
   });
 

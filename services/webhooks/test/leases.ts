@@ -30,7 +30,7 @@ export const unknown = {
 };
 
 /** Wraps an event in a bus record. */
-function arrivalOf(event: ReturnType<typeof newEvent>): Arrival {
+export function arrivalOf(event: ReturnType<typeof newEvent>): Arrival {
   return { event, record: { partition: 0, offset: '0', key: event.resourceId, headers: {} } };
 }
 

@@ -1,3 +1,4 @@
+import { newId } from '@rms/ids';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, FeedPage, One, Page, Resource } from '../support/api-types.ts';
@@ -80,7 +81,11 @@ export function deliveryOperationsSuite(target: () => Target): void {
       ]) {
         expect([query, (await list(`?${query}`)).data.map(({ id }) => id)]).toEqual([query, [oldest.id]]);
       }
-      for (const query of ['webhook_id=wh_none', 'status=failed&status=canceled', 'event_type=resource.deleted']) {
+      for (const query of [
+        `webhook_id=${newId('wh')}`,
+        'status=failed&status=canceled',
+        'event_type=resource.deleted',
+      ]) {
         expect([query, (await list(`?${query}`)).data]).toEqual([query, []]);
       }
       expect((await list('?created_after=2999-01-01T00:00:00Z')).data).toEqual([]);

@@ -1,16 +1,33 @@
-import { type Receiver, waitUntil } from '@rms/testkit';
-import type { ApiClient } from '../../api/support/api-client.ts';
-import type { Envelope, One, Resource } from '../../api/support/api-types.ts';
+import { Worker } from 'node:worker_threads';
+import { waitUntil } from '@rms/testkit';
 
-/** A create, and the arrival of its event. Times in milliseconds since the Unix epoch. */
-interface Create {
+/** A create. Times in milliseconds since the Unix epoch. */
+export interface Create {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** 0 if the connection broke. */
   readonly status: number;
+  /** The response, unless the status is 201. */
   readonly text: string;
   /** Empty unless the status is 201. */
   readonly resourceId: string;
+}
+
+/** The arrival of an event. */
+interface Arrival {
+  readonly resourceId: string;
+  readonly receivedAtMs: number;
+}
+
+/** 'stopped' follows the last create. */
+export type CalmMessage = Create | Arrival | 'stopped';
+
+export interface CalmOptions {
+  readonly liveUrl: string;
+  /** Admin key. */
+  readonly key: string;
+  /** Creates per second. */
+  readonly perSecond: number;
 }
 
 /** A tenant that creates resources at a constant rate. Its events go to one healthy endpoint. */
@@ -21,63 +38,45 @@ export interface CalmTenant {
   waitForArrivals(): Promise<void>;
   /** Resources whose event has not arrived. */
   missing(): readonly string[];
-  /** Milliseconds from the start of the request to the arrival of its event, for the creates of a period. */
-  latencies(fromMs: number, untilMs: number): number[];
-  /** Stops; resolves after the last response. */
+  /** Milliseconds from the start of the request to its response, and to the arrival of its event, of a period. */
+  latencies(fromMs: number, untilMs: number): { response: number[]; event: number[] };
+  /** Stops the creates; resolves after the last response. Events still arrive. */
   stop(): Promise<void>;
+  close(): Promise<void>;
 }
 
-/** Starts the creates. A slow response does not delay the next request. */
-export function startCalmTenant(client: ApiClient, receiver: Receiver, perSecond: number): CalmTenant {
+/** Starts the creates in a thread of their own; see calm-tenant-main.ts. */
+export function startCalmTenant(options: CalmOptions): CalmTenant {
   const creates: Create[] = [];
-  const running = new Set<Promise<void>>();
-  const create = async (number: number) => {
-    const startedAtMs = Date.now();
-    const { status, text, body } = await client
-      .post<One<Resource>>('/v1/resources', { name: `calm ${number}` })
-      .catch((error: Error) => ({ status: 0, text: error.message, body: undefined }));
-    const resourceId = status === 201 ? (body?.data.id ?? '') : '';
-    creates.push({ startedAtMs, endedAtMs: Date.now(), status, text, resourceId });
-  };
-
-  const startedAtMs = performance.now();
-  let started = 0;
-  const timer = setInterval(() => {
-    const due = ((performance.now() - startedAtMs) * perSecond) / 1_000;
-    for (; started < due; started += 1) {
-      const one = create(started).finally(() => running.delete(one));
-      running.add(one);
-    }
-  }, 10);
-  const arrivals = () => {
-    const first = new Map<string, number>();
-    for (const { json, receivedAtMs } of receiver.requests) {
-      const { id } = (json as Envelope).data.object;
-      if (!first.has(id)) first.set(id, receivedAtMs);
-    }
-    return first;
-  };
-  const missingOf = (ids: readonly string[]) => {
-    const arrived = arrivals();
-    return ids.filter((id) => !arrived.has(id));
-  };
+  /** Time of the first arrival, by resource. */
+  const arrived = new Map<string, number>();
+  const stopped = Promise.withResolvers<void>();
+  const worker = new Worker(new URL('./calm-tenant-main.ts', import.meta.url), { workerData: options });
+  worker.on('message', (message: CalmMessage) => {
+    if (message === 'stopped') stopped.resolve();
+    else if ('status' in message) creates.push(message);
+    else if (!arrived.has(message.resourceId)) arrived.set(message.resourceId, message.receivedAtMs);
+  });
   const created = () => creates.filter(({ status }) => status === 201);
+  const missing = () => created().flatMap(({ resourceId }) => (arrived.has(resourceId) ? [] : resourceId));
   return {
     rejected: () => creates.filter(({ status }) => status !== 201),
-    async waitForArrivals() {
-      const ids = created().map(({ resourceId }) => resourceId);
-      await waitUntil(() => missingOf(ids).length === 0, { what: 'the events of the calm tenant', everyMs: 200 });
-    },
-    missing: () => missingOf(created().map(({ resourceId }) => resourceId)),
+    waitForArrivals: async () =>
+      void (await waitUntil(() => missing().length === 0, { what: 'the events of the calm tenant', everyMs: 200 })),
+    missing,
     latencies(fromMs, untilMs) {
-      const arrived = arrivals();
-      return created()
-        .filter((one) => one.startedAtMs >= fromMs && one.startedAtMs < untilMs)
-        .map(({ resourceId, startedAtMs: atMs }) => (arrived.get(resourceId) ?? Number.POSITIVE_INFINITY) - atMs);
+      const ofPeriod = created().filter((one) => one.startedAtMs >= fromMs && one.startedAtMs < untilMs);
+      return {
+        response: ofPeriod.map(({ startedAtMs, endedAtMs }) => endedAtMs - startedAtMs),
+        event: ofPeriod.map(
+          ({ resourceId, startedAtMs }) => (arrived.get(resourceId) ?? Number.POSITIVE_INFINITY) - startedAtMs,
+        ),
+      };
     },
     async stop() {
-      clearInterval(timer);
-      await Promise.all(running);
+      worker.postMessage('stop');
+      await stopped.promise;
     },
+    close: async () => void (await worker.terminate()),
   };
 }

@@ -4,7 +4,7 @@ import { type RedisServer, type RedisTls, startRedis, tlsSettings } from './redi
 
 /** A Redis Cluster of three primaries, of which the first has a replica. */
 export interface RedisCluster {
-  /** URL of one node, which is not the first. */
+  /** URL of a node other than the first. */
   readonly url: string;
   readonly primaries: readonly [RedisServer, RedisServer, RedisServer];
   readonly replica: RedisServer;

@@ -5,6 +5,7 @@ import { UsageReporter } from '../../src/index.ts';
 test('100,000 reports of usage leave nothing behind', async () => {
   interface Tally {
     readonly key: string;
+    readonly workspaceId: string;
     readonly minuteMs: number;
     count: number;
   }
@@ -23,7 +24,7 @@ test('100,000 reports of usage leave nothing behind', async () => {
   const { bytesPerTurn } = await turnLoop(async (signal) => {
     reporter.start();
     while (!signal.aborted) {
-      const tally = reporter.tally('subject', (key, minuteMs) => ({ key, minuteMs, count: 0 }));
+      const tally = reporter.tally('subject', (key, minuteMs) => ({ key, workspaceId: 'ws_1', minuteMs, count: 0 }));
       if (tally) tally.count += 1;
       nowMs += 1_000;
       await new Promise((resolve) => setTimeout(resolve, 1_000));

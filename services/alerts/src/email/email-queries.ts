@@ -1,5 +1,6 @@
 import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Environment } from '@rms/tenant';
+import { dueInTurns } from '../due-in-turns.ts';
 
 /** An email in the queue. Its content is encrypted. */
 export interface QueuedEmail {
@@ -29,7 +30,7 @@ export async function queueEmails(tx: Queryable, emails: readonly QueuedEmail[])
   }
 }
 
-/** Leases due emails for `leaseMs`, so that no other instance sends them. */
+/** Leases due emails for `leaseMs`, so that no other instance sends them. Workspaces take turns. */
 export async function leaseEmails(db: Queryable, limit: number, leaseMs: number): Promise<LeasedEmail[]> {
   const { rows } = await db.query<{
     workspace_id: string;
@@ -42,8 +43,7 @@ export async function leaseEmails(db: Queryable, limit: number, leaseMs: number)
     created_at: Date;
   }>(
     `update alerts.mails as m set attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
-       from (select workspace_id, environment, id from alerts.mails
-              where state = 'queued' and due_at <= now() order by due_at limit $1 for update skip locked) as due
+       from (${dueInTurns('alerts.mails', "state = 'queued'")}) as due
       where m.workspace_id = due.workspace_id and m.environment = due.environment and m.id = due.id
      returning m.*`,
     [limit, leaseMs / 1_000],
@@ -123,11 +123,11 @@ export async function readOutcomes(
 export interface WaitingEmails {
   /** At most `limit`. */
   readonly count: number;
-  /** Error of one of the latest attempts; empty: no email waits. */
+  /** Error of a recent attempt; empty: no email waits. */
   readonly lastError: string;
 }
 
-/** Returns the waiting emails of a workspace, together with those of accounts, which belong to no workspace. */
+/** Returns the waiting emails of a workspace, and the waiting account emails, which belong to no workspace. */
 export async function readWaiting(db: Queryable, workspaceId: string, limit: number): Promise<WaitingEmails> {
   const { rows } = await db.query<WaitingEmails>(
     `select count(*)::int as count, coalesce((array_agg(last_error order by due_at desc))[1], '') as "lastError"

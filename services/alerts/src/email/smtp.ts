@@ -35,10 +35,17 @@ const silenceMs = 15_000;
 export function readSmtpUrl(url: string, options: SmtpOptions): SmtpConfig {
   const { protocol, hostname, port, username, password, pathname, search } = new URL(url);
   if (hostname === '') throw new SettingsError('SMTP_URL has no host');
-  if (pathname.length > 1 || search !== '') throw new SettingsError('SMTP_URL must not have a path or query');
+  if (pathname.length > 1 || search !== '')
+    throw new SettingsError(
+      'SMTP_URL must not have a path or query; smtps://, SMTP_TLS and SMTP_CA_FILE determine the use of TLS',
+    );
   if ((username === '') !== (password === ''))
     throw new SettingsError('SMTP_URL must have both a user and a password, or neither');
   const secure = protocol === 'smtps:';
+  // On port 465, TLS begins with the first byte; on port 587, with STARTTLS (RFC 8314). Otherwise, both sides wait for
+  // the other one to begin.
+  if (port === (secure ? '587' : '465'))
+    throw new SettingsError(`SMTP_URL: the port ${port} needs ${secure ? 'smtp' : 'smtps'}://`);
   const host = hostname.replace(/^\[|\]$/g, '');
   if (options.tls === 'none' && (secure || (username !== '' && !isThisMachine(host))))
     throw new SettingsError(

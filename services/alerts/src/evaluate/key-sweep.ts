@@ -19,6 +19,12 @@ export interface KeySweepParts {
   readonly everyMs: number;
 }
 
+/** Reads the expiring keys of all workspaces periodically. */
+export interface KeySweep extends Worker {
+  /** Reads them once. Rejects if no workspace could be read. */
+  sweep(signal: AbortSignal): Promise<void>;
+}
+
 /** The longest time before a key's expiry for which a rule can alert. */
 const horizonMs = 90 * 24 * 3_600_000;
 const retryMs = 30_000;
@@ -31,7 +37,7 @@ const maxLogged = 10;
  * Creates the worker that periodically reads the expiring keys of all workspaces from auth and stores them for the
  * rules. A failing workspace does not block the others.
  */
-export function createKeySweep({ pool, time, keys, workspaces, log, everyMs }: KeySweepParts): Worker {
+export function createKeySweep({ pool, time, keys, workspaces, log, everyMs }: KeySweepParts): KeySweep {
   const sweepOne = async (workspaceId: string, signal: AbortSignal) => {
     const expiring: ReturnType<typeof expiringSoon> = [];
     let pageToken = '';
@@ -72,6 +78,7 @@ export function createKeySweep({ pool, time, keys, workspaces, log, everyMs }: K
   };
   return {
     name: 'keys',
+    sweep,
     async run(signal) {
       while (!signal.aborted) {
         try {

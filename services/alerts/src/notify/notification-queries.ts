@@ -1,6 +1,7 @@
 import type { Queryable } from '@rms/db';
 import { newId } from '@rms/ids';
 import type { Tenant } from '@rms/tenant';
+import { dueInTurns } from '../due-in-turns.ts';
 import type { Notice } from '../incident/incident.ts';
 import type { IncidentNotice } from '../incident/incident-queries.ts';
 import type { AlertKind } from '../rule/rule.ts';
@@ -70,7 +71,7 @@ async function withdrawRecovery(
   return (rowCount ?? 0) > 0;
 }
 
-/** Leases the oldest due notifications for `leaseMs`. */
+/** Leases the oldest due notifications for `leaseMs`. Workspaces take turns. */
 export async function leaseNotifications(db: Queryable, limit: number, leaseMs: number): Promise<Notification[]> {
   const { rows } = await db.query<{
     workspace_id: string;
@@ -87,8 +88,7 @@ export async function leaseNotifications(db: Queryable, limit: number, leaseMs: 
     created_at: Date;
   }>(
     `update alerts.notifications as n set due_at = now() + make_interval(secs => $2)
-       from (select workspace_id, environment, id from alerts.notifications
-              where due_at <= now() order by due_at limit $1 for update skip locked) as due
+       from (${dueInTurns('alerts.notifications')}) as due
       where n.workspace_id = due.workspace_id and n.environment = due.environment and n.id = due.id
      returning n.*`,
     [limit, leaseMs / 1_000],
@@ -109,16 +109,15 @@ export async function leaseNotifications(db: Queryable, limit: number, leaseMs: 
   }));
 }
 
-/** Postpones a notification. */
-export async function postponeNotification(
-  db: Queryable,
-  { workspaceId, environment, id }: Notification,
-  seconds: number,
-): Promise<void> {
+/** Postpones the notifications of a workspace that are leased or due, at most 1,000. */
+export async function postponeNotifications(db: Queryable, workspaceId: string, seconds: number): Promise<void> {
   await db.query(
-    `update alerts.notifications set due_at = now() + make_interval(secs => $4)
-      where workspace_id = $1 and environment = $2 and id = $3`,
-    [workspaceId, environment, id, seconds],
+    `update alerts.notifications as n set due_at = now() + make_interval(secs => $2)
+       from (select environment, id from alerts.notifications
+              where workspace_id = $1 and due_at < now() + make_interval(secs => $2)
+              limit 1000 for update skip locked) as due
+      where n.workspace_id = $1 and n.environment = due.environment and n.id = due.id`,
+    [workspaceId, seconds],
   );
 }
 

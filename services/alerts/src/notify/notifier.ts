@@ -22,7 +22,7 @@ import {
   deleteNotification,
   leaseNotifications,
   type Notification,
-  postponeNotification,
+  postponeNotifications,
 } from './notification-queries.ts';
 import { makeUnsubscribeToken } from './unsubscribe-token.ts';
 
@@ -135,12 +135,15 @@ export function createNotifier(parts: NotifierParts): Notifier {
     async run(signal) {
       while (!signal.aborted) {
         const notifications = await leaseNotifications(pool, batchSize, leaseMs);
+        const limited = new Set<string>();
         for (const notification of notifications) {
+          if (limited.has(notification.workspaceId)) continue;
           try {
             await tellOf(notification);
           } catch (err) {
             if (err instanceof RmsError && err.code === 'rate_limit_exceeded') {
-              await postponeNotification(pool, notification, err.retryAfterSeconds ?? 0);
+              limited.add(notification.workspaceId);
+              await postponeNotifications(pool, notification.workspaceId, err.retryAfterSeconds ?? 0);
               continue;
             }
             log.warn({ err, notification_id: notification.id }, 'could not send an alert notification; retrying');

@@ -19,8 +19,8 @@ export async function forgetCounts(db: Queryable, signal?: AbortSignal): Promise
 }
 
 /**
- * Deletes the runs of webhooks without an attempt for 35 days. A run that is reported after its webhook was deleted is
- * deleted by no notice.
+ * Deletes the runs of webhooks without an attempt for 35 days. No notice deletes a run that is reported after the
+ * deletion of its webhook.
  */
 export function forgetRuns(db: Queryable, signal?: AbortSignal): Promise<number> {
   const old = { where: `last_attempt_at < now() - interval '35 days'` };

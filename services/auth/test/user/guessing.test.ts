@@ -61,7 +61,7 @@ describe('Password guessing', () => {
     expect(error.retryAfterSeconds).toBeLessThanOrEqual(60);
   });
 
-  test('the counter of one account does not affect another', async () => {
+  test('failures at an account do not count at another', async () => {
     const [ann, bob] = [await accounts.newUser(), await accounts.newUser()];
     for (let i = 0; i < 11; i += 1) await accounts.tryPassword(ann.email, 'wrong password').catch(() => {});
     expect(await accounts.tryPassword(bob.email, bob.password)).toMatchObject({ outcome: SIGNED_IN });

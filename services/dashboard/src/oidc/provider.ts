@@ -1,5 +1,6 @@
 import { withTimeout } from '@rms/async';
 import { RmsError } from '@rms/errors';
+import { shownText } from '@rms/http';
 import type { Logger } from '@rms/logging';
 import {
   allowInsecureRequests,
@@ -43,6 +44,7 @@ const timeoutSeconds = 10;
 /** Limits the end of a sign-in, which takes up to four requests. */
 const finishTimeoutMs = 20_000;
 const clockToleranceSeconds = 30;
+const maxShownLength = 200;
 const scope = 'openid email';
 
 /** Age at which the metadata of the provider are read again: its endpoints may move. */
@@ -61,6 +63,8 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
       [customFetch]: fetchFromProvider,
       // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
       execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
+    }).catch((error: unknown) => {
+      throw otherIssuer(error, issuer) ?? error;
     });
     known = { configuration, atMs: nowMs() };
     return configuration;
@@ -117,6 +121,14 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
     finish: (callbackUrl, visit) =>
       withTimeout(finish(callbackUrl, visit), finishTimeoutMs, 'the OpenID Connect provider'),
   };
+}
+
+/** Returns an error that names both issuers if the metadata have another one than OIDC_ISSUER. */
+function otherIssuer(error: unknown, expected: string): Error | undefined {
+  const { cause } = (error ?? {}) as { cause?: { attribute?: string; body?: { issuer?: unknown } } };
+  if (cause?.attribute !== 'issuer') return undefined;
+  const actual = shownText(String(cause.body?.issuer), maxShownLength);
+  return new Error(`OIDC_ISSUER is "${expected}", but the provider names itself "${actual}"`, { cause: error });
 }
 
 /** Sends the client secret in the body, or as Basic authentication if the provider supports only that. */

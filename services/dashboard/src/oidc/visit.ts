@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createSecretBox } from '@rms/secrets';
 import { z } from 'zod';
 
-/** What the cookie remembers of this browser while it signs in with the provider. */
+/** Contents of the cookie while the browser signs in with the provider. */
 export interface Browser {
   /** Key that only this browser has: it seals the `state` of every visit. */
   readonly key: Buffer;

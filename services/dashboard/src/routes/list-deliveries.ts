@@ -1,9 +1,15 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type IdPrefix, idPattern, mustBeId } from '@rms/ids';
 import { z } from 'zod';
 import { deliveryDocument, deliveryStatuses } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 const text = z.string().max(300).optional();
+const id = (prefix: IdPrefix) =>
+  z
+    .string()
+    .regex(new RegExp(idPattern(prefix)), mustBeId(prefix))
+    .optional();
 const time = z.iso.datetime().optional();
 const statusList = z
   .string()
@@ -17,13 +23,13 @@ export const listDeliveries = tenantEndpoint({
   method: 'get',
   path: '/deliveries',
   query: z.strictObject({
-    webhook: text,
+    webhook: id('wh'),
     /** One or more, separated by commas. */
     status: statusList.optional(),
     type: text,
     request: text,
-    resource: text,
-    event: text,
+    resource: id('res'),
+    event: id('evt'),
     /** 1: only test deliveries; 0: none. */
     test: z.enum(['0', '1']).optional(),
     since: time,

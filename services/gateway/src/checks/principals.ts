@@ -61,7 +61,11 @@ const gather = { maxWaitMs: 4_000 };
 export class Principals {
   readonly #environment: EnvironmentMessage;
   readonly #cache = new WorkspaceCache<Caller>({ max: cacheSize, ttlMs: cacheTtlMs });
-  /** Keys that are unknown or revoked, and therefore never become valid. Value: whether the key exists. */
+  /**
+   * Keys that are unknown or revoked, and therefore never become valid. Value: whether the key exists. Other addresses
+   * can evict an entry, which costs one lookup in auth when the key is used again; FailedAuthentications limits
+   * these lookups per address.
+   */
   readonly #invalid = new LRUCache<string, boolean>({ max: cacheSize, ttl: cacheTtlMs });
   /** Keys whose last verdict was valid. Never grants access; auth still decides. */
   readonly #recentlyValid = new WorkspaceCache<true>({ max: recentSize, ttlMs: recentTtlMs });

@@ -49,7 +49,8 @@ export function checkLimits(decision: LimitDecision, windowSeconds: number, nowM
 /** Describes a limit without remaining requests: one item. Otherwise returns no items. */
 function describeReached(what: string, state: LimitState | undefined, windowSeconds: number): string[] {
   if (state?.remaining !== 0) return [];
-  return [`${state.limit} requests per ${windowSeconds} s for ${what} (resets in ${state.resetSeconds} s)`];
+  const requests = state.limit === 1 ? '1 request' : `${state.limit} requests`;
+  return [`${requests} per ${windowSeconds} s for ${what} (resets in ${state.resetSeconds} s)`];
 }
 
 /** Returns the first day of the next month (UTC): "2026-12-01". */

@@ -9,7 +9,7 @@ import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
 import type { ApiResponse } from '../http/locals.ts';
 
 /** Outcome counts of requests, per workspace and environment. */
-interface RequestTally extends Tally, Pick<Principal, 'workspaceId' | 'environment'> {
+interface RequestTally extends Tally, Pick<Principal, 'environment'> {
   requests: number;
   admitted: number;
   clientErrors: number;

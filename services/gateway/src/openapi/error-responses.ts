@@ -4,7 +4,7 @@ import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { headerRefs, limitHeaders } from './headers.ts';
 
 const fields = {
-  /** `insufficient_role` is left out because this API has no users. */
+  /** `insufficient_role` is omitted, because this API has no users. */
   code: z.enum(Object.keys(errorKinds).filter((code) => code !== 'insufficient_role') as [ErrorCode, ...ErrorCode[]]),
   message: z.string(),
   status: z.int().min(400).max(599),

@@ -43,7 +43,8 @@ const description = [
 
 /**
  * Returns the requests that a new webhook receives, by event type. They are callbacks of the operation that creates the
- * webhook, because generators of clients create code that does not compile from the section `webhooks`.
+ * webhook, because generators of clients create code that does not compile from the section `webhooks`, see
+ * docs/adr/0029-openapi-callbacks.md.
  */
 export function webhookCallbacks(): ZodOpenApiCallbacksObject {
   return Object.fromEntries(eventTypes.map((type) => [type, { '{$request.body#/url}': { post: operationOf(type) } }]));

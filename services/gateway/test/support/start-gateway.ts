@@ -39,7 +39,7 @@ export interface TestGateway {
   stop(): Promise<void>;
 }
 
-/** So long that no call fails only because the machine is busy. */
+/** Long enough that no call fails only because the machine is busy. */
 const patient: CallTimeouts = { rpcMs: 60_000, healthMs: 60_000 };
 
 export async function startGateway(

@@ -75,16 +75,25 @@ export function noteConnected(socket: Socket, times: ConnectTimes, address: stri
   });
 }
 
-/** Keeps references to the bytes that undici reads from the socket. Its parser discards a head that it does not accept. */
+const continues = Buffer.from('HTTP/1.1 100');
+const processing = Buffer.from('HTTP/1.1 102');
+
+/**
+ * Keeps references to the bytes that undici reads from the socket. Its parser discards a head that it does not accept.
+ *
+ * Shows undici a `100 Continue` before the response as 102, which it skips. It would close the connection on 100, which
+ * a client must accept also if it has not asked for it (RFC 9110, 15.2).
+ */
 function keepReceived(socket: Socket, connection: Connection): void {
   const { read } = socket;
   socket.read = (size?: number) => {
     const chunk: Buffer | null = read.call(socket, size);
-    if (chunk !== null && connection.received && connection.receivedBytes < headLimitBytes) {
-      connection.received.push(chunk);
-      connection.receivedBytes += chunk.length;
-    }
-    return chunk;
+    if (chunk === null || !connection.received || connection.receivedBytes >= headLimitBytes) return chunk;
+    const isFirst = connection.receivedBytes === 0;
+    connection.received.push(chunk);
+    connection.receivedBytes += chunk.length;
+    if (!isFirst || !chunk.subarray(0, continues.length).equals(continues)) return chunk;
+    return Buffer.concat([processing, chunk.subarray(continues.length)]);
   };
 }
 

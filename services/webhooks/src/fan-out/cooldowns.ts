@@ -6,14 +6,14 @@ export interface Cooldowns {
   begin(tenant: string, cause: unknown): void;
   /** Forgets the tenant's failures. */
   end(tenant: string): void;
-  /** Returns whether the tenant has failed and has not succeeded since. */
-  has(tenant: string): boolean;
+  /** Returns how often the tenant has failed since its last success. */
+  failuresOf(tenant: string): number;
   /** Returns the cause of the current pause; undefined if the tenant may be tried. */
   causeOf(tenant: string): unknown;
 }
 
 interface Cooldown {
-  readonly pauseMs: number;
+  readonly failures: number;
   readonly untilMs: number;
   readonly cause: unknown;
 }
@@ -25,13 +25,15 @@ const tenantsKept = 10_000;
 /** @param now clock in milliseconds */
 export function createCooldowns(now: () => number = () => performance.now()): Cooldowns {
   const cooldowns = new LRUCache<string, Cooldown>({ max: tenantsKept });
+  const failuresOf = (tenant: string) => cooldowns.get(tenant)?.failures ?? 0;
   return {
     begin(tenant, cause) {
-      const pauseMs = Math.min((cooldowns.get(tenant)?.pauseMs ?? firstPauseMs / 2) * 2, maxPauseMs);
-      cooldowns.set(tenant, { pauseMs, untilMs: now() + pauseMs, cause: cause ?? new Error('unknown cause') });
+      const failures = failuresOf(tenant) + 1;
+      const pauseMs = Math.min(firstPauseMs * 2 ** (failures - 1), maxPauseMs);
+      cooldowns.set(tenant, { failures, untilMs: now() + pauseMs, cause: cause ?? new Error('unknown cause') });
     },
     end: (tenant) => void cooldowns.delete(tenant),
-    has: (tenant) => cooldowns.has(tenant),
+    failuresOf,
     causeOf(tenant) {
       const rest = cooldowns.get(tenant);
       return rest && now() < rest.untilMs ? rest.cause : undefined;

@@ -1,4 +1,4 @@
-import { type DatabaseTime, isRefusal, isTimeout, type Pool, translatePgError } from '@rms/db';
+import { type DatabaseTime, isRefusal, type Pool, translatePgError } from '@rms/db';
 import { idTime } from '@rms/ids';
 import { fromEnvironmentMessage } from '@rms/tenant';
 import { outsideSpans } from '@rms/tracing';
@@ -17,6 +17,8 @@ export interface StoreParts {
   readonly deferred: Pick<DeferredFanOut, 'wake'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly metrics: Pick<WebhooksMetrics, 'fannedOut'>;
+  /** Clock of the pauses, in milliseconds. */
+  readonly now?: () => number;
 }
 
 /** The events that were not stored, by ID. */
@@ -27,21 +29,25 @@ export interface Unstored {
   readonly failed: Map<string, unknown>;
 }
 
+interface Progress extends Unstored {
+  /** Causes of the failures, by tenant. */
+  readonly failedTenants: Map<string, unknown>;
+}
+
 /** Maximum number of events per statement. */
 const eventsPerStatement = 500;
-/** Maximum duration of storing tenants one by one. */
+/** Time after which no further statement of a tenant that is stored alone starts. */
 const aloneMs = 5_000;
 
 /**
  * Creates a function that stores events, each at most once. If a statement fails, its tenants are stored one by one,
  * with all their events deferred, so that a tenant that cannot be stored does not affect the others. Such a tenant is
- * retried after the others, with growing pauses.
+ * retried after the others, with growing pauses and smaller statements, so that a statement that exceeds its time limit
+ * has less to do in the next try.
  */
-export function createStore({ pool, engine, watchers, deferred, time, metrics }: StoreParts) {
-  /** Halved when a statement exceeds its deadline, so that the next one has less to do. */
-  let eventLimit = eventsPerStatement;
+export function createStore({ pool, engine, watchers, deferred, time, metrics, now }: StoreParts) {
   /** Tenants that could not be stored. */
-  const cooldowns = createCooldowns();
+  const cooldowns = createCooldowns(now);
 
   const storeAll = async (arrivals: readonly Arrival[], defer: boolean): Promise<void> => {
     const { jobs, due, deferred: later } = await fanOut(pool, arrivals, { freeCapacity: engine.freeCapacity(), defer });
@@ -58,7 +64,11 @@ export function createStore({ pool, engine, watchers, deferred, time, metrics }:
   };
 
   /** Stores the events that PostgreSQL accepts. A rejected batch is bisected until a single rejected event is found. */
-  const storeSome = async (arrivals: readonly Arrival[], defer: boolean, { refused }: Unstored): Promise<void> => {
+  const storeSome = async (
+    arrivals: readonly Arrival[],
+    defer: boolean,
+    refused: Unstored['refused'],
+  ): Promise<void> => {
     try {
       await storeAll(arrivals, defer);
     } catch (error) {
@@ -69,58 +79,76 @@ export function createStore({ pool, engine, watchers, deferred, time, metrics }:
         return;
       }
       const half = Math.ceil(arrivals.length / 2);
-      await storeSome(arrivals.slice(0, half), defer, { refused, failed: new Map() });
-      await storeSome(arrivals.slice(half), defer, { refused, failed: new Map() });
+      await storeSome(arrivals.slice(0, half), defer, refused);
+      await storeSome(arrivals.slice(half), defer, refused);
     }
   };
 
-  /** Stores and defers the events of a tenant. */
-  const storeAlone = async (tenant: string, arrivals: readonly Arrival[], unstored: Unstored): Promise<void> => {
+  /** Stores and defers the events of a tenant, in statements that are halved with each of its failures. */
+  const storeAlone = async (tenant: string, arrivals: readonly Arrival[], endsAtMs: number, unstored: Progress) => {
+    const size = Math.max(1, Math.floor(eventsPerStatement / 2 ** cooldowns.failuresOf(tenant)));
+    let rest = arrivals;
     try {
-      for (const some of chunksOf(arrivals, eventLimit)) await storeSome(some, true, unstored);
+      for (; rest.length > 0; rest = rest.slice(size)) {
+        if (performance.now() >= endsAtMs) return fail(rest, new Error('other tenants are stored first'), unstored);
+        await storeSome(rest.slice(0, size), true, unstored.refused);
+      }
       cooldowns.end(tenant);
     } catch (error) {
-      cooldowns.begin(tenant, error);
-      fail(arrivals, error, unstored);
+      if (!isUnavailable(error)) cooldowns.begin(tenant, error);
+      fail(rest, error, unstored);
     }
   };
 
-  const storeTenants = async (arrivals: readonly Arrival[], cause: unknown, unstored: Unstored): Promise<void> => {
+  const storeTenants = async (arrivals: readonly Arrival[], unstored: Progress): Promise<void> => {
     const endsAtMs = performance.now() + aloneMs;
     for (const [tenant, own] of byTenant(arrivals)) {
-      if (performance.now() < endsAtMs) await storeAlone(tenant, own, unstored);
+      const cause = cooldowns.causeOf(tenant);
+      if (cause === undefined) await storeAlone(tenant, own, endsAtMs, unstored);
       else fail(own, cause, unstored);
     }
   };
 
   return async (arrivals: readonly Arrival[]): Promise<Unstored> => {
-    const unstored: Unstored = { refused: new Map(), failed: new Map() };
-    const retried = arrivals.filter((arrival) => cooldowns.has(tenantOf(arrival)));
-    const others = arrivals.filter((arrival) => !cooldowns.has(tenantOf(arrival)));
-    for (let i = 0; i < others.length; ) {
-      const some = others.slice(i, i + eventLimit);
+    const unstored: Progress = { refused: new Map(), failed: new Map(), failedTenants: new Map() };
+    const isRetried = (arrival: Arrival) => cooldowns.failuresOf(tenantOf(arrival)) > 0;
+    const retried = arrivals.filter(isRetried);
+    const others = retried.length === 0 ? arrivals : arrivals.filter((arrival) => !isRetried(arrival));
+    for (const chunk of chunksOf(others, eventsPerStatement)) {
+      const some = withoutOvertaking(chunk, unstored);
+      if (some.length === 0) continue;
       try {
-        await storeSome(some, false, unstored);
-        eventLimit = Math.min(eventsPerStatement, eventLimit * 2);
+        await storeSome(some, false, unstored.refused);
       } catch (error) {
-        if (isTimeout(error)) eventLimit = Math.max(1, Math.floor(eventLimit / 2));
         // Without the database, no tenant can be stored.
-        if (translatePgError(error).code === 'service_unavailable') fail(some, error, unstored);
-        else await storeTenants(some, error, unstored);
+        if (isUnavailable(error)) fail(some, error, unstored);
+        else await storeTenants(some, unstored);
       }
-      i += some.length;
     }
-    for (const [tenant, own] of byTenant(retried)) {
-      const cause = cooldowns.causeOf(tenant);
-      if (cause === undefined) await storeAlone(tenant, own, unstored);
-      else fail(own, cause, unstored);
-    }
+    await storeTenants(retried, unstored);
     return unstored;
   };
 }
 
-function fail(arrivals: readonly Arrival[], error: unknown, { failed }: Unstored): void {
-  for (const { event } of arrivals) failed.set(event.id, error);
+function isUnavailable(error: unknown): boolean {
+  return translatePgError(error).code === 'service_unavailable';
+}
+
+function fail(arrivals: readonly Arrival[], error: unknown, { failed, failedTenants }: Progress): void {
+  for (const arrival of arrivals) {
+    failed.set(arrival.event.id, error);
+    failedTenants.set(tenantOf(arrival), error);
+  }
+}
+
+/** Fails the events of tenants with failed events, which must be stored first. Returns the other events. */
+function withoutOvertaking(arrivals: readonly Arrival[], unstored: Progress): readonly Arrival[] {
+  if (unstored.failed.size === 0) return arrivals;
+  return arrivals.filter((arrival) => {
+    const cause = unstored.failedTenants.get(tenantOf(arrival));
+    if (cause !== undefined) fail([arrival], cause, unstored);
+    return cause === undefined;
+  });
 }
 
 function tenantOf({ event }: Arrival): string {

@@ -27,7 +27,7 @@ export interface DeliveryCounts {
   readonly isMinimum: boolean;
 }
 
-/** What to count. */
+/** Which deliveries to count, and by which property. */
 export interface Counting {
   /** undefined: all workspaces. */
   readonly workspaceId: string | undefined;

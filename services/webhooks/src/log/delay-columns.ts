@@ -1,4 +1,4 @@
-/** Why a due delivery is not attempted. */
+/** The reason why a due delivery is not attempted. */
 export type DelayReason = 'rate_limit' | 'circuit_open';
 
 /** SQL join of the endpoint `e` of a delivery. Reads it only if the delivery is due. */

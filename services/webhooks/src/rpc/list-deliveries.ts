@@ -7,7 +7,7 @@ import type { Handlers } from '@rms/rpc';
 import { toScope } from '@rms/tenant';
 import { deliveryStatuses, toDeliveryMessage, toStatusNames } from '../log/delivery-message.ts';
 import { readDeliveries } from '../log/log-queries.ts';
-import { checkPageSize, type HandlerParts } from './parts.ts';
+import { checkIdFilters, checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 1_000;
 
@@ -20,6 +20,7 @@ export function listDeliveries({
     const { pageSize, pageToken, webhookId, requestId, eventId, eventType, resourceId, since, until, test } = request;
     const attempts = request.withAttempts ? 'summaries' : 'none';
     checkPageSize(pageSize, pageSizeLimit);
+    checkIdFilters({ webhook_id: ['wh', webhookId], event_id: ['evt', eventId], resource_id: ['res', resourceId] });
     const scope = toScope(request);
     const statuses = toStatusNames(
       request.status === DeliveryStatus.UNSPECIFIED ? request.statuses : [...request.statuses, request.status],

@@ -1,6 +1,7 @@
 import type { DatabaseTime, Pool } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { Idempotency, IdempotentRequest } from '@rms/idempotency';
+import { type IdPrefix, isId, mustBeId } from '@rms/ids';
 import type { Logger } from '@rms/logging';
 import type { Keys, SecretBox } from '@rms/secrets';
 import { toTenant } from '@rms/tenant';
@@ -50,6 +51,17 @@ export function checkCallable(status: WebhookStatus | null): void {
   if (status === 'active') return;
   const message = status === null ? 'The webhook has been deleted.' : `The webhook is ${status}. Enable it first.`;
   throw new RmsError('conflict', { message });
+}
+
+/**
+ * Throws `invalid_request` for filters that are neither empty nor an ID, which no row can match.
+ * @param filters prefix and value by field
+ */
+export function checkIdFilters(filters: Readonly<Record<string, readonly [prefix: IdPrefix, id: string]>>): void {
+  const details = Object.entries(filters).flatMap(([field, [prefix, id]]) =>
+    id === '' || isId(prefix, id) ? [] : { field, message: mustBeId(prefix) },
+  );
+  if (details.length > 0) throw new RmsError('invalid_request', { details });
 }
 
 export function checkPageSize(pageSize: number, limit: number): void {

@@ -181,12 +181,12 @@ describe('the addresses of a name', () => {
     return calls;
   };
 
-  test('include those of NAT64 for a public IPv4 address, which DNS64 returns', async () => {
+  test('include NAT64 addresses of public IPv4 addresses, which DNS64 returns', async () => {
     const answers = [Promise.resolve(['93.184.215.14']), Promise.resolve(['64:ff9b::5db8:d70e'])];
     expect(await find(answers)).toEqual(['93.184.215.14', '64:ff9b::5db8:d70e', 'begin', 'complete']);
   });
 
-  test('are rejected together with one of NAT64 for a private IPv4 address', async () => {
+  test('are rejected if one of them is the NAT64 address of a private IPv4 address', async () => {
     const answers = [Promise.resolve(['93.184.215.14']), Promise.resolve(['64:ff9b::a00:1'])];
     expect(await find(answers)).toEqual(['93.184.215.14', 'hooks.example resolves to an address that is not public']);
   });

@@ -235,4 +235,17 @@ describe('deliveries', () => {
     expect(paged).toEqual(all);
     expect(await rms.list(newTenant())).toEqual([]);
   });
+
+  test.each([
+    ['webhookId', 'webhook_id', 'wh'],
+    ['eventId', 'event_id', 'evt'],
+    ['resourceId', 'resource_id', 'res'],
+  ])('a filter %s that is not an ID is rejected, and the error names the form', async (filter, field, prefix) => {
+    const list = (value: string) => rms.deliveries.listDeliveries({ ...newTenant(), pageSize: 10, [filter]: value });
+    await expect(list('foo')).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: [{ field, message: expect.stringContaining(`"${prefix}_" and 26 characters`) }],
+    });
+    expect((await list(`${prefix}_01jc3v9m0w7y8x2k4n6p8q0r2s`)).deliveries).toEqual([]);
+  });
 });

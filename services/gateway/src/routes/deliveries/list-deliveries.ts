@@ -2,13 +2,12 @@ import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 import { defineEndpoint } from '../shared/endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../shared/list.ts';
-import { text } from '../shared/text-schemas.ts';
+import { idFilter, text } from '../shared/text-schemas.ts';
 import { createdRange, toTimestamp } from '../shared/time-schemas.ts';
 import { deliveryJson } from './delivery-json.ts';
 import { deliveryList, deliveryStatus, deliveryStatuses } from './delivery-schemas.ts';
 
 const path = '/v1/deliveries';
-const reference = text(1, 128).optional();
 const flag = z
   .enum(['true', 'false'])
   .optional()
@@ -30,16 +29,16 @@ export const listDeliveries = defineEndpoint({
   tag: 'Deliveries',
   scope: 'admin',
   query: z.strictObject({
-    webhook_id: reference,
+    webhook_id: idFilter('wh').optional(),
     status: z
       .array(deliveryStatus)
       .max(deliveryStatuses.names.length)
       .optional()
       .describe('May be repeated; a delivery must have one of the statuses.'),
     event_type: z.enum(eventTypes).optional(),
-    event_id: reference,
-    resource_id: reference,
-    request_id: reference,
+    event_id: idFilter('evt').optional(),
+    resource_id: idFilter('res').optional(),
+    request_id: text(1, 128).optional(),
     test: flag.describe('true: only test deliveries; false: none.'),
     ...createdRange,
     ...pageQuery,

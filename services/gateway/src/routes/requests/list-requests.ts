@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEndpoint } from '../shared/endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../shared/list.ts';
-import { text } from '../shared/text-schemas.ts';
+import { idFilter, text } from '../shared/text-schemas.ts';
 import { createdRange, toTimestamp } from '../shared/time-schemas.ts';
 import { requestDocument } from './request-json.ts';
 import { requestList } from './request-schemas.ts';
@@ -31,7 +31,7 @@ export const listRequests = defineEndpoint({
     method: z.enum(methods).optional(),
     route: text(1, 200).optional().describe('For example `/v1/resources/{id}`.'),
     status: status.optional(),
-    api_key_id: text(1, 128).optional(),
+    api_key_id: idFilter('key').optional(),
     ...createdRange,
     ...pageQuery,
   }),

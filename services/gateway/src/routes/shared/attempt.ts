@@ -25,7 +25,7 @@ export const attemptFields = {
       truncated: z.boolean().describe('Whether the body may be longer. The first 16 KiB are stored.'),
     })
     .nullable()
-    .describe('What arrived of the response, also if it is incomplete. Null if nothing arrived.'),
+    .describe('The part of the response that arrived, which may be incomplete. Null if nothing arrived.'),
   error: z
     .string()
     .nullable()

@@ -1,7 +1,9 @@
 /** Groups of endpoints with their descriptions, in the order of the OpenAPI document. */
 export const tags = {
   Resources: 'The primary objects of a workspace.',
-  Webhooks: 'Subscriptions to events. Each event is delivered as a signed HTTP POST request.',
+  Webhooks:
+    'Subscriptions to events. Each event is delivered as a signed HTTP POST request, which the callbacks of ' +
+    '`POST /v1/webhooks` describe.',
   Events: 'All events as an ordered feed without gaps, independent of webhooks.',
   Deliveries: 'Deliveries of events to webhooks, with their attempts, for as long as the delivery log is kept.',
   Replays: 'Runs that send deliveries of a webhook again, at a limited rate.',

@@ -1,3 +1,4 @@
+import { type IdPrefix, idExample, idPattern, mustBeId } from '@rms/ids';
 import { z } from 'zod';
 
 /**
@@ -12,6 +13,14 @@ export function text(least: number, most: number) {
       if (problem) context.addIssue(problem);
     })
     .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most, pattern: withoutNul });
+}
+
+/** Schema of an ID with this prefix, for filters. */
+export function idFilter(prefix: IdPrefix) {
+  return z
+    .string()
+    .regex(new RegExp(idPattern(prefix)), mustBeId(prefix))
+    .meta({ examples: [idExample(prefix)] });
 }
 
 /** The part of the character rules that JSON Schema can express. */

@@ -13,7 +13,7 @@ type Controller = Dispatcher.DispatchController;
 class EndedHere extends Error {}
 
 /**
- * The response to one request, as far as it arrived. It is a handler for undici, which calls it directly: a stream for
+ * The received part of the response to a request. It is a handler for undici, which calls it directly: a stream for
  * the body would cost more than the whole response.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
@@ -41,7 +41,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end = resolve;
   }
 
-  /** The start of the body, as far as it arrived. */
+  /** The start of the received body. */
   get body(): Buffer {
     return Buffer.concat(this.#chunks);
   }

@@ -7,7 +7,7 @@ import type { HeaderPair } from '../../log/attempt.ts';
  */
 const headersLimit = 32 * 1024;
 
-/** What arrived of a response whose head the HTTP parser did not accept. */
+/** The received part of a response whose head the HTTP parser rejected. */
 interface PartialResponse {
   /** 0 without a valid status line. */
   readonly statusCode: number;

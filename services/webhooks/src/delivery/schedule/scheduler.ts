@@ -40,15 +40,15 @@ export interface Finished<A> extends Next<A> {
 
 /** How many deliveries fan-out may lease. */
 export interface Capacity {
-  /** Of all webhooks together. */
+  /** Deliveries of all webhooks together. */
   readonly total: number;
-  /** Of each workspace with attempts in flight. */
+  /** Deliveries per workspace with attempts in flight. */
   readonly ofWorkspaces: ReadonlyMap<string, number>;
-  /** Of each other workspace. */
+  /** Deliveries of every other workspace. */
   readonly ofOtherWorkspaces: number;
-  /** Of each webhook with attempts in flight or due deliveries at this instance. */
+  /** Deliveries per webhook with attempts in flight or due deliveries at this instance. */
   readonly ofWebhooks: ReadonlyMap<string, number>;
-  /** This instance's part of `max_concurrency`, which limits each other webhook. */
+  /** This instance's part of `max_concurrency`, the limit of every other webhook. */
   readonly part: Part;
 }
 
@@ -167,8 +167,8 @@ export class Scheduler<A extends Attempt> {
   }
 
   /**
-   * Notes due webhooks, in the order of their turns. Ignores webhooks of a workspace that already has as many due
-   * webhooks here as it may start attempts.
+   * Adds due webhooks, in the order of their turns. Ignores webhooks of a workspace that has as many due webhooks here
+   * as it may start attempts.
    */
   found(webhooks: readonly EndpointRef[]): void {
     const waiting = this.#waitingByWorkspace();

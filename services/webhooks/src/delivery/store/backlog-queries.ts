@@ -5,7 +5,7 @@ import { tenantsOf } from '../../tenants-of.ts';
 export type BacklogState =
   /** Leased for its first attempt, which may be running. */
   | 'in_flight'
-  /** Waiting only for an instance with free capacity. */
+  /** Can be leased by any instance with free capacity. */
   | 'due'
   /** Waiting for attempts in flight at this instance to end, because of a limit of the webhook or a shared limit. */
   | 'throttled'

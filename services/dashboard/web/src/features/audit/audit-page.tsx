@@ -8,7 +8,7 @@ import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useMemberEmails } from '../team/member-queries.ts';
 import { type AuditFilter, useAuditEntries } from './audit-queries.ts';
-import { ActorCell, ChangesCell, TargetCell } from './entry-cells.tsx';
+import { ActionCell, ActorCell, ChangesCell, TargetCell } from './entry-cells.tsx';
 import { ExportButton } from './export-button.tsx';
 
 const from = '/w/$workspace/$environment/settings/audit';
@@ -70,7 +70,7 @@ export function AuditPage() {
         {data?.data.length === 0 ? (
           <Empty icon="audit" title="No matching entries">
             {data.next
-              ? 'There are none on this page. Open the next page, or change the filters.'
+              ? 'No entry on this page matches. Open the next page, or change the filters.'
               : 'Every change to keys, webhooks and members is recorded here.'}
           </Empty>
         ) : null}
@@ -81,11 +81,10 @@ export function AuditPage() {
             keyOf={({ id }) => id}
             columns={[
               { title: 'Time', cell: (entry) => <Time at={entry.time} /> },
-              { title: 'Action', cell: (entry) => <code>{entry.action}</code> },
+              { title: 'Action', cell: (entry) => <ActionCell entry={entry} /> },
               { title: 'Target', cell: (entry) => <TargetCell entry={entry} /> },
               { title: 'Changes', cell: (entry) => <ChangesCell entry={entry} /> },
               { title: 'Actor', cell: (entry) => <ActorCell entry={entry} name={emails.get(entry.actor)} /> },
-              { title: 'Environment', cell: (entry) => entry.environment ?? 'both' },
             ]}
           />
         ) : null}

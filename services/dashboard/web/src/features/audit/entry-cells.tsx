@@ -7,6 +7,15 @@ import { type AuditEntry, changesOf } from './audit-queries.ts';
 /** Changes of an entry that are shown without a click. */
 const shownChanges = 5;
 
+/** Action, and the environment of the change. */
+export function ActionCell({ entry }: { readonly entry: AuditEntry }) {
+  return (
+    <span>
+      <code>{entry.action}</code> <span className="soft small">{entry.environment ?? 'both environments'}</span>
+    </span>
+  );
+}
+
 /** Name of the actor with its ID and address. */
 export function ActorCell({ entry, name }: { readonly entry: AuditEntry; readonly name: string | undefined }) {
   return (

@@ -140,7 +140,7 @@ export function DeliveriesPage() {
           isFiltered ? (
             <Empty icon="deliveries" title="No matching deliveries">
               {data.next
-                ? 'There are none on this page. Open the next page, or change the filters.'
+                ? 'No delivery on this page matches. Open the next page, or change the filters.'
                 : 'Change the filters.'}
             </Empty>
           ) : (

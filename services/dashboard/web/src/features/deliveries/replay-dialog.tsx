@@ -4,6 +4,7 @@ import type { ReplayDocument, ReplayResponseDocument } from '../../../../src/doc
 import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { useTenantChange } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
+import { countText } from '../../ui/count.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { durationText } from '../../ui/duration.ts';
 import { Choice, SelectField, TextField } from '../../ui/field.tsx';
@@ -137,7 +138,7 @@ function estimateText({
   count_is_minimum: isMinimum,
   duration_seconds: seconds,
 }: ReplayResponseDocument): string {
-  const deliveries = count === 1 ? '1 delivery' : `${count.toLocaleString()} deliveries`;
+  const deliveries = countText(count, 'delivery', 'deliveries');
   return isMinimum
     ? `At least ${deliveries} will be redelivered, in at least ${durationText(seconds)}.`
     : `${deliveries} will be redelivered in ${durationText(seconds)}.`;

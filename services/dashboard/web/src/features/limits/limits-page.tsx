@@ -1,5 +1,5 @@
 import { useMay, useTenant } from '../../api/tenant.ts';
-import { durationText } from '../../ui/duration.ts';
+import { countText } from '../../ui/count.ts';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -47,7 +47,7 @@ export function LimitsPage() {
                 'Failing webhooks',
                 data.webhook_disable_after_hours === 0
                   ? 'never disabled'
-                  : `disabled after ${durationText(data.webhook_disable_after_hours * 3_600)} without a success`,
+                  : `disabled after ${countText(data.webhook_disable_after_hours, 'hour', 'hours')} without a success`,
               ],
             ]}
           />

@@ -1,4 +1,5 @@
 import type { LimitsDocument } from '../../../../src/documents/limits.ts';
+import { countText } from '../../ui/count.ts';
 import { durationText } from '../../ui/duration.ts';
 
 /*
@@ -10,14 +11,18 @@ type Limits<Field extends keyof LimitsDocument> = Pick<LimitsDocument, Field> | 
 
 const daySeconds = 86_400;
 
+/** Names of common windows, by seconds. */
+const windowNames: Readonly<Record<number, string>> = { 1: 'second', 60: 'minute', 3600: 'hour', [daySeconds]: 'day' };
+
 /** Formats a number of days: "1 day", "30 days". */
 export function daysText(days: number): string {
-  return `${days.toLocaleString()} ${days === 1 ? 'day' : 'days'}`;
+  return countText(days, 'day', 'days');
 }
 
-/** Formats a rate: "6,000 per 1 min"; "no limit" for 0. */
+/** Formats a rate: "6,000 per minute", "6,000 per 1 min 30 s"; "no limit" for 0. */
 export function rateText(requests: number, windowSeconds: number): string {
-  return requests === 0 ? 'no limit' : `${requests.toLocaleString()} per ${durationText(windowSeconds)}`;
+  if (requests === 0) return 'no limit';
+  return `${requests.toLocaleString()} per ${windowNames[windowSeconds] ?? durationText(windowSeconds)}`;
 }
 
 /** Formats a maximum number of objects: "at most 100"; "no limit" for 0. */

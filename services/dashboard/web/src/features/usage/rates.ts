@@ -1,3 +1,5 @@
+import { countText } from '../../ui/count.ts';
+
 /** A rate and its denominator, as texts. */
 export interface Rate {
   /** "99.9 %"; "–" without a denominator. */
@@ -33,14 +35,15 @@ export function deliveryRate({
   const all = delivered + failed + unfinished;
   const isCapped = unfinished >= maxUnfinished;
   const more = isCapped ? ' or more' : '';
+  const deliveries = isCapped ? `${count(all)}${more} deliveries` : countText(all, 'delivery', 'deliveries');
   return {
     text: `${isCapped ? 'at most ' : ''}${shareText(delivered, all)}`,
-    of: `of ${count(all)}${more} deliveries: ${count(failed)} failed, ${count(unfinished)}${more} pending`,
+    of: `of ${deliveries}: ${count(failed)} failed, ${count(unfinished)}${more} pending`,
   };
 }
 
 /** Returns the share of failed requests. It is rounded up, so that 0 % means none. */
 export function errorRate(errors: number, requests: number): Rate {
   const text = requests > 0 ? `${(Math.ceil((errors * 1000) / requests) / 10).toFixed(1)} %` : '–';
-  return { text, of: `of ${count(requests)} requests: ${count(errors)} with 4xx or 5xx` };
+  return { text, of: `of ${countText(requests, 'request', 'requests')}: ${count(errors)} with 4xx or 5xx` };
 }

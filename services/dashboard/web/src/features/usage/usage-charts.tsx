@@ -3,6 +3,7 @@ import type { ComponentProps, ReactNode } from 'react';
 import type { SpanName, UsageDocument, UsagePointDocument } from '../../../../src/documents/usage.ts';
 import { useTenant } from '../../api/tenant.ts';
 import { Chart } from '../../ui/chart.tsx';
+import { countText } from '../../ui/count.ts';
 import { durationText } from '../../ui/duration.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
@@ -84,7 +85,11 @@ export function UsageCharts({
   const tiles = [
     ['Requests', count(requests), `in the last ${span}`],
     ['Errors', errors.text, errors.of],
-    ['API p95 latency', requests > 0 ? durationText(p95_ms / 1000) : '–', `of ${count(requests)} requests`],
+    [
+      'API p95 latency',
+      requests > 0 ? durationText(p95_ms / 1000) : '–',
+      `of ${countText(requests, 'request', 'requests')}`,
+    ],
     ['Delivered', deliveries.text, deliveries.of],
   ] as const;
   return (

@@ -1,5 +1,6 @@
 import type { RateLimitDocument } from '../../../../src/documents/webhook.ts';
 import { fieldError } from '../../api/client.ts';
+import { countText } from '../../ui/count.ts';
 import { TextField } from '../../ui/field.tsx';
 
 /** Fields of the API whose errors {@link RateLimitFields} shows. */
@@ -44,6 +45,6 @@ export function rateLimitOf(form: FormData): RateLimitDocument {
 
 /** Formats a rate limit: "32 concurrent attempts, 0.5 per second". */
 export function rateLimitText({ max_concurrency: concurrency, requests_per_second: perSecond }: RateLimitDocument) {
-  const attempts = `${concurrency.toLocaleString()} concurrent ${concurrency === 1 ? 'attempt' : 'attempts'}`;
+  const attempts = countText(concurrency, 'concurrent attempt', 'concurrent attempts');
   return perSecond === null ? attempts : `${attempts}, ${perSecond} per second`;
 }

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { HealthWindowDocument, WebhookHealthDocument } from '../../../../src/documents/webhook-health.ts';
 import { useTenant } from '../../api/tenant.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { countText } from '../../ui/count.ts';
 import { durationText } from '../../ui/duration.ts';
 import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
@@ -132,7 +133,7 @@ export function WebhookHealthSummary({ of }: { readonly of: WebhookHealthDocumen
   if (!of) return null;
   const { last_hour: hour } = of;
   const figures =
-    hour.p95_ms === null ? 'no attempts in the last hour' : `${rateText(hour)} attempts · p95 ${msText(hour.p95_ms)}`;
+    hour.p95_ms === null ? 'no attempts in the last hour' : `${rateText(hour)} · p95 ${msText(hour.p95_ms)}`;
   return (
     <span className="row">
       {of.open_circuit ? <Badge tone="bad">Circuit open</Badge> : null}
@@ -142,10 +143,10 @@ export function WebhookHealthSummary({ of }: { readonly of: WebhookHealthDocumen
   );
 }
 
-/** Formats the share of successful attempts: "99.1 % of 1,200". */
+/** Formats the share of successful attempts: "99.1 % of 1,200 attempts". */
 function rateText({ delivered, retried, failed }: HealthWindowDocument): string {
   const all = delivered + retried + failed;
-  return all === 0 ? '–' : `${shareText(delivered, all)} of ${all.toLocaleString()}`;
+  return all === 0 ? '–' : `${shareText(delivered, all)} of ${countText(all, 'attempt', 'attempts')}`;
 }
 
 function msText(ms: number | null): string {
