@@ -3,7 +3,7 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/g
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, toRecord, type Webhooks } from './support.ts';
+import { newEvent, newTenant, startWebhooks, toRecord, type Webhooks } from '../support.ts';
 
 describe('a record that cannot be processed', () => {
   let rms: Webhooks;

@@ -1,6 +1,6 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, toRecord, type Webhooks } from './support.ts';
+import { newEvent, newTenant, startWebhooks, type Tenant, toRecord, type Webhooks } from '../support.ts';
 
 const webhookOf = async (rms: Webhooks, tenant: Tenant, url: string) =>
   (await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] })).webhook?.id ?? '';

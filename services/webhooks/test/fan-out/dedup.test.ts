@@ -1,7 +1,7 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Webhooks } from './support.ts';
+import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
 
 describe('a repeated event', () => {
   let rms: Webhooks;

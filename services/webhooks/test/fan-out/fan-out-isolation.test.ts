@@ -1,9 +1,9 @@
 import type { Pool } from '@rms/db';
 import type { TestDatabase } from '@rms/testkit';
-import type { DeliveryJob } from '../src/delivery/attempt/job.ts';
-import { createStore } from '../src/fan-out/store.ts';
-import { arrivalOf, type Steps, stepsOn, unknown } from './leases.ts';
-import { newEvent, newTenant, type Tenant, webhooksDatabase } from './support.ts';
+import type { DeliveryJob } from '../../src/delivery/attempt/job.ts';
+import { createStore } from '../../src/fan-out/store.ts';
+import { arrivalOf, type Steps, stepsOn, unknown } from '../leases.ts';
+import { newEvent, newTenant, type Tenant, webhooksDatabase } from '../support.ts';
 
 /** SQLSTATE of a statement that exceeds its time limit. */
 const statementTimeout = '57014';
