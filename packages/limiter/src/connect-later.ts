@@ -44,7 +44,7 @@ const options = {
 
 /**
  * Creates a connection that opens on connect(): to the server of the URL, to the primary that the sentinels name, or to
- * `endpoint`. Each connection uses the current password, TLS files and sentinels' answer.
+ * `endpoint`. Each connection uses the current password, TLS files and the primary that the sentinels name.
  * @param followMs interval of {@link followAddress}
  */
 export function connectLater(address: RedisAddress, endpoint?: Endpoint, followMs = 60_000): Scripted {
