@@ -17,7 +17,7 @@ export interface OpenPoolOptions {
   readonly log: Logger;
 }
 
-/** Opens a pool on the database named by the settings. Throws SettingsError. */
+/** Opens a pool on the database named by the settings. Throws SettingsError if DATABASE_URL is missing or unusable. */
 export function openPool(settings: Settings, { name, role, max, plans, log }: OpenPoolOptions): Pool {
   requireSettings(settings, 'DATABASE_URL');
   const { DATABASE_POOL_SIZE: poolSize, DATABASE_ROLE_PREFIX: prefix } = settings;

@@ -55,7 +55,7 @@ const remedies: Readonly<Record<string, string>> = {
   password: 'use redis://user:password@host:port',
 };
 
-/** Reads the address of Redis. Throws SettingsError. */
+/** Reads the address of Redis. Throws SettingsError if the settings of Redis are missing, malformed or contradictory. */
 export function readRedisAddress(settings: Settings, log: Logger): RedisAddress {
   requireSettings(settings, 'REDIS_URL');
   const { REDIS_SENTINELS: sentinels, REDIS_CLUSTER: isCluster, REDIS_SENTINEL_USERNAME: sentinelUser } = settings;

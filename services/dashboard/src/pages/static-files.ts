@@ -5,7 +5,7 @@ import { RmsError } from '@rms/errors';
 import type { Request } from 'express';
 import type { PageResponse } from '../http/locals.ts';
 
-/** Built pages. */
+/** The built pages in memory, with their compressed forms. */
 export interface StaticFiles {
   send(request: Request, response: PageResponse): void;
 }

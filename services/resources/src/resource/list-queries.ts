@@ -36,8 +36,8 @@ export interface ResourcePage {
 
 /**
  * Reads up to `limit` resources after `start` (before it, in reverse order), within {@link pageBytes}, and the exact
- * total under the filter, from one snapshot. Scans a single index range. Without a status filter, sorts other than `created_at` scan one range per
- * status and merge them.
+ * total under the filter, from one snapshot. Scans a single index range. Without a status filter, sorts other than
+ * `created_at` scan one range per status and merge them.
  */
 export async function readPage(
   db: Queryable,
