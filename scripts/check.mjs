@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { fastFolders, foldersOf, suites } from '../jest.config.js';
 import { brokenReferences } from './lib/documents.mjs';
 import { ensureNode } from './lib/node.mjs';
-import { ensureInstalled, PrepareError, root } from './lib/prepare.mjs';
+import { ensureInstalled, orExit, root } from './lib/prepare.mjs';
 import { tierViolations } from './lib/test-tiers.mjs';
 
 const sources = ['packages', 'services', 'cli', 'standalone'];
@@ -35,13 +35,7 @@ const checks = {
 };
 
 await ensureNode();
-try {
-  ensureInstalled({ development: true });
-} catch (error) {
-  if (!(error instanceof PrepareError)) throw error;
-  console.error(`check: ${error.message}`);
-  process.exit(1);
-}
+await orExit(() => ensureInstalled({ development: true }));
 const temporary = mkdtempSync(join(tmpdir(), 'rms-check-'));
 let failed = 0;
 for (const [name, check] of Object.entries(checks)) {

@@ -4,16 +4,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { ensureNode } from './lib/node.mjs';
-import { bundler, compileCache, PrepareError, pagesConfig, prepare, root } from './lib/prepare.mjs';
+import { bundler, compileCache, orExit, pagesConfig, prepare, root } from './lib/prepare.mjs';
 
 await ensureNode();
-try {
-  prepare({ development: true });
-} catch (error) {
-  if (!(error instanceof PrepareError)) throw error;
-  process.stderr.write(`rms: ${error.message}\n`);
-  process.exit(1);
-}
+await orExit(() => prepare({ development: true }));
 const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
 const start = (...args) => spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
 // The watch mode of Node follows the imports of main.ts, workspaces included, and stops the old process with SIGTERM.

@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureNode } from './lib/node.mjs';
-import { PrepareError, prepare, root } from './lib/prepare.mjs';
+import { orExit, prepare, root } from './lib/prepare.mjs';
 import { summary } from './lib/test-result.mjs';
 import { runTests } from './lib/test-run.mjs';
 
@@ -16,13 +16,7 @@ const busyLoops = 2;
 
 await ensureNode();
 const { times, load, args } = readArguments();
-try {
-  prepare({ development: true });
-} catch (error) {
-  if (!(error instanceof PrepareError)) throw error;
-  process.stderr.write(`rms: ${error.message}\n`);
-  process.exit(1);
-}
+await orExit(() => prepare({ development: true }));
 const loops = load ? Array.from({ length: busyLoops }, () => spawn(process.execPath, ['-e', 'for (;;);'])) : [];
 process.on('exit', () => loops.forEach((loop) => void loop.kill('SIGKILL')));
 /** Number of failures by test. */

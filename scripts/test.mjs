@@ -5,20 +5,15 @@
 // the first test file requests them; TEST_DATABASE_URL, TEST_REDIS_URL and TEST_KAFKA_BROKERS name existing servers
 // instead. Suites whose server cannot be provided are skipped and named at the end; with CI=true, that is a failure.
 import { ensureNode } from './lib/node.mjs';
-import { PrepareError, prepare } from './lib/prepare.mjs';
+import { orExit, prepare } from './lib/prepare.mjs';
 import { summary } from './lib/test-result.mjs';
 import { runTests } from './lib/test-run.mjs';
 
 await ensureNode();
-let run;
-try {
+const run = await orExit(() => {
   prepare({ development: true });
-  run = await runTests(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof PrepareError)) throw error;
-  process.stderr.write(`rms: ${error.message}\n`);
-  process.exit(1);
-}
+  return runTests(process.argv.slice(2));
+});
 if (run.interrupted) {
   console.log('\ninterrupted');
   process.exit(130);

@@ -3,7 +3,8 @@ import { alertRules } from '@rms/alert-rules';
 import { AlertKind, type Incident, IncidentState, type Rule } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { type TestEmail, TestEmailState } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { enumNames } from '@rms/rpc/enum-names';
-import { environmentName, time } from './documents.ts';
+import { fromEnvironmentMessage } from '@rms/tenant';
+import { time } from './documents.ts';
 
 export const alertKinds = enumNames(AlertKind);
 export const incidentStates = enumNames(IncidentState);
@@ -12,7 +13,7 @@ export const incidentStates = enumNames(IncidentState);
 export function ruleDocument(rule: Rule) {
   const kind = alertKinds.toName(rule.kind);
   return {
-    environment: environmentName(rule.environment),
+    environment: fromEnvironmentMessage(rule.environment),
     kind: kind ?? '',
     name: kind ? alertRules[kind].name : '',
     description: kind ? alertRules[kind].sentence : '',
@@ -40,7 +41,7 @@ export function incidentDocument(incident: Incident) {
   const kind = alertKinds.toName(incident.kind);
   return {
     id: incident.id,
-    environment: environmentName(incident.environment),
+    environment: fromEnvironmentMessage(incident.environment),
     kind: kind ?? '',
     name: kind ? alertRules[kind].name : '',
     subject_id: incident.subjectId,

@@ -2,7 +2,8 @@ import type { FieldChange } from '@rms/audit';
 import { changeText, namedText } from '@rms/audit/change-text';
 import type { AuditEntry } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { environmentName, time } from './documents.ts';
+import { fromEnvironmentMessage } from '@rms/tenant';
+import { time } from './documents.ts';
 
 export type EntryDocument = ReturnType<typeof entryDocument>;
 
@@ -16,7 +17,7 @@ export function entryDocument(entry: AuditEntry) {
     actor_name: actorName || null,
     address: address || null,
     request_id: requestId || null,
-    environment: environment === Environment.UNSPECIFIED ? null : environmentName(environment),
+    environment: environment === Environment.UNSPECIFIED ? null : fromEnvironmentMessage(environment),
     action,
     target_id: targetId,
     target_name: targetName || null,

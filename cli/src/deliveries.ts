@@ -2,8 +2,9 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ListDeliveriesRequestSchema } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DelayReason, type Delivery, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { enumNames } from '@rms/rpc/enum-names';
+import { fromEnvironmentMessage } from '@rms/tenant';
 import { attemptDocument } from './attempts.ts';
-import { environmentName, time } from './documents.ts';
+import { time } from './documents.ts';
 import { type Pages, takePages } from './pages.ts';
 import type { Services } from './services.ts';
 
@@ -36,7 +37,7 @@ export function deliveryHeadDocument(delivery: Delivery) {
     event_type: delivery.eventType,
     webhook_id: delivery.webhookId,
     status: deliveryStatuses.toName(delivery.status) ?? '',
-    environment: environmentName(delivery.environment),
+    environment: fromEnvironmentMessage(delivery.environment),
     resource_id: delivery.resourceId,
     request_id: delivery.requestId,
     origin: delivery.origin,

@@ -2,19 +2,11 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { idTime } from '@rms/ids';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
-import { type Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { enumNames } from '@rms/rpc/enum-names';
-import { type Environment as EnvironmentName, fromEnvironmentMessage, toEnvironmentMessage } from '@rms/tenant';
+import { fromEnvironmentMessage } from '@rms/tenant';
 
 export const scopes = enumNames(Scope);
-
-export function environmentName(environment: Environment): EnvironmentName {
-  return fromEnvironmentMessage(environment);
-}
-
-export function toEnvironment(name: EnvironmentName): Environment {
-  return toEnvironmentMessage(name);
-}
 
 /** Formats a timestamp as ISO 8601; null if it is unset. */
 export function time(timestamp: Timestamp | undefined): string | null {
@@ -31,7 +23,7 @@ export function keyDocument(key: Key, value?: string) {
   return {
     id: key.id,
     ...(value === undefined ? {} : { key: value }),
-    environment: environmentName(key.environment),
+    environment: fromEnvironmentMessage(key.environment),
     scope: scopes.toName(key.scope) ?? '',
     name: key.name,
     ...(value === undefined ? { hint: key.hint, created_at: time(key.createTime) } : {}),

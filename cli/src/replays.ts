@@ -5,7 +5,8 @@ import {
   ReplayStatus,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { enumNames } from '@rms/rpc/enum-names';
-import { environmentName, time } from './documents.ts';
+import { fromEnvironmentMessage } from '@rms/tenant';
+import { time } from './documents.ts';
 
 const statuses = enumNames(ReplayStatus);
 
@@ -14,7 +15,7 @@ export function replayDocument(replay: Replay) {
   return {
     id: replay.id,
     webhook_id: replay.webhookId,
-    environment: environmentName(replay.environment),
+    environment: fromEnvironmentMessage(replay.environment),
     status: statuses.toName(replay.status) ?? '',
     total: Number(replay.total) || null,
     replayed: Number(replay.replayed),

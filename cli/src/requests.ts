@@ -1,7 +1,8 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Request } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { EventProgress } from '@rms/proto/rms/webhooks/v1/events_service_pb';
-import { environmentName, time } from './documents.ts';
+import { fromEnvironmentMessage } from '@rms/tenant';
+import { time } from './documents.ts';
 
 export type RequestDocument = ReturnType<typeof requestDocument>;
 export type EventProgressDocument = ReturnType<typeof eventProgressDocument>;
@@ -10,7 +11,7 @@ export type EventProgressDocument = ReturnType<typeof eventProgressDocument>;
 export function requestDocument(request: Request) {
   const { authenticatedMs, limitedMs, handledMs, durationMs } = request;
   return {
-    environment: environmentName(request.environment),
+    environment: fromEnvironmentMessage(request.environment),
     at: time(request.startTime),
     method: request.method,
     route: request.route || null,
@@ -37,7 +38,7 @@ export function eventProgressDocument(event: EventProgress) {
   return {
     id: event.id,
     type: event.type,
-    environment: environmentName(event.environment),
+    environment: fromEnvironmentMessage(event.environment),
     resource_id: event.resourceId,
     sequence: Number(event.position),
     created_at: time(createTime),

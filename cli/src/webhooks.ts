@@ -2,8 +2,9 @@ import { X509Certificate } from 'node:crypto';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import { type RateLimit, type RetryPolicy, type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { fromEnvironmentMessage } from '@rms/tenant';
 import { delayReasons } from './deliveries.ts';
-import { environmentName, time } from './documents.ts';
+import { time } from './documents.ts';
 import type { Services } from './services.ts';
 
 export type WebhookDocument = ReturnType<typeof webhookDocument>;
@@ -12,7 +13,7 @@ export type WebhookDocument = ReturnType<typeof webhookDocument>;
 export function webhookDocument(webhook: Webhook) {
   return {
     id: webhook.id,
-    environment: environmentName(webhook.environment),
+    environment: fromEnvironmentMessage(webhook.environment),
     url: webhook.url,
     events: webhook.events,
     status: webhook.status === WebhookStatus.DISABLED ? 'disabled' : 'active',

@@ -21,6 +21,17 @@ const pagesStamp = join(root, 'node_modules', '.cache', 'rms-pages');
 /** A failure that the user can fix; printed as one line, without a stack. */
 export class PrepareError extends Error {}
 
+/** Awaits `work`. If it fails with a PrepareError, prints the message and ends the process with status 1. */
+export async function orExit(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PrepareError)) throw error;
+    process.stderr.write(`rms: ${error.message}\n`);
+    process.exit(1);
+  }
+}
+
 /**
  * Installs missing dependencies and bundles changed pages; takes milliseconds when nothing has changed.
  * `development` includes the tools of tests and checks.

@@ -2,7 +2,7 @@ import nodeModule from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ensureNode } from './node.mjs';
-import { compileCache, ensureInstalled, ensurePages, PrepareError, root } from './prepare.mjs';
+import { compileCache, ensureInstalled, ensurePages, orExit, root } from './prepare.mjs';
 
 /**
  * Prepares the checkout, then runs a TypeScript program in this process, so that signals reach it directly.
@@ -10,14 +10,10 @@ import { compileCache, ensureInstalled, ensurePages, PrepareError, root } from '
  */
 export async function runProgram(path, { pages = true } = {}) {
   await ensureNode();
-  try {
+  await orExit(() => {
     ensureInstalled();
     if (pages) ensurePages();
-  } catch (error) {
-    if (!(error instanceof PrepareError)) throw error;
-    process.stderr.write(`rms: ${error.message}\n`);
-    process.exit(1);
-  }
+  });
   // For this process, and through the environment for the services that it starts.
   nodeModule.enableCompileCache(compileCache);
   process.env.NODE_COMPILE_CACHE = compileCache;

@@ -1,9 +1,16 @@
 import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { Environment, keepPicture, openWorld, Role, type TestUser, violations, type World } from './support.ts';
+import {
+  Environment,
+  keepPicture,
+  openWorld,
+  Role,
+  startMs,
+  type TestUser,
+  violations,
+  type World,
+} from './support.ts';
 
-/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
-const startMs = 180_000;
 /** Health is written every five seconds, and the page polls at the same interval. */
 const seenMs = 30_000;
 

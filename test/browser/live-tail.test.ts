@@ -1,9 +1,6 @@
 import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { Environment, openWorld, Role, type TestUser, violations, type World } from './support.ts';
-
-/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
-const startMs = 180_000;
+import { Environment, openWorld, Role, startMs, type TestUser, violations, type World } from './support.ts';
 
 describeWith('chromium', 'The live tail in a browser', () => {
   let world: World;

@@ -1,9 +1,6 @@
 import { describeWith } from '@rms/testkit';
 import type { Page, Route } from 'playwright-core';
-import { Environment, openWorld, Role, type TestUser, type World } from './support.ts';
-
-/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
-const startMs = 180_000;
+import { Environment, openWorld, Role, startMs, type TestUser, type World } from './support.ts';
 
 describeWith('chromium', 'Optimistic updates', () => {
   let world: World;

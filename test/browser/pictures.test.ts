@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { describeWith, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
 import { type Filled, fill } from './fill.ts';
-import { Environment, isTooWide, keepPicture, openWorld, Role, violations, type World } from './support.ts';
+import { Environment, isTooWide, keepPicture, openWorld, Role, startMs, violations, type World } from './support.ts';
 
-/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
-const startMs = 180_000;
 const root = join(import.meta.dirname, '..', '..');
 /** With DOCS_PICTURES=1, which `npm run docs:pictures` sets, the screenshots replace those in docs. */
 const forDocs = Boolean(process.env.DOCS_PICTURES);

@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
-import { Environment, openWorld, Role, type World } from './support.ts';
-
-/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
-const startMs = 180_000;
+import { Environment, openWorld, Role, startMs, type World } from './support.ts';
 
 const snippets = join(import.meta.dirname, '..', '..', 'packages', 'signature', 'snippets');
 /** File of each language; packages/signature/test/snippets.test.ts runs them. */

@@ -1,9 +1,9 @@
 import type { Environment } from '@rms/tenant';
+import { toEnvironmentMessage } from '@rms/tenant';
 import { Command, Option } from 'commander';
 import { alertKinds, testEmailDocument } from '../alerts.ts';
 import { environmentOption, workspaceOption } from '../arguments.ts';
 import { alertsOf, withServices } from '../connect.ts';
-import { toEnvironment } from '../documents.ts';
 import { print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
@@ -24,7 +24,7 @@ export function alertsTestCommand(): Command {
       withServices(['workspaces', 'alerts'], async (services) => {
         const { addresses, emails: sent } = await alertsOf(services).testRule({
           workspaceId: await workspaceOf(services, options),
-          environment: toEnvironment(options.environment),
+          environment: toEnvironmentMessage(options.environment),
           kind: alertKinds.toValue(options.kind),
         });
         const emails = sent.map(testEmailDocument);

@@ -1,11 +1,11 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import type { Environment } from '@rms/tenant';
+import { toEnvironmentMessage } from '@rms/tenant';
 import { type Command, Option } from 'commander';
 import { allWorkspacesOption, environmentOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { actorText, changesText, type EntryDocument, entryDocument, targetText } from '../audit.ts';
 import { withServices } from '../connect.ts';
-import { toEnvironment } from '../documents.ts';
 import { type Pages, takePages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
 import type { Services } from '../services.ts';
@@ -109,7 +109,7 @@ async function listEntries(
     actor: options.actor ?? '',
     ...(options.since ? { sinceTime: timestampFromDate(options.since) } : {}),
     ...(options.until ? { untilTime: timestampFromDate(options.until) } : {}),
-    ...(options.environment ? { environment: toEnvironment(options.environment) } : {}),
+    ...(options.environment ? { environment: toEnvironmentMessage(options.environment) } : {}),
   };
   return takePages(options.limit, async (page) => {
     const { entries: items, nextPageToken } = await services.audit.listAuditEntries({ ...filter, ...page });

@@ -5,11 +5,11 @@ import {
   DeliveryGrouping,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { enumNames } from '@rms/rpc/enum-names';
+import { fromEnvironmentMessage } from '@rms/tenant';
 import { Command, Option } from 'commander';
 import { allWorkspacesOption, pointInTime, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { type DeliveryStatusName, deliveryStatuses } from '../deliveries.ts';
-import { environmentName } from '../documents.ts';
 import { note, print, table } from '../print.ts';
 import { type WorkspaceOptions, workspaceOf } from '../workspace.ts';
 
@@ -60,7 +60,7 @@ function groupDocument(by: Grouping, { workspaceId, environment, webhookId, stat
   return {
     count: Number(count),
     ...(by === 'status' ? { status: deliveryStatuses.toName(status) ?? '' } : { workspace_id: workspaceId }),
-    ...(by === 'webhook' ? { environment: environmentName(environment), webhook_id: webhookId } : {}),
+    ...(by === 'webhook' ? { environment: fromEnvironmentMessage(environment), webhook_id: webhookId } : {}),
   };
 }
 

@@ -1,9 +1,10 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Environment } from '@rms/tenant';
+import { toEnvironmentMessage } from '@rms/tenant';
 import { Command, Option } from 'commander';
 import { collect, durationMs, environmentOption, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { keyDocument, scopes, toEnvironment } from '../documents.ts';
+import { keyDocument, scopes } from '../documents.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
@@ -36,7 +37,7 @@ export function keysCreateCommand(): Command {
       withServices(['workspaces', 'keys'], async (services) => {
         const { key, keyValue } = await services.keys.createKey({
           workspaceId: await workspaceOf(services, options),
-          environment: toEnvironment(options.environment),
+          environment: toEnvironmentMessage(options.environment),
           scope: scopes.toValue(options.scope),
           name: options.name,
           allowedIps: options.allowIp ?? [],

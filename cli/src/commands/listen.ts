@@ -1,11 +1,11 @@
 import type { FeedEvent } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { isWellFormedSecret, makeSecret, toSigningSecret } from '@rms/signature';
 import type { Environment, Tenant } from '@rms/tenant';
+import { toEnvironmentMessage } from '@rms/tenant';
 import { type Command, Option } from 'commander';
 import { environmentOption, eventTypes, httpUrl, position, workspaceOption } from '../arguments.ts';
 import type { OpenFeed } from '../clients.ts';
 import { withServices } from '../connect.ts';
-import { toEnvironment } from '../documents.ts';
 import { firstEventType } from '../first-event.ts';
 import { followFeed } from '../follow-feed.ts';
 import { forward, type Response } from '../forward.ts';
@@ -82,7 +82,7 @@ function forwardFeed(options: Options, secret: string, signal: AbortSignal): Pro
       say(`Signing secret: ${secret}`);
       void noteFirst(openFeed, { workspaceId, environment: other }, signal);
     };
-    const following = { workspaceId, environment: toEnvironment(environment), after, started };
+    const following = { workspaceId, environment: toEnvironmentMessage(environment), after, started };
     for await (const event of followFeed(openFeed, following, signal)) {
       if (!events.includes('*') && !events.includes(event.type)) continue;
       const at = new Date().toISOString();
@@ -99,7 +99,7 @@ function forwardFeed(options: Options, secret: string, signal: AbortSignal): Pro
 
 /** Prints a note about the first event in the environment that is not forwarded. */
 async function noteFirst(openFeed: OpenFeed, { workspaceId, environment }: Tenant, signal: AbortSignal): Promise<void> {
-  const type = await firstEventType(openFeed, { workspaceId, environment: toEnvironment(environment) }, signal);
+  const type = await firstEventType(openFeed, { workspaceId, environment: toEnvironmentMessage(environment) }, signal);
   if (type === undefined) return;
   note(
     `${type} in ${environment}, which is not forwarded; add --environment ${environment} to forward ${environment} events`,

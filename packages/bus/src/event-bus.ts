@@ -12,6 +12,7 @@ export interface ConsumedRecord extends BusRecord {
   readonly offset: string;
 }
 
+/** Records to publish together. */
 export interface PublishBatch {
   readonly topic: string;
   /** A batch goes to exactly one partition. This keeps its order and prevents the loss of acknowledged records. */
@@ -19,6 +20,7 @@ export interface PublishBatch {
   readonly records: readonly BusRecord[];
 }
 
+/** A consumer of a topic. */
 export interface Subscription {
   readonly topic: string;
   /** Instances of the same group share the partitions; each group receives every record. */
@@ -34,6 +36,7 @@ export interface Subscription {
   readonly onJoined?: () => void;
 }
 
+/** A topic that `start` creates if it does not exist. */
 export interface Topic {
   readonly topic: string;
   readonly partitions: number;

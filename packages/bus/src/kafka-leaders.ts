@@ -9,6 +9,7 @@ export interface Leaders {
   refresh(topic: string): void;
 }
 
+/** Creates an empty cache. Failed fetches are ignored; the next refresh tries again. */
 export function createLeaders(admin: Pick<Admin, 'fetchTopicMetadata'>): Leaders {
   const known = new Map<string, ReadonlyMap<number, number>>();
   const pending = new Set<string>();

@@ -7,6 +7,7 @@ const copyTimeoutMs = 8_000;
 /** Acknowledges a batch after all in-sync replicas have it. */
 export const ackAll = { acks: -1, timeout: copyTimeoutMs } as const;
 
+/** Converts the records of a batch. The values share the memory of the records. */
 export function toMessages({ partition, records }: PublishBatch): Message[] {
   return records.map(({ key, value, headers }) => ({
     key,

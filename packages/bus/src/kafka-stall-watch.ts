@@ -1,7 +1,7 @@
 import type { Consumer } from 'kafkajs';
 
 /** A consumer that has neither fetched nor handled a batch for this long counts as stalled. */
-export const stallMs = 20_000;
+const stallMs = 20_000;
 const watchMs = 1_000;
 /** Smaller backward corrections of the clock are ignored: they hardly delay heartbeats. */
 const setBackMs = 2_000;

@@ -11,6 +11,7 @@ export interface Response {
 
 const unavailableRetrySeconds = 1;
 
+/** Sends a response. With a body, sets Content-Type and Content-Length. */
 export function sendResponse(response: ServerResponse, { status, json, headers }: Response): void {
   response.statusCode = status;
   if (headers) for (const name in headers) response.setHeader(name, headers[name] as string);

@@ -13,6 +13,7 @@ export const securityHeaders: readonly (readonly [name: string, value: string])[
 
 const twoYears = 'max-age=63072000';
 
+/** Sets {@link securityHeaders}, and Strict-Transport-Security if the client uses HTTPS. */
 export function setSecurityHeaders(response: ServerResponse, { usesHttps }: Client): void {
   for (const [name, value] of securityHeaders) response.setHeader(name, value);
   // Browsers ignore this header over HTTP (RFC 6797, 7.2).

@@ -15,6 +15,7 @@ export interface ClaimedRef extends IdempotencyRef {
   readonly claim: Buffer;
 }
 
+/** The record of a key. */
 export interface StoredResponse {
   /** SHA-256 of the request. */
   readonly fingerprint: Buffer;

@@ -36,6 +36,7 @@ export interface IdempotentRequest {
   readonly content: unknown;
 }
 
+/** The result of a request that may have been made before. */
 export interface Outcome<Desc extends DescMessage> {
   readonly response: MessageShape<Desc>;
   /** Whether this is the stored response of an earlier request. */

@@ -9,6 +9,7 @@ export interface SlotRange {
   readonly primary: Endpoint;
 }
 
+/** The owners of the slots of a Redis Cluster. */
 export interface ClusterMap {
   /** Grows with each failover and move of slots. */
   readonly epoch: number;

@@ -6,6 +6,7 @@ import { parseRedisUrl, type RedisAddress } from './redis-address.ts';
 import { connectorOf, type Endpoint } from './redis-connector.ts';
 import { createSentinelLookup } from './sentinels.ts';
 
+/** Reply of the script in check-script.ts. Times are in microseconds. */
 export type CheckReply = [
   outcome: number,
   retryAfterUs: number,
@@ -43,7 +44,7 @@ const options = {
 
 /**
  * Creates a connection that opens on connect(): to the server of the URL, to the primary that the sentinels name, or to
- * `endpoint`. Each connection uses the current password, TLS files and sentinels' answer.
+ * `endpoint`. Each connection uses the current password, TLS files and the primary that the sentinels name.
  * @param followMs interval of {@link followAddress}
  */
 export function connectLater(address: RedisAddress, endpoint?: Endpoint, followMs = 60_000): Scripted {

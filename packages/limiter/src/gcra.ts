@@ -24,6 +24,7 @@ export interface Rates {
   readonly workspace: Rate | undefined;
 }
 
+/** Returns the rate limits of a key and of its workspace. They share one window. */
 export function ratesOf(limits: Limits): Rates {
   const { rateLimitRequests, workspaceRateLimitRequests, rateLimitWindowSeconds } = limits;
   return {
@@ -54,6 +55,7 @@ export function gcraStep({ burst, emissionUs }: Rate, arrivalUs: number, nowUs: 
   return { allowed: true as const, arrivalUs: nextUs, remaining, retryAfterUs: 0, resetUs: nextUs - nowUs };
 }
 
+/** Describes a rate limit after a step. The time until the full burst is available is rounded up to seconds. */
 export function rateState(rate: Rate, remaining: number, resetUs: number): LimitState {
   return { limit: rate.burst, remaining, resetSeconds: Math.ceil(resetUs / 1e6) };
 }

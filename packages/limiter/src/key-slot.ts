@@ -1,5 +1,5 @@
 /** Hash slots of a Redis Cluster. */
-export const slotCount = 16_384;
+const slotCount = 16_384;
 
 /** Returns the slot of a key: CRC-16 (XMODEM) of its hash tag, or of the whole key without one. */
 export function slotOf(key: string): number {

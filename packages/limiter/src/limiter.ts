@@ -44,6 +44,7 @@ export type Freshness =
   /** Unknown, because Redis is unreachable or no auth instance has confirmed its markers recently. Ask auth. */
   | 'unknown';
 
+/** Result of a check. A limit is undefined if it does not apply. */
 export type LimitDecision = {
   readonly freshness: Freshness;
   /** Rate limit of the key. */

@@ -3,6 +3,7 @@ import { type KeyChange, type Limiter, markersTrustMs, type SetMarkers } from '.
 import type { RedisServer, RedisServers } from './redis-servers.ts';
 import { confirmedKey, runIdOf } from './redis-watch.ts';
 
+/** Maximum time to set or confirm a marker on one server. */
 export const markerTimeoutMs = 2_000;
 /** Longer than any gateway caches a principal. */
 const markerTtlMs = 60 * 60 * 1000;

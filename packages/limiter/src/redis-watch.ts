@@ -21,6 +21,7 @@ export const confirmedKey = 'rms:marks-confirmed';
 const epochKey = 'rms:epoch';
 const membersKey = 'rms:limiters';
 
+/** Whether Redis can be used and its markers can be trusted, according to probes and failed checks. */
 export interface RedisWatch {
   /** Whether a check should use Redis. */
   usable(): boolean;

@@ -19,25 +19,25 @@ export function createSentinelLookup(address: RedisAddress): () => Promise<Endpo
   let sentinels = (address.sentinels ?? []).map(endpointOf);
   return async () => {
     const { host: name } = parseRedisUrl(currentOf(address.url));
-    const answered = new AbortController();
-    const answers = sentinels.map(async (sentinel, index) => {
-      await abortableDelay(index * nextSentinelMs, answered.signal);
-      answered.signal.throwIfAborted();
+    const found = new AbortController();
+    const lookups = sentinels.map(async (sentinel, index) => {
+      await abortableDelay(index * nextSentinelMs, found.signal);
+      found.signal.throwIfAborted();
       try {
-        return { sentinel, found: await ask(sentinel, name, address) };
+        return { sentinel, primary: await ask(sentinel, name, address) };
       } catch (error) {
         throw new Error(`${sentinel.host}:${sentinel.port}: ${(error as Error).message}`);
       }
     });
     try {
-      const { sentinel, found } = await Promise.any(answers);
+      const { sentinel, primary } = await Promise.any(lookups);
       sentinels = [sentinel, ...sentinels.filter((other) => other !== sentinel)];
-      return found;
+      return primary;
     } catch (error) {
       const reasons = (error as AggregateError).errors.map(({ message }: Error) => message);
       throw new Error(`no sentinel knows the primary "${name}" (${reasons.join('; ')})`);
     } finally {
-      answered.abort();
+      found.abort();
     }
   };
 }

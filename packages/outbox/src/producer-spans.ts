@@ -20,6 +20,7 @@ export interface ProducerSpans {
 
 const untraced: ProducerSpans = { traceparentOf: ({ traceparent }) => traceparent, end() {} };
 
+/** Starts a span per traced event, in the trace of the request that caused the event. */
 export function startProducerSpans(topic: string, events: readonly PendingEvent[]): ProducerSpans {
   if (!isTracing()) return untraced;
   const spans = new Map<PendingEvent, Span>();

@@ -1,17 +1,9 @@
-import { toRmsError } from '@rms/errors';
 import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import {
-  createClient,
-  createGrpcService,
-  type GrpcService,
-  type GrpcServiceOptions,
-  loopbackOnly,
-  rpcService,
-} from '@rms/rpc';
+import { createClient, type GrpcService, type GrpcServiceOptions, rpcService } from '@rms/rpc';
 import { freePort, waitUntil } from '@rms/testkit';
+import { createUnitService } from './unit-service.ts';
 import { signaled } from './workspaces-server.ts';
 
 const { SERVING, NOT_SERVING } = ServingStatus;
@@ -20,14 +12,7 @@ const { SERVING, NOT_SERVING } = ServingStatus;
 function build(overrides: Partial<GrpcServiceOptions> = {}) {
   const events: string[] = [];
   const logged: { msg: string; level: string }[] = [];
-  const service = createGrpcService({
-    name: 'unit',
-    metrics: createMetrics('unit'),
-    metricsAddress: undefined,
-    security: loopbackOnly,
-    callers: {},
-    host: '127.0.0.1',
-    port: 0,
+  const service = createUnitService({
     log: createLogger({ name: 'unit', destination: { write: (line) => void logged.push(JSON.parse(line)) } }),
     services: [
       rpcService(WorkspacesService, {
@@ -38,7 +23,6 @@ function build(overrides: Partial<GrpcServiceOptions> = {}) {
         setWorkspacePlan: async () => ({}),
       }),
     ],
-    translateError: toRmsError,
     workers: [
       {
         name: 'worker',
@@ -49,7 +33,6 @@ function build(overrides: Partial<GrpcServiceOptions> = {}) {
         },
       },
     ],
-    checks: {},
     open: async () => void events.push('open'),
     close: async () => void events.push('close'),
     ...overrides,

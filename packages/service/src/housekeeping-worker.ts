@@ -4,6 +4,7 @@ import type { Logger } from '@rms/logging';
 import { showHousekeeping } from './housekeeping-gauge.ts';
 import type { Worker } from './worker.ts';
 
+/** Runs once per interval. Must end soon after the signal aborts. */
 export type HousekeepingTask = (signal: AbortSignal) => Promise<unknown>;
 
 /** Housekeeping tasks by name. The name is a label of metrics and a field of logs. */

@@ -16,6 +16,7 @@ export interface WorkerHealth {
   stuck(): void;
 }
 
+/** The running workers of a service. */
 export interface Supervisor {
   /** Names of the failing workers; empty if all are healthy. Used by readiness checks. */
   failing(): readonly string[];

@@ -34,6 +34,7 @@ export function isWellFormedSecret(text: string): boolean {
   return isBase64 && bytes.length >= minBytes && bytes.length <= maxBytes;
 }
 
+/** Decodes the text of a secret. Does not validate it; see {@link isWellFormedSecret}. */
 export function toSigningSecret(text: string): SigningSecret {
   return { text, bytes: Buffer.from(text.slice(prefix.length), 'base64') };
 }

@@ -6,7 +6,6 @@ export {
   readAudited,
   testAuditedCases,
 } from './audited.ts';
-export { callEachMethod, callerKinds } from './call-each-method.ts';
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates/certificates.ts';
 export { chromiumPath, describeWith, type Need } from './describe-with.ts';
 export { freePort } from './free-port.ts';
@@ -16,6 +15,7 @@ export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-re
 export { type DialWatch, watchDials } from './names/dial-watch.ts';
 export { serveNames } from './names/served-names.ts';
 export { type NamedServer, secondAddress, testSlowNames } from './names/slow-names.ts';
+export { testOperatorMethods } from './operator-methods.ts';
 export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
 export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';

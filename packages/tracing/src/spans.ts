@@ -52,6 +52,7 @@ export function endSpan(span: Span | undefined, error?: unknown): void {
   span.end();
 }
 
+/** Ends the spans of all requests of a batch; see {@link endSpan}. */
 export function endSpans(spans: readonly Span[], error?: unknown): void {
   for (const span of spans) endSpan(span, error);
 }

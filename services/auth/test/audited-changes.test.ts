@@ -1,4 +1,3 @@
-import type { DescService } from '@bufbuild/protobuf';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
@@ -6,37 +5,22 @@ import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
-import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
-import { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
+import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { type AuditedCases, auditedChain, auditedSecrets, testAuditedCases } from '@rms/testkit';
 import { auditScene } from './audit-scene.ts';
 import { userCases } from './audited-user-cases.ts';
 import { workspaceCases } from './audited-workspace-cases.ts';
+import { authServices } from './auth-services.ts';
 import { startAccounts, type TestAccounts } from './user-support.ts';
 
-const services: readonly DescService[] = [
-  AuditService,
-  EmailRequestsService,
-  InvitationsService,
-  KeyUsesService,
-  KeysService,
-  LookupService,
-  MembersService,
-  PasswordsService,
-  PlansService,
-  RequestsService,
-  SecondFactorsService,
-  SecretsService,
-  SignInService,
-  UsersService,
-  WorkspacesService,
-];
+/** Workspaces are deleted in batches; delete-workspace.test.ts tests the entry. */
+const services = authServices.filter((service) => service !== WorkspaceDeletionService);
 
 describe('Entries of the audit log of auth', () => {
   let accounts: TestAccounts;

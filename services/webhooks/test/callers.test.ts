@@ -4,8 +4,7 @@ import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
-import { operatorMethods } from '@rms/rpc';
-import { callEachMethod, callerKinds } from '@rms/testkit';
+import { testOperatorMethods } from '@rms/testkit';
 import { callers } from '../src/callers.ts';
 import { startWebhooks } from './support.ts';
 
@@ -28,27 +27,4 @@ const forOperators: readonly string[] = [
   'rms.webhooks.v1.WorkspaceDeletionService/DeleteContents',
 ];
 
-describe('methods for operators', () => {
-  let service: Awaited<ReturnType<typeof startWebhooks>>;
-  beforeAll(async () => {
-    service = await startWebhooks();
-  });
-  afterAll(() => service?.stop());
-
-  test('are the methods that the table of callers grants to no service', () => {
-    expect([...operatorMethods(callers, services)].sort()).toEqual(forOperators);
-  });
-
-  test.each(['user', 'key'] as const)('reject a %s', async (kind) => {
-    const results = await callEachMethod(service.address, services, callerKinds[kind]);
-    const refused = Object.keys(results).filter((method) => results[method] === 'insufficient_role');
-    expect(refused).toEqual(expect.arrayContaining(forOperators));
-    const others = Object.keys(results).filter((method) => !forOperators.includes(method));
-    expect(others).toHaveLength(services.flatMap(({ methods }) => methods).length - forOperators.length);
-  });
-
-  test.each(['operator', 'service'] as const)('accept an %s', async (kind) => {
-    const results = await callEachMethod(service.address, services, callerKinds[kind]);
-    for (const method of forOperators) expect(results[method]).not.toBe('insufficient_role');
-  });
-});
+testOperatorMethods({ callers, services, forOperators, start: startWebhooks });

@@ -48,7 +48,11 @@ export function stepsOn(pool: Pool) {
   };
   const stored = (events: readonly ReturnType<typeof newEvent>[], freeCapacity: Capacity) =>
     fanOut(pool, events.map(arrivalOf), { freeCapacity, defer: false });
+  /** Deletes the webhooks of all tenants, and what is queued for them. */
+  const clear = () =>
+    pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries, webhooks.endpoints');
   return {
+    clear,
     scopeOf,
     async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {
       const id = newId('wh');

@@ -1,41 +1,18 @@
-import { freePort, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
-import type { One, Resource } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { freePort, startReceiver, waitUntil } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
+import type { Target } from '../support/shape.ts';
 import { deliveriesOf, retryFast, type Subscriber, subscribe, waitForDelivery } from '../support/subscriber.ts';
+import { webhookScene } from '../support/webhook-scene.ts';
 
 export function deliveriesSuite(target: () => Target): void {
   describe('Deliveries', () => {
-    let account: Account;
-    let client: ApiClient;
-    let receiver: Receiver;
-    let active: Subscriber | undefined;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-    });
-    beforeEach(async () => {
-      receiver = await startReceiver({ path: '' });
-    });
-    afterEach(async () => {
-      if (active) await client.delete(`/v1/webhooks/${active.webhook.id}`);
-      active = undefined;
-      await receiver?.close();
-    });
-
-    /** Creates a webhook with fast retries at this test's receiver; afterEach deletes it. */
-    const subscribed = async (maxRetries: number) => {
-      active = await subscribe(client, receiver, ['resource.created']);
-      await retryFast(account, active.webhook.id, maxRetries);
-      return active;
-    };
-    const emit = async () =>
-      expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Event' }), 201).body.data;
+    const scene = webhookScene(target);
+    const { subscribed, emit } = scene;
 
     test('a 200 response counts as delivered after one attempt', async () => {
       const { webhook } = await subscribed(3);
       await emit();
-      const delivery = await waitForDelivery(account, webhook.id, 'delivered');
+      const delivery = await waitForDelivery(scene.account, webhook.id, 'delivered');
       expect(delivery).toMatchObject({
         id: expect.stringMatching(/^dlv_/),
         event_id: expect.stringMatching(/^evt_/),
@@ -49,64 +26,64 @@ export function deliveriesSuite(target: () => Target): void {
     test('only 200 is success: every other status counts as failed, and a redirect is not followed', async () => {
       const statuses = [201, 202, 204, 301, 302, 307, 400, 404, 500, 503];
       const subscribers = new Map<string, { subscriber: Subscriber; status: number }>();
-      receiver.respondWith(({ path }, response) => {
+      scene.receiver.respondWith(({ path }, response) => {
         const status = subscribers.get(path)?.status ?? 200;
         response.writeHead(status, { location: '/elsewhere' }).end();
       });
       await Promise.all(
         statuses.map(async (status) => {
-          const subscriber = await subscribe(client, receiver, ['resource.created']);
-          await retryFast(account, subscriber.webhook.id, 1);
+          const subscriber = await subscribe(scene.client, scene.receiver, ['resource.created']);
+          await retryFast(scene.account, subscriber.webhook.id, 1);
           subscribers.set(subscriber.path, { subscriber, status });
         }),
       );
       await emit();
       for (const { subscriber, status } of subscribers.values()) {
-        const { attempts } = await waitForDelivery(account, subscriber.webhook.id, 'failed', 2);
+        const { attempts } = await waitForDelivery(scene.account, subscriber.webhook.id, 'failed', 2);
         expect(attempts.map((attempt) => attempt.status_code)).toEqual([status, status]);
-        expectStatus(await client.delete(`/v1/webhooks/${subscriber.webhook.id}`), 204);
+        expectStatus(await scene.client.delete(`/v1/webhooks/${subscriber.webhook.id}`), 204);
       }
-      expect(receiver.requests.some(({ path }) => path === '/elsewhere')).toBe(false);
+      expect(scene.receiver.requests.some(({ path }) => path === '/elsewhere')).toBe(false);
     });
 
     test('a failed delivery is retried as often as the retry policy allows, with the same bytes', async () => {
-      receiver.respondWith(500);
+      scene.receiver.respondWith(500);
       const subscriber = await subscribed(3);
       await emit();
-      const delivery = await waitForDelivery(account, subscriber.webhook.id, 'failed', 4);
+      const delivery = await waitForDelivery(scene.account, subscriber.webhook.id, 'failed', 4);
       expect(delivery.attempts.map((attempt) => attempt.status_code)).toEqual([500, 500, 500, 500]);
       expect(new Set(subscriber.received().map(({ raw }) => raw.toString('hex'))).size).toBe(1);
       expect(subscriber.received()).toHaveLength(4);
     });
 
     test('the default is 5 retries', async () => {
-      active = await subscribe(client, receiver, ['resource.created']);
-      const listed = await account.rms<{ data: { id: string; retry_policy: { max_retries: number } }[] }>(
+      const { webhook } = await subscribed();
+      const listed = await scene.account.rms<{ data: { id: string; retry_policy: { max_retries: number } }[] }>(
         ...['webhooks', 'list'],
       );
-      const mine = listed.data.find(({ id }) => id === active?.webhook.id);
+      const mine = listed.data.find(({ id }) => id === webhook.id);
       expect(mine?.retry_policy.max_retries).toBe(5);
-      receiver.respondWith(500);
-      await retryFast(account, active.webhook.id, 5);
+      scene.receiver.respondWith(500);
+      await retryFast(scene.account, webhook.id, 5);
       await emit();
-      expect((await waitForDelivery(account, active.webhook.id, 'failed', 6)).attempts).toHaveLength(6);
+      expect((await waitForDelivery(scene.account, webhook.id, 'failed', 6)).attempts).toHaveLength(6);
     });
 
     test('a receiver that recovers gets the event with the next retry', async () => {
       let calls = 0;
-      receiver.respondWith((_, response) => void response.writeHead(++calls < 3 ? 503 : 200).end());
+      scene.receiver.respondWith((_, response) => void response.writeHead(++calls < 3 ? 503 : 200).end());
       const { webhook } = await subscribed(5);
       await emit();
-      const delivery = await waitForDelivery(account, webhook.id, 'delivered', 3);
+      const delivery = await waitForDelivery(scene.account, webhook.id, 'delivered', 3);
       expect(delivery.attempts.map((attempt) => attempt.status_code)).toEqual([503, 503, 200]);
     });
 
     test('an attempt at an unreachable receiver counts as failed', async () => {
       const unreachable = `http://127.0.0.1:${await freePort()}/`;
       const { webhook } = await subscribed(1);
-      expectStatus(await client.patch(`/v1/webhooks/${webhook.id}`, { url: unreachable }), 200);
+      expectStatus(await scene.client.patch(`/v1/webhooks/${webhook.id}`, { url: unreachable }), 200);
       await emit();
-      const delivery = await waitForDelivery(account, webhook.id, 'failed', 2);
+      const delivery = await waitForDelivery(scene.account, webhook.id, 'failed', 2);
       for (const attempt of delivery.attempts) {
         expect(attempt.status_code).toBeNull();
         expect(attempt.error).toMatch(/\w/);
@@ -114,10 +91,10 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('an attempt without a response within 10 seconds counts as failed', async () => {
-      receiver.respondWith(() => {});
+      scene.receiver.respondWith(() => {});
       const { webhook } = await subscribed(0);
       await emit();
-      const delivery = await waitForDelivery(account, webhook.id, 'failed');
+      const delivery = await waitForDelivery(scene.account, webhook.id, 'failed');
       expect(delivery.attempts).toHaveLength(1);
       expect(delivery.attempts[0]).toMatchObject({ status_code: null, error: expect.stringMatching(/timeout|10 s/i) });
       // Checks the limit itself: no timeout before ten seconds.
@@ -127,27 +104,27 @@ export function deliveriesSuite(target: () => Target): void {
     test('a hanging receiver does not delay another webhook', async () => {
       const other = await startReceiver({ path: '' });
       try {
-        receiver.respondWith(() => {});
-        await subscribed(0);
-        const healthy = await subscribe(client, other, ['resource.created']);
+        scene.receiver.respondWith(() => {});
+        const { webhook } = await subscribed(0);
+        const healthy = await subscribe(scene.client, other, ['resource.created']);
         const created = await Promise.all(Array.from({ length: 50 }, emit));
         await healthy.waitFor(created.length);
-        const log = await deliveriesOf(account, active?.webhook.id ?? '');
+        const log = await deliveriesOf(scene.account, webhook.id);
         expect(log.every(({ status }) => status === 'pending')).toBe(true);
-        expectStatus(await client.delete(`/v1/webhooks/${healthy.webhook.id}`), 204);
+        expectStatus(await scene.client.delete(`/v1/webhooks/${healthy.webhook.id}`), 204);
       } finally {
         await other.close();
       }
     });
 
     test('a failed delivery can be re-delivered from the delivery log', async () => {
-      receiver.respondWith(500);
+      scene.receiver.respondWith(500);
       const subscriber = await subscribed(0);
       await emit();
-      const failed = await waitForDelivery(account, subscriber.webhook.id, 'failed');
-      receiver.respondWith(200);
-      await account.rms('deliveries', 'redeliver', failed.id);
-      const delivered = await waitForDelivery(account, subscriber.webhook.id, 'delivered', 2);
+      const failed = await waitForDelivery(scene.account, subscriber.webhook.id, 'failed');
+      scene.receiver.respondWith(200);
+      await scene.account.rms('deliveries', 'redeliver', failed.id);
+      const delivered = await waitForDelivery(scene.account, subscriber.webhook.id, 'delivered', 2);
       expect(delivered).toMatchObject({ id: failed.id, event_id: failed.event_id });
       expect(delivered.attempts.map((attempt) => attempt.status_code)).toEqual([500, 200]);
       const [first, second] = subscriber.received();
@@ -155,33 +132,34 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('all failed deliveries of a webhook can be replayed, and a dry run only counts them', async () => {
-      receiver.respondWith(500);
+      scene.receiver.respondWith(500);
       const { webhook } = await subscribed(0);
       const since = new Date(Date.now() - 60_000).toISOString();
       await Promise.all([emit(), emit(), emit()]);
       await waitUntil(
-        async () => (await deliveriesOf(account, webhook.id)).filter(({ status }) => status === 'failed').length === 3,
+        async () =>
+          (await deliveriesOf(scene.account, webhook.id)).filter(({ status }) => status === 'failed').length === 3,
         { what: 'three failed deliveries' },
       );
-      receiver.respondWith(200);
+      scene.receiver.respondWith(200);
       const options = ['deliveries', 'replay', '--webhook', webhook.id, '--since', since];
-      expect(await account.rms(...options, '--dry-run')).toMatchObject({ count: 3 });
-      expect(receiver.requests).toHaveLength(3);
-      expect(await account.rms(...options)).toMatchObject({ count: 3 });
+      expect(await scene.account.rms(...options, '--dry-run')).toMatchObject({ count: 3 });
+      expect(scene.receiver.requests).toHaveLength(3);
+      expect(await scene.account.rms(...options)).toMatchObject({ count: 3 });
       await waitUntil(
-        async () => (await deliveriesOf(account, webhook.id)).every(({ status }) => status === 'delivered'),
+        async () => (await deliveriesOf(scene.account, webhook.id)).every(({ status }) => status === 'delivered'),
         { what: 'the delivery of all three' },
       );
     });
 
     test('the delivery log can be filtered by status', async () => {
-      receiver.respondWith(500);
+      scene.receiver.respondWith(500);
       const { webhook } = await subscribed(0);
       await emit();
-      const failed = await waitForDelivery(account, webhook.id, 'failed');
+      const failed = await waitForDelivery(scene.account, webhook.id, 'failed');
       const ids = async (status: string) =>
         (
-          await account.rms<{ data: { id: string }[] }>(
+          await scene.account.rms<{ data: { id: string }[] }>(
             ...['deliveries', 'list', '--webhook', webhook.id, '--status', status],
           )
         ).data.map(({ id }) => id);

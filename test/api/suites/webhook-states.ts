@@ -1,60 +1,40 @@
 import { createHmac } from 'node:crypto';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
-import type { One, Resource } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
-import { retryFast, type Subscriber, subscribe, waitForDelivery } from '../support/subscriber.ts';
+import { waitUntil } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
+import type { One } from '../support/api-types.ts';
+import type { Target } from '../support/shape.ts';
+import { retryFast, subscribe, waitForDelivery } from '../support/subscriber.ts';
+import { webhookScene } from '../support/webhook-scene.ts';
 
 export function webhookStatesSuite(target: () => Target): void {
   describe('States of webhooks', () => {
-    let account: Account;
-    let client: ApiClient;
-    let receiver: Receiver;
-    let active: Subscriber | undefined;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-    });
-    beforeEach(async () => {
-      receiver = await startReceiver({ path: '' });
-    });
-    afterEach(async () => {
-      if (active) await client.delete(`/v1/webhooks/${active.webhook.id}`);
-      active = undefined;
-      await receiver?.close();
-    });
-
-    /** Creates a webhook with fast retries at this test's receiver; afterEach deletes it. */
-    const subscribed = async (maxRetries: number) => {
-      active = await subscribe(client, receiver, ['resource.created']);
-      await retryFast(account, active.webhook.id, maxRetries);
-      return active;
-    };
-    const emit = async () =>
-      expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Event' }), 201).body.data;
+    const scene = webhookScene(target);
+    const { subscribed, emit } = scene;
 
     test('a disabled webhook receives no events until it is active again', async () => {
       const subscriber = await subscribed(0);
       const path = `/v1/webhooks/${subscriber.webhook.id}`;
-      const witness = await subscribe(client, receiver, ['resource.created']);
-      expectStatus(await client.patch(path, { status: 'disabled' }), 200);
+      const witness = await subscribe(scene.client, scene.receiver, ['resource.created']);
+      expectStatus(await scene.client.patch(path, { status: 'disabled' }), 200);
       const missed = await emit();
       await witness.waitForEventsOf(missed.id, 1);
-      expectStatus(await client.patch(path, { status: 'active' }), 200);
+      expectStatus(await scene.client.patch(path, { status: 'active' }), 200);
       const seen = await emit();
       const events = await subscriber.waitForEventsOf(seen.id, 1);
       expect(events).toHaveLength(1);
       expect(subscriber.received().map(({ envelope }) => envelope.data.object.id)).toEqual([seen.id]);
-      expectStatus(await client.delete(`/v1/webhooks/${witness.webhook.id}`), 204);
+      expectStatus(await scene.client.delete(`/v1/webhooks/${witness.webhook.id}`), 204);
     });
 
     test('a deleted webhook receives no more events and no more retries', async () => {
-      receiver.respondWith(({ path }, response) => void response.writeHead(path === subscriber.path ? 500 : 200).end());
-      const subscriber = await subscribe(client, receiver, ['resource.created']);
-      await retryFast(account, subscriber.webhook.id, 50);
+      scene.receiver.respondWith(
+        ({ path }, response) => void response.writeHead(path === subscriber.path ? 500 : 200).end(),
+      );
+      const subscriber = await subscribe(scene.client, scene.receiver, ['resource.created']);
+      await retryFast(scene.account, subscriber.webhook.id, 50);
       await emit();
       await subscriber.waitFor(2);
-      expectStatus(await client.delete(`/v1/webhooks/${subscriber.webhook.id}`), 204);
+      expectStatus(await scene.client.delete(`/v1/webhooks/${subscriber.webhook.id}`), 204);
       const witness = await subscribed(0);
       const after = await emit();
       await witness.waitForEventsOf(after.id, 1);
@@ -67,21 +47,22 @@ export function webhookStatesSuite(target: () => Target): void {
     });
 
     test('a 410 response disables the webhook', async () => {
-      receiver.respondWith(410);
+      scene.receiver.respondWith(410);
       const { webhook } = await subscribed(5);
       await emit();
-      const delivery = await waitForDelivery(account, webhook.id, 'failed');
+      const delivery = await waitForDelivery(scene.account, webhook.id, 'failed');
       expect(delivery.attempts).toHaveLength(1);
       await waitUntil(
         async () =>
-          (await client.get<One<{ status: string }>>(`/v1/webhooks/${webhook.id}`)).body.data.status === 'disabled',
+          (await scene.client.get<One<{ status: string }>>(`/v1/webhooks/${webhook.id}`)).body.data.status ===
+          'disabled',
         { what: 'the webhook to be disabled' },
       );
     });
 
     test('deliveries after a secret rotation are signed with the new secret', async () => {
       const subscriber = await subscribed(0);
-      const rotated = await account.rms<{ secret: string }>('webhooks', 'rotate-secret', subscriber.webhook.id);
+      const rotated = await scene.account.rms<{ secret: string }>('webhooks', 'rotate-secret', subscriber.webhook.id);
       expect(rotated.secret).toMatch(/^whsec_/);
       expect(rotated.secret).not.toBe(subscriber.secret);
       await emit();
@@ -95,12 +76,12 @@ export function webhookStatesSuite(target: () => Target): void {
     test('a webhook can be disabled, enabled and tested from the command line', async () => {
       const subscriber = await subscribed(0);
       const status = async () =>
-        (await client.get<One<{ status: string }>>(`/v1/webhooks/${subscriber.webhook.id}`)).body.data.status;
-      await account.rms('webhooks', 'disable', subscriber.webhook.id);
+        (await scene.client.get<One<{ status: string }>>(`/v1/webhooks/${subscriber.webhook.id}`)).body.data.status;
+      await scene.account.rms('webhooks', 'disable', subscriber.webhook.id);
       expect(await status()).toBe('disabled');
-      await account.rms('webhooks', 'enable', subscriber.webhook.id);
+      await scene.account.rms('webhooks', 'enable', subscriber.webhook.id);
       expect(await status()).toBe('active');
-      await account.rms('webhooks', 'test', subscriber.webhook.id);
+      await scene.account.rms('webhooks', 'test', subscriber.webhook.id);
       const [event] = await subscriber.waitFor(1);
       const expected = createHmac('sha256', subscriber.secret)
         .update(event?.raw ?? '')

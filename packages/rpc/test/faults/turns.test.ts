@@ -1,13 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { toRmsError } from '@rms/errors';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
-import { createGrpcService, loopbackOnly } from '@rms/rpc';
 import { makeCertificates, turnLoop } from '@rms/testkit';
 import { watchCertificates } from '../../src/certificates.ts';
 import { HealthState } from '../../src/health.ts';
+import { createUnitService } from '../unit-service.ts';
 
 test('100,000 changes of the health leave nothing behind at a watcher', async () => {
   let seen = 0;
@@ -29,26 +26,13 @@ test('100,000 changes of the health leave nothing behind at a watcher', async ()
 
 test('100,000 probes of a service, of which every other one fails, leave nothing behind', async () => {
   let probes = 0;
-  const service = createGrpcService({
-    name: 'unit',
-    metrics: createMetrics('unit'),
-    metricsAddress: undefined,
-    security: loopbackOnly,
-    callers: {},
-    host: '127.0.0.1',
-    port: 0,
-    log: createLogger({ name: 'unit', level: 'silent' }),
-    services: [],
-    translateError: toRmsError,
-    workers: [],
+  const service = createUnitService({
     checks: {
       async database() {
         probes += 1;
         if (probes % 2 === 0) throw new Error('it failed');
       },
     },
-    open: async () => {},
-    close: async () => {},
   });
   const { bytesPerTurn } = await turnLoop(async (signal) => {
     await service.start();

@@ -13,6 +13,7 @@ export interface Facts {
   readonly expiringKeys: readonly { readonly keyId: string; readonly name: string; readonly expiresAtMs: number }[];
 }
 
+/** Counts of the requests of a tenant within the window of a rule. */
 export interface RequestFacts {
   readonly requests: number;
   /** Responses with status 4xx or 5xx, except 429. */
@@ -23,6 +24,7 @@ export interface RequestFacts {
   readonly refused: number;
 }
 
+/** Counts and state of a webhook for the rules about deliveries. */
 export interface WebhookFacts {
   readonly webhookId: string;
   /** Empty: unknown. */

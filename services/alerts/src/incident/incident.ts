@@ -31,6 +31,7 @@ export interface Incident {
 /** Kind of a notice to recipients. */
 export type Notice = 'opened' | 'repeated' | 'recovered';
 
+/** The next state of a subject, and the email that it causes. */
 export interface Step {
   /** undefined if no incident was open and none opened. */
   readonly incident: Incident | undefined;

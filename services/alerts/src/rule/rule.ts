@@ -42,10 +42,10 @@ const thresholds: Readonly<Record<AlertKind, { least: number; most: number; whol
 };
 
 const maxWindowSeconds = 24 * 3_600;
-export const maxRecipients = 20;
+const maxRecipients = 20;
 
 /** Returns the default rule: enabled, with the owners as recipients. */
-export function defaultRule(tenant: Tenant, kind: AlertKind): Rule {
+function defaultRule(tenant: Tenant, kind: AlertKind): Rule {
   const { workspaceId, environment } = tenant;
   return {
     workspaceId,

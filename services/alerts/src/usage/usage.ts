@@ -19,6 +19,7 @@ export interface RequestSums {
   readonly monthlyQuota: number;
 }
 
+/** Sums of the attempts in a period. `latencies` counts attempts by bucket, see packages/usage. */
 export interface DeliverySums {
   readonly attempts: number;
   readonly failedAttempts: number;

@@ -93,6 +93,7 @@ export async function takeInvitation(tx: Queryable, tokenHash: Buffer): Promise<
   return rows[0] && toInvitation(rows[0]);
 }
 
+/** Deletes an invitation and returns it; undefined if it does not exist. */
 export async function deleteInvitation(
   tx: Queryable,
   workspaceId: string,

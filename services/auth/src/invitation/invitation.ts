@@ -16,6 +16,7 @@ export interface Invitation extends Email {
 
 const lifetimeMs = 7 * 24 * 3_600_000;
 
+/** Creates an invitation that is open for seven days. */
 export function makeInvitation(
   input: Email & Pick<Invitation, 'workspaceId' | 'role' | 'tokenHash' | 'invitedBy'>,
   createdAt: Date,

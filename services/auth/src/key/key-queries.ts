@@ -75,6 +75,7 @@ const hasStatus: Readonly<Record<KeyStatus, string>> = {
 /** Maximum number of keys that a filtered list reads. Bounds the cost of a filter that few keys match. */
 const maxKeysRead = 10_000;
 
+/** A page to read. Keys must meet every condition. */
 export interface KeyPage {
   readonly workspaceId: string;
   readonly environments: readonly Environment[];

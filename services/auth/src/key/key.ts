@@ -39,6 +39,7 @@ export interface KeyInput {
   readonly rateLimitRequests: number | undefined;
 }
 
+/** Result of a lookup of a key. Revoked keys are invalid; rolled keys are expired after their overlap. */
 export type KeyVerdict = 'valid' | 'invalid' | 'expired';
 
 const allowedIpsLimit = 100;

@@ -17,12 +17,12 @@ export function makePassword(): string {
 }
 
 /**
- * Throws `invalid_request` with a detail on `field` if the password is too short, too long or easy to guess. There are
+ * Throws `invalid_request` with a detail on `password` if the password is too short, too long or easy to guess. There are
  * no rules about character classes (NIST SP 800-63B, 5.1.1.2).
  */
-export function checkNewPassword(password: string, { email }: Pick<Email, 'email'>, field = 'password'): void {
+export function checkNewPassword(password: string, { email }: Pick<Email, 'email'>): void {
   const message = passwordProblem(password, email);
-  if (message !== undefined) throw new RmsError('invalid_request', { details: [{ field, message }] });
+  if (message !== undefined) throw new RmsError('invalid_request', { details: [{ field: 'password', message }] });
 }
 
 function passwordProblem(password: string, email: string): string | undefined {

@@ -111,6 +111,7 @@ export interface RequestFilter {
 /** A request with its sort key: microseconds since 1970, as text. */
 export type FoundRequest = LoggedRequest & { readonly startedUs: string };
 
+/** A page of the request log to read. */
 export interface RequestSearch extends TenantScope {
   readonly filter: RequestFilter;
   /** Sort keys: `startedUs` and the request ID. */

@@ -41,6 +41,7 @@ export interface Attempt {
   readonly of: string;
 }
 
+/** Limits attempts per subject. */
 export interface Throttle {
   /** Counts the attempts. If an attempt exceeds its limit, throws `rate_limit_exceeded` with the seconds to wait. */
   take(db: Queryable, attempts: readonly Attempt[]): Promise<void>;

@@ -34,6 +34,7 @@ export async function findUser(db: Queryable, id: string): Promise<User | undefi
   return rows[0] && toUser(rows[0]);
 }
 
+/** Finds a user by the normalized email address; see `emailKeyOf`. */
 export async function findUserByEmail(db: Queryable, emailKey: string): Promise<User | undefined> {
   const { rows } = await db.query<UserRow>(`select ${userColumns} from auth.users where email_key = $1`, [emailKey]);
   return rows[0] && toUser(rows[0]);
@@ -73,6 +74,7 @@ export async function replaceHash(db: Queryable, id: string, before: string, aft
   await db.query('update auth.users set password_hash = $3 where id = $1 and password_hash = $2', [id, before, after]);
 }
 
+/** Ends all sessions of a user: sessions of an earlier generation are rejected. */
 export async function endSessions(tx: Queryable, id: string): Promise<User> {
   return changeUser(tx, 'session_generation = session_generation + 1', [id]);
 }

@@ -32,10 +32,10 @@ const encodings = [
 ] as const;
 
 /** Output directory of Vite. */
-const builtFolder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'web');
+const folder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'web');
 
 /** Reads all pages into memory (a few hundred kilobytes). Throws an error with build instructions if there are none. */
-export async function readStaticFiles(folder = builtFolder): Promise<StaticFiles> {
+export async function readStaticFiles(): Promise<StaticFiles> {
   const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = new Map<string, StaticFile>();
   for (const entry of names) {

@@ -76,7 +76,7 @@ export interface TenantEndpoint<Query = unknown, Body = unknown> extends Shape<Q
 export type Endpoint = OpenEndpoint | AccountEndpoint | TenantEndpoint;
 
 /** Path prefix of the endpoints of a workspace. */
-export const tenantPrefix = '/api/workspaces/{workspace}/{environment}';
+const tenantPrefix = '/api/workspaces/{workspace}/{environment}';
 
 /** Returns the full path of an endpoint. */
 export function pathOf({ access, path }: Endpoint): string {

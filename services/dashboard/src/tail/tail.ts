@@ -11,6 +11,7 @@ export type Poll = (
   requested: Pick<MessageInitShape<typeof TailDeliveriesRequestSchema>, 'after' | 'knownIds'>,
 ) => Promise<TailDeliveriesResponse>;
 
+/** An open stream of a page. */
 export interface Viewer {
   readonly userId: string;
   readonly poll: Poll;

@@ -18,9 +18,9 @@ export function expectedVersionsOf({ headers }: IncomingMessage): bigint[] {
 }
 
 /** Returns whether If-None-Match names the ETag of a response. Throws `invalid_request`. */
-export function isUnchanged({ headers }: IncomingMessage, answer: Response): boolean {
+export function isUnchanged({ headers }: IncomingMessage, response: Response): boolean {
   const tags = tagsOf('If-None-Match', headers['if-none-match']);
-  const current = answer.headers?.ETag;
+  const current = response.headers?.ETag;
   return current !== undefined && (tags === '*' || tags.some((tag) => current === `"${tag}"`));
 }
 

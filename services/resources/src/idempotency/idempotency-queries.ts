@@ -1,6 +1,7 @@
 import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
 
+/** The record of an Idempotency-Key. */
 export interface StoredResponse extends Tenant {
   readonly key: string;
   readonly fingerprint: Buffer;

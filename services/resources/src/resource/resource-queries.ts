@@ -87,6 +87,7 @@ export async function deleteResources(tx: Queryable, refs: readonly ResourceRef[
   });
 }
 
+/** Returns a text that identifies a resource across all tenants. */
 export function refKey({ workspaceId, environment, id }: ResourceRef): string {
   return `${workspaceId}/${environment}/${id}`;
 }

@@ -67,6 +67,7 @@ export function applyUpdate(
   return { resource: { ...resource, name, status, metadataJson, updatedAt }, previous };
 }
 
+/** Fields that a change replaced, with their previous values. */
 export type PreviousAttributes = Partial<Pick<Resource, 'name' | 'status' | 'metadataJson'>>;
 
 function sameMetadata(a: string, b: string): boolean {

@@ -30,6 +30,7 @@ export interface Target {
   readonly password?: string;
 }
 
+/** Settings that change which targets are allowed; by default HTTPS to public addresses. */
 export interface GuardConfig {
   readonly allowHttp: boolean;
   /** Networks that are allowed although they are not public. */

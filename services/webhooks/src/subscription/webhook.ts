@@ -5,6 +5,7 @@ import type { RateLimit } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
 export type WebhookStatus = 'active' | 'disabled';
+/** `manual`: by a user. `gone`: the endpoint responded 410. `failing`: it failed for too long. */
 export type DisableReason = 'manual' | 'gone' | 'failing';
 
 /** A subscription of a URL to events. */

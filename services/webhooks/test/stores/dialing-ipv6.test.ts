@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { makeSecret, toSigningSecret } from '@rms/signature';
 import { describeWith, startFrozenReceiver, watchDials } from '@rms/testkit';
-import { send } from '../../src/delivery/attempt/send.ts';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
-import { type DnsServer, startDnsServer } from '../dns-server.ts';
+import { soleAttemptAt } from '../attempt-at.ts';
+import { type DnsServer, startDnsServer } from '../egress/dns-server.ts';
 
 describeWith('ipv6', 'dialing an endpoint', () => {
   let dns: DnsServer;
@@ -24,22 +23,10 @@ describeWith('ipv6', 'dialing an endpoint', () => {
     await dns.close();
   });
 
-  const attempt = async (url: string) => {
+  const attempt = (url: string) => {
     const allowCidrs = ['127.0.0.1/32', '::1/128'];
     const egress = createEgress({ allowHttp: true, allowCidrs, dnsServers: [dns.address] });
-    const agent = createGuardedAgent({ egress });
-    const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
-    const outgoing = {
-      url,
-      eventId: 'evt_1',
-      requestId: 'req_1',
-      traceparent: '',
-      workspaceId: 'ws_1',
-      body: Buffer.from('{}'),
-    };
-    const result = await send(agent, secrets, outgoing);
-    await agent.destroy();
-    return result;
+    return soleAttemptAt(url, createGuardedAgent({ egress }));
   };
 
   test('the first of several addresses that connects is used', async () => {

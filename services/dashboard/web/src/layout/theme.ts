@@ -6,7 +6,7 @@ export type Theme = (typeof themes)[number];
 const key = 'rms-theme';
 const listeners = new Set<() => void>();
 
-export function readTheme(): Theme {
+function readTheme(): Theme {
   const stored = localStorage.getItem(key);
   return themes.find((theme) => theme === stored) ?? 'system';
 }

@@ -42,11 +42,11 @@ export const testWebhook = defineEndpoint({
   async handle({ context, id, body, principal, idempotencyKey, backend }) {
     checkId('wh', id);
     const { workspaceId, environment } = principal;
-    const answer = await backend.webhooks.testWebhook(
+    const response = await backend.webhooks.testWebhook(
       { workspaceId, environment, id, eventType: body.event_type ?? '', idempotencyKey },
       { context: context(), timeoutMs },
     );
-    const { attempt, url, requestBody, deliveryId: delivery_id, replayed } = answer;
+    const { attempt, url, requestBody, deliveryId: delivery_id, replayed } = response;
     if (!attempt) throw new Error('the webhooks service returned no attempt');
     const { number: _number, ...document } = attemptDocument(attempt, { url, body: requestBody });
     return {

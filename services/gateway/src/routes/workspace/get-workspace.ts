@@ -82,7 +82,7 @@ async function usageOf({ principal, context, signal }: Call<unknown, unknown>, {
   const { workspaceId, environment } = principal;
   const options = { context: context(), signal: signal() };
   const month = await usage?.getUsage({ workspaceId, environment, span: UsageSpan.HOUR }, options).then(
-    (answer) => answer.month,
+    ({ month }) => month,
     () => undefined,
   );
   if (!month) return null;

@@ -126,6 +126,7 @@ export interface HeldWebhooks {
   readonly rateLimit: number;
 }
 
+/** Counts the webhooks whose due deliveries wait for a circuit or for their rate limit. */
 export async function readHeld(db: Queryable): Promise<HeldWebhooks> {
   const { rows } = await db.query<HeldWebhooks>(`
     select (select count(*)::integer from webhooks.endpoints where pause_ms > 0) as circuit,

@@ -16,7 +16,8 @@ export interface Instances {
 export const beatMs = 3_000;
 const gone = "interval '10 seconds'";
 
-export function createInstances(db: Queryable, id: string = randomUUID()): Instances {
+export function createInstances(db: Queryable): Instances {
+  const id = randomUUID();
   let part: Part = { rank: 0, count: 1 };
   return {
     part: () => part,

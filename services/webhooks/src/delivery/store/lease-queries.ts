@@ -54,6 +54,7 @@ export interface AbandonedWebhook extends Tenant {
   readonly id: string;
 }
 
+/** Result of {@link leaseFor}. */
 export interface Leased {
   readonly jobs: DeliveryJob[];
   /** Leased deliveries that cannot be attempted, because the body of their event is erased. */

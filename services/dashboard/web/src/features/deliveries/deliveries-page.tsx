@@ -1,31 +1,23 @@
-import { eventTypes } from '@rms/webhook-events';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
 import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { Choice, SelectField } from '../../ui/field.tsx';
-import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
-import { statusOptions } from '../attempts/delivery-status.tsx';
 import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
 import { deliveryColumns } from './delivery-columns.tsx';
 import { matchesFilter } from './delivery-filter.ts';
+import { DeliveryFilters } from './delivery-filters.tsx';
 import { useDeliveries } from './delivery-queries.ts';
 import { mergeStreamed, useDeliveryTail } from './delivery-tail.ts';
 import { ReplayDialog } from './replay-dialog.tsx';
 
 /** Polling intervals of the live tail. With a stream, polling shows the changes to old deliveries. */
 const pollMs = { withoutStream: 2_000, streaming: 15_000 };
-const testOptions: readonly (readonly [string, string])[] = [
-  ['', 'Included'],
-  ['0', 'Excluded'],
-  ['1', 'Only test events'],
-];
 const from = '/w/$workspace/$environment/deliveries';
 
 export function DeliveriesPage() {
@@ -82,82 +74,11 @@ export function DeliveriesPage() {
         }
       />
       <ErrorNote error={redeliver.error} />
-      <Card title="Filters">
-        <div className="filters">
-          <SelectField
-            label="Webhook"
-            value={search.webhook ?? ''}
-            options={webhookOptions(urls, search.webhook)}
-            onChange={(event) => set({ webhook: event.target.value })}
-          />
-          <SelectField
-            label="Status"
-            value={search.status ?? ''}
-            options={statusOptions}
-            onChange={(event) => set({ status: event.target.value })}
-          />
-          <SelectField
-            label="Event type"
-            value={search.type ?? ''}
-            options={[['', 'Any type'], ...eventTypes.map((type) => [type, type] as const)]}
-            onChange={(event) => set({ type: event.target.value })}
-          />
-          <SelectField
-            label="Test events"
-            value={search.test ?? ''}
-            options={testOptions}
-            onChange={(event) => set({ test: event.target.value })}
-          />
-          <TextFilter label="Request ID" value={search.request} onSet={(request) => set({ request })} />
-          <TextFilter label="Resource ID" value={search.resource} onSet={(resource) => set({ resource })} />
-          <TimeRangeFilter of={search} onSet={set} />
-          <div className="stack-small">
-            <Choice
-              type="checkbox"
-              label="Live tail"
-              hint={
-                isLive
-                  ? tail.isOpen
-                    ? 'New deliveries appear immediately'
-                    : 'Polling every 2 s'
-                  : 'Show new deliveries automatically'
-              }
-              checked={isLive}
-              onChange={() => set({ live: isLive ? '' : '1' })}
-            />
-            {isFiltered ? (
-              <Link to={from} params={tenant} search={{}} className="small">
-                Clear filters
-              </Link>
-            ) : null}
-          </div>
-        </div>
-      </Card>
+      <DeliveryFilters of={search} urls={urls} isStreaming={tail.isOpen} onSet={set} />
       <Card flush>
         <ErrorNote error={error} />
         {data ? null : error ? null : <Loading what="deliveries" rows={12} />}
-        {data?.data.length === 0 ? (
-          isFiltered ? (
-            <Empty icon="deliveries" title="No matching deliveries">
-              {data.next
-                ? 'No delivery on this page matches. Open the next page, or change the filters.'
-                : 'Change the filters.'}
-            </Empty>
-          ) : (
-            <Empty
-              icon="deliveries"
-              title="No deliveries yet"
-              action={
-                <Link to="/w/$workspace/$environment/webhooks" params={tenant} className={buttonClass()}>
-                  Webhooks
-                </Link>
-              }
-            >
-              Each event of a resource is delivered to every webhook that subscribes to it. Create a webhook, then a
-              resource.
-            </Empty>
-          )
-        ) : null}
+        {data?.data.length === 0 ? <NoDeliveries isFiltered={isFiltered} hasNext={Boolean(data.next)} /> : null}
         {data && data.data.length > 0 ? (
           <Table
             label="Deliveries"
@@ -180,13 +101,34 @@ export function DeliveriesPage() {
   );
 }
 
-/** Options of the webhook filter. Includes the selected webhook even if it is not loaded yet or has been deleted. */
-function webhookOptions(urls: ReadonlyMap<string, string>, selected = ''): (readonly [string, string])[] {
-  const unknown = selected !== '' && !urls.has(selected) ? [[selected, selected] as const] : [];
-  return [['', 'Any webhook'], ...unknown, ...urls];
-}
-
 /** Removes empty parameters from the URL. */
 function clean<T extends Record<string, string | undefined>>(search: T): T {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value)) as T;
+}
+
+/** Explains an empty list. `hasNext`: further pages may have matches, because a page reads a limited number of rows. */
+function NoDeliveries({ isFiltered, hasNext }: { readonly isFiltered: boolean; readonly hasNext: boolean }) {
+  const tenant = useTenant();
+  if (isFiltered) {
+    return (
+      <Empty icon="deliveries" title="No matching deliveries">
+        {hasNext
+          ? 'No delivery on this page matches. Open the next page, or change the filters.'
+          : 'Change the filters.'}
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      icon="deliveries"
+      title="No deliveries yet"
+      action={
+        <Link to="/w/$workspace/$environment/webhooks" params={tenant} className={buttonClass()}>
+          Webhooks
+        </Link>
+      }
+    >
+      Each event of a resource is delivered to every webhook that subscribes to it. Create a webhook, then a resource.
+    </Empty>
+  );
 }

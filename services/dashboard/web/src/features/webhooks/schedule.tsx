@@ -8,7 +8,7 @@ const delayMultiples = [1, 5, 30, 120, 720];
 const lastFactor = 6;
 
 /** Returns the delay before each retry, in seconds. */
-export function delaysOf(policy: RetryPolicyDocument): number[] {
+function delaysOf(policy: RetryPolicyDocument): number[] {
   if (policy.delays_seconds) return [...policy.delays_seconds];
   return Array.from({ length: policy.max_retries }, (_, index) => {
     const last = delayMultiples.length - 1;

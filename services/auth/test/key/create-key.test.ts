@@ -1,0 +1,104 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { isWellFormedApiKey } from '@rms/api-key';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { startAuth, type TestAuth } from '../support.ts';
+
+describe('CreateKey', () => {
+  let auth: TestAuth;
+  beforeAll(async () => {
+    auth = await startAuth();
+  });
+  afterAll(() => auth?.stop());
+
+  test('returns a well-formed key of the environment with the requested properties', async () => {
+    const expireTime = timestampFromMs(Date.now() + 60_000);
+    const { key, value, workspaceId } = await auth.newKey({ name: 'ключ 🔑', expireTime, allowedIps: ['192.0.2.1'] });
+    expect(isWellFormedApiKey(value, 'live')).toBe(true);
+    expect(key).toMatchObject({
+      id: expect.stringMatching(/^key_/),
+      workspaceId,
+      environment: Environment.LIVE,
+      scope: Scope.WRITE,
+      name: 'ключ 🔑',
+      expireTime,
+      allowedIps: ['192.0.2.1/32'],
+    });
+    const sandbox = await auth.newKey({ environment: Environment.SANDBOX });
+    expect(isWellFormedApiKey(sandbox.value, 'sandbox')).toBe(true);
+  });
+
+  test('the value is stored only as a hash and never logged', async () => {
+    const { id, value } = await auth.newKey();
+    const { rows } = await auth.database.pool.query('select * from auth.keys where id = $1', [id]);
+    expect(rows).toHaveLength(1);
+    const secret = value.slice(12, -4);
+    expect(JSON.stringify(rows)).not.toContain(secret);
+    expect(auth.logged.some((line) => line.includes(id))).toBe(true);
+    expect(auth.logged.join('')).not.toContain(secret);
+  });
+
+  test('allowlists are normalized and deduplicated', async () => {
+    const requested = {
+      '192.0.2.1': '192.0.2.1/32',
+      '10.1.2.3/8': '10.0.0.0/8',
+      '10.0.0.0/8': '10.0.0.0/8',
+      '0.0.0.0/0': '0.0.0.0/0',
+      '::ffff:198.51.100.7': '198.51.100.7/32',
+      '::ffff:203.0.113.9/120': '203.0.113.0/24',
+      '2001:DB8:0::1/32': '2001:db8::/32',
+      '2001:db8::1': '2001:db8::1/128',
+      '::/0': '::/0',
+    };
+    const { key } = await auth.newKey({ allowedIps: Object.keys(requested) });
+    expect(key.allowedIps).toEqual([...new Set(Object.values(requested))]);
+  });
+
+  test.each([
+    [{ name: '' }, 'name'],
+    [{ name: 'x'.repeat(101) }, 'name'],
+    [{ name: 'a\nb' }, 'name'],
+    [{ name: 'a\u0000b' }, 'name'],
+    [{ name: 'a\u009bb' }, 'name'],
+    [{ scope: Scope.UNSPECIFIED }, 'scope'],
+    [{ environment: Environment.UNSPECIFIED }, 'environment'],
+    [{ expireTime: timestampFromMs(Date.now() - 1_000) }, 'expires_at'],
+    [{ expireTime: timestampFromMs(Date.parse('9999-12-31T23:59:59.999Z') + 1) }, 'expires_at'],
+    [{ expireTime: timestampFromMs(1e17) }, 'expires_at'],
+    [{ allowedIps: ['10.0.0.1', '300.1.1.1'] }, 'allowed_ips.1'],
+    ...['10.0.0.0/33', '::/129', '10.0.0.0/-1', '10.0.0.0/08', '10.0.0.0/8/8', '10.0.0.0/', '/8', ''].map(badIp),
+    ...['010.0.0.1', '0x0a.0.0.1', '10.1', '167772161', '::ffff:010.0.0.1', '::ffff:10.0.0.0/95'].map(badIp),
+    ...['example.com', 'fe80::1%eth0', '[::1]', '10.0.0.1:80', ' 10.0.0.1'].map(badIp),
+  ])('%o is rejected', async (more, field) => {
+    await expect(auth.newKey(more)).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: [expect.objectContaining({ field })],
+    });
+  });
+
+  test('all invalid fields are reported together', async () => {
+    await expect(auth.newKey({ name: '', allowedIps: ['x', '10.0.0.1', 'y'] })).rejects.toMatchObject({
+      details: [{ field: 'name' }, { field: 'allowed_ips.0' }, { field: 'allowed_ips.2' }],
+    });
+  });
+
+  test('an allowlist has at most 100 entries', async () => {
+    const entries = Array.from({ length: 101 }, (_, i) => `10.0.0.${i}`);
+    expect((await auth.newKey({ allowedIps: entries.slice(1) })).key.allowedIps).toHaveLength(100);
+    await expect(auth.newKey({ allowedIps: entries })).rejects.toMatchObject({ details: [{ field: 'allowed_ips' }] });
+  });
+
+  test('a name has up to 100 code points', async () => {
+    const name = '🔑'.repeat(100);
+    expect((await auth.newKey({ name })).key.name).toBe(name);
+  });
+
+  test.each(['ws_none', '', 'ws_\u0000'])('rejects the nonexistent workspace %j', async (workspaceId) => {
+    await expect(auth.newKey({ workspaceId })).rejects.toMatchObject({
+      code: expect.stringMatching(/^(not_found|invalid_request)$/),
+    });
+  });
+});
+
+function badIp(text: string): [object, string] {
+  return [{ allowedIps: [text] }, 'allowed_ips.0'];
+}

@@ -1,0 +1,65 @@
+import { migrations as audit } from '@rms/audit';
+import { isTimeout } from '@rms/db';
+import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { migrations } from '../../src/migrations.ts';
+import { requestPartitions } from '../../src/request/request-log.ts';
+import { insertRequests } from '../../src/request/request-queries.ts';
+
+const today = "(now() at time zone 'UTC')::date";
+
+describe('partitions of the request log', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase([audit, migrations]);
+  });
+  afterAll(() => database?.drop());
+
+  const insert = (requestId: string) =>
+    insertRequests(database.pool, {
+      workspaceIds: ['ws_one'],
+      environments: ['live'],
+      requestIds: [requestId],
+      startTimesUs: [Date.now() * 1_000],
+      traceIds: [''],
+      methods: ['GET'],
+      routes: ['/v1/resources'],
+      statuses: [200],
+      errorCodes: [''],
+      keyIds: [''],
+      actors: [''],
+      paths: [''],
+      clientAddresses: [''],
+      replayed: [false],
+      authenticatedMs: [1],
+      limitedMs: [1],
+      handledMs: [1],
+      durationsMs: [1],
+    });
+
+  test('are created and dropped without blocking requests, even during a long read transaction', async () => {
+    const { pool } = database;
+    await pool.query(`select auth.make_partitions(${today} - 9, ${today} - 8)`);
+    const reader = await pool.connect();
+    try {
+      await reader.query('begin');
+      await reader.query('select from auth.requests');
+      const { rows } = await pool.query(`select auth.make_partitions(${today} + 8, ${today} + 9) as created`);
+      expect(rows).toEqual([{ created: 2 }]);
+      const refused = await requestPartitions.drop(pool, 7).catch((error: unknown) => error);
+      expect(isTimeout(refused)).toBe(true);
+      let ended = false;
+      const dropping = (async () => {
+        while (!ended) await requestPartitions.drop(pool, 7).catch(() => {});
+      })();
+      for (let i = 0; i < 5; i += 1) await insert(`req_${i}`);
+      ended = true;
+      await dropping;
+      await reader.query('commit');
+    } finally {
+      reader.release(true);
+    }
+    expect(await requestPartitions.drop(pool, 7)).toBe(2);
+    const { rowCount } = await pool.query('select from auth.requests');
+    expect(rowCount).toBe(5);
+  });
+});

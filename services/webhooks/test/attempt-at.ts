@@ -1,0 +1,26 @@
+import { makeSecret, toSigningSecret } from '@rms/signature';
+import { send } from '../src/delivery/attempt/send.ts';
+import type { OriginPools } from '../src/egress/origin-pools.ts';
+
+const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
+
+/** Makes one attempt at `url`, signed with a secret of this module. */
+export function attemptAt(url: string, agent: OriginPools) {
+  return send(agent, secrets, {
+    url,
+    eventId: 'evt_1',
+    requestId: 'req_1',
+    traceparent: '',
+    workspaceId: 'ws_1',
+    body: Buffer.from('{}'),
+  });
+}
+
+/** The same, with an agent that no further attempt uses. */
+export async function soleAttemptAt(url: string, agent: OriginPools) {
+  try {
+    return await attemptAt(url, agent);
+  } finally {
+    await agent.destroy();
+  }
+}

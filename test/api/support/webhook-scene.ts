@@ -1,0 +1,59 @@
+import { type Receiver, startReceiver } from '@rms/testkit';
+import { type ApiClient, expectStatus } from './api-client.ts';
+import type { One, Resource } from './api-types.ts';
+import { type Account, newAccount, type Target } from './shape.ts';
+import { retryFast, type Subscriber, subscribe } from './subscriber.ts';
+
+/** An account of the suite, and a receiver of the running test with at most one webhook. */
+export interface WebhookScene {
+  readonly account: Account;
+  /** Client of the account with scope admin. */
+  readonly client: ApiClient;
+  readonly receiver: Receiver;
+  /**
+   * Creates a webhook at the receiver, with fast retries if `maxRetries` is set. It is deleted after the test, so that
+   * its retries do not reach the next one.
+   */
+  subscribed(maxRetries?: number): Promise<Subscriber>;
+  /** Creates a resource, and so emits an event. */
+  emit(): Promise<Resource>;
+}
+
+/** Declares the hooks of a suite that set the scene. */
+export function webhookScene(target: () => Target): WebhookScene {
+  let account: Account;
+  let client: ApiClient;
+  let receiver: Receiver;
+  let active: Subscriber | undefined;
+  beforeAll(async () => {
+    account = await newAccount(target());
+    client = await account.client('live', 'admin');
+  });
+  beforeEach(async () => {
+    receiver = await startReceiver({ path: '' });
+  });
+  afterEach(async () => {
+    if (active) await client.delete(`/v1/webhooks/${active.webhook.id}`);
+    active = undefined;
+    await receiver?.close();
+  });
+  return {
+    get account() {
+      return account;
+    },
+    get client() {
+      return client;
+    },
+    get receiver() {
+      return receiver;
+    },
+    async subscribed(maxRetries) {
+      active = await subscribe(client, receiver, ['resource.created']);
+      if (maxRetries !== undefined) await retryFast(account, active.webhook.id, maxRetries);
+      return active;
+    },
+    async emit() {
+      return expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Event' }), 201).body.data;
+    },
+  };
+}
