@@ -279,10 +279,25 @@ describe('rms webhooks and trace', () => {
     ['deliveries', 'replay-status', 'rpl_none'],
     ['deliveries', 'replay-cancel', 'rpl_none'],
     ['deliveries', 'replay', '--webhook', 'wh_none', '--since', '1h'],
-    ['deliveries', 'list', '--webhook', 'wh_none'],
   ])('an unknown ID fails with one line: %s %s %s', async (...args) => {
     const outcome = await services.rms(...args, '--workspace', await services.createWorkspace(), '--json');
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toMatch(/^rms: There is no \w+ "(wh|dlv|rpl)_none"\.\n$/i);
+  });
+
+  test('a filter by a text that is not an ID fails with the form of an ID', async () => {
+    const workspace = ['--workspace', await services.createWorkspace()];
+    expect(await services.rms('deliveries', 'list', '--webhook', 'foo', ...workspace)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^rms: .*webhook_id must be an ID: "wh_" and 26 characters, such as wh_\w{26}\.\n$/,
+      ),
+    });
+    const unknown = newId('wh');
+    expect(await services.rms('deliveries', 'list', '--webhook', unknown, ...workspace)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(unknown),
+    });
   });
 });

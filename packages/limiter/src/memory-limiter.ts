@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { failureRateOf, gcraStep, monthOf, type Rate, rateState, ratesOf, wholeSeconds } from './gcra.ts';
 import type { KeyChange, LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
 
-const maxKeys = 100_000;
+/** Keys per map. With `max` instead, LRUCache would allocate all entries at the start. */
+const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
 const markerTtlMs = 60 * 60 * 1000;
 
 /**
@@ -18,10 +19,10 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
   // An integer: fractions would be rounded differently in sums and differences, so that a full burst could be refused.
   const elapsedUs = () => Math.floor(elapsedMs() * 1000);
   const failureRate = failureRateOf(options);
-  const arrivals = new LRUCache<string, number>({ max: maxKeys });
-  const failures = new LRUCache<string, number>({ max: maxKeys });
-  const used = new LRUCache<string, number>({ max: maxKeys });
-  const markers = new LRUCache<string, number>({ max: maxKeys, ttl: markerTtlMs });
+  const arrivals = new LRUCache<string, number>(bound);
+  const failures = new LRUCache<string, number>(bound);
+  const used = new LRUCache<string, number>(bound);
+  const markers = new LRUCache<string, number>({ ...bound, ttl: markerTtlMs });
 
   const check = ({ workspaceId, environment, keyId, keyVersion, limits = options }: LimitCheck): LimitDecision => {
     const freshness = (markers.get(keyId) ?? 0) > keyVersion ? 'changed' : 'current';

@@ -58,12 +58,15 @@ export function createTestLimiter() {
     },
     async confirmMarkers(setAll: (set: SetMarkers) => Promise<void>) {
       tries += 1;
+      // A marker that could not be set prevents the confirmation, even if Redis is available again by then.
+      let failed = unavailable;
       await setAll(async (changes) => {
-        if (unavailable) return [];
+        failed ||= unavailable;
+        if (failed) return [];
         marked.push(...changes);
         return changes;
       });
-      if (unavailable) throw new Error('redis does not respond');
+      if (failed || unavailable) throw new Error('redis does not respond');
       confirmations += 1;
     },
   };

@@ -1,6 +1,5 @@
 import { listAudit } from '@rms/audit';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks } from './support.ts';
 
@@ -21,7 +20,7 @@ describe('The audit log of webhooks', () => {
       byKey,
     );
     const ref = { ...tenant, id: webhook?.id ?? '' };
-    await rms.webhooks.updateWebhook({ ...ref, status: WebhookStatus.ACTIVE }, byKey);
+    await rms.webhooks.updateWebhook({ ...ref, description: 'Orders' }, byKey);
     const rotated = await rms.webhooks.rotateSecret(ref, byOperator);
     await rms.webhooks.testWebhook(ref, byOperator);
     await rms.deliveries.replayDeliveries({ ...tenant, webhookId: ref.id, since: { seconds: 0n } }, byOperator);

@@ -11,17 +11,20 @@ const log = createLogger({ name: 'test', level: 'silent' });
 
 describe('Revocation markers', () => {
   let database: TestDatabase;
-  const stopping = new AbortController();
-  const running: Promise<void>[] = [];
+  let stopping = new AbortController();
+  let running: Promise<void>[] = [];
   beforeAll(async () => {
     database = await authDatabase();
   });
-  afterEach(() => database.pool.query('delete from auth.pending_marks'));
-  afterAll(async () => {
+  // A worker that still runs would set the markers of the next test.
+  afterEach(async () => {
     stopping.abort();
     await Promise.all(running);
-    await database.drop();
+    stopping = new AbortController();
+    running = [];
+    await database.pool.query('delete from auth.pending_marks');
   });
+  afterAll(() => database?.drop());
 
   /** Creates the parts of an auth instance. */
   const createInstance = ({ unavailable = false } = {}) => {
@@ -33,14 +36,12 @@ describe('Revocation markers', () => {
       log,
       metrics: createAuthMetrics(createMetrics('auth')),
     });
-    const ended = new AbortController();
     return {
       limiter,
       markers,
       run() {
-        running.push(markers.worker.run(AbortSignal.any([stopping.signal, ended.signal])));
+        running.push(markers.worker.run(stopping.signal));
       },
-      end: () => ended.abort(),
     };
   };
   const markerOf = (keyId: string, version = 2): KeyMarker => ({
@@ -89,7 +90,6 @@ describe('Revocation markers', () => {
     expect(second.limiter.marked.map(({ keyId }) => keyId).sort()).toEqual(['a', 'b']);
     expect(first.limiter.marked).toEqual([]);
     expect(await pending()).toEqual([]);
-    second.end();
   });
 
   test('waits until none of several markers is pending', async () => {
@@ -104,7 +104,7 @@ describe('Revocation markers', () => {
   });
 
   test('a change whose marker no instance can set is effective when the trust expires; the marker stays pending', async () => {
-    const { markers, limiter, run, end } = createInstance({ unavailable: true });
+    const { markers, limiter, run } = createInstance({ unavailable: true });
     await insertPendingMarkers(database.pool, [markerOf('a')]);
     run();
     const startedAtMs = performance.now();
@@ -112,7 +112,6 @@ describe('Revocation markers', () => {
     expect(performance.now() - startedAtMs).toBeGreaterThan(markersTrustMs);
     expect(limiter.confirming.confirmations).toBe(0);
     expect(await pending()).toEqual(['a 2']);
-    end();
   });
 
   test('waits for the trust to expire while PostgreSQL is unavailable', async () => {
@@ -127,8 +126,7 @@ describe('Revocation markers', () => {
     const startedAtMs = performance.now();
     await markers.hold([markerOf('a')]);
     expect(performance.now() - startedAtMs).toBeGreaterThan(markersTrustMs);
-    const worker = markers.worker.run(AbortSignal.any([stopping.signal]));
-    running.push(worker);
+    running.push(markers.worker.run(stopping.signal));
     await waitUntil(() => limiter.confirming.tries >= 2, { what: 'the worker to continue' });
     expect(limiter.confirming.confirmations).toBe(0);
   });
@@ -136,23 +134,21 @@ describe('Revocation markers', () => {
   test('the worker sets the pending markers of a killed instance before it confirms the markers', async () => {
     const unset = Array.from({ length: 2_500 }, (_, i) => markerOf(`key_${i}`));
     await insertPendingMarkers(database.pool, unset);
-    const { limiter, run, end } = createInstance();
+    const { limiter, run } = createInstance();
     run();
     await waitUntil(() => limiter.confirming.confirmations > 0, { what: 'the confirmation of the markers' });
     expect(new Set(limiter.marked.map(({ keyId }) => keyId)).size).toBe(unset.length);
     expect(await pending()).toEqual([]);
-    end();
   });
 
   test('markers are not confirmed while a pending marker cannot be set', async () => {
     await insertPendingMarkers(database.pool, [markerOf('a')]);
-    const { limiter, run, end } = createInstance({ unavailable: true });
+    const { limiter, run } = createInstance({ unavailable: true });
     run();
     await waitUntil(() => limiter.confirming.tries >= 3, { what: 'three tries' });
     expect(limiter.confirming.confirmations).toBe(0);
     limiter.setUnavailable(false);
     await waitUntil(() => limiter.confirming.confirmations > 0, { what: 'the confirmation of the markers' });
     expect(limiter.marked.map(({ keyId }) => keyId)).toContain('a');
-    end();
   });
 });

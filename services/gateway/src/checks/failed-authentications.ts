@@ -3,7 +3,8 @@ import { RmsError } from '@rms/errors';
 import type { Limiter } from '@rms/limiter';
 import { LRUCache } from 'lru-cache';
 
-const addressesKept = 100_000;
+/** Networks kept. With `max` instead, LRUCache would allocate all entries at the start. */
+const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
 
 /** Key lookups in auth that an address over its limit may still cause per second. */
 const lookupsPerSecond = 10;
@@ -16,7 +17,7 @@ export class FailedAuthentications {
   readonly #limiter: Pick<Limiter, 'countFailure'>;
   readonly #perMinute: number;
   readonly #nowMs: () => number;
-  readonly #refused = new LRUCache<string, Refused>({ max: addressesKept });
+  readonly #refused = new LRUCache<string, Refused>(bound);
 
   /**
    * @param perMinute the limit that the limiter enforces, for the messages

@@ -1,4 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { newId } from '@rms/ids';
 import { DeliveryGrouping } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
@@ -73,7 +74,7 @@ describe('test events', () => {
     expect(await found({ test: true, statuses: [DeliveryStatus.PENDING] })).toEqual([]);
     expect(await found({ eventId: sample.id })).toEqual([sample.id]);
     expect(await found({ eventId: event.id, test: true })).toEqual([]);
-    expect(await found({ eventId: 'evt_none' })).toEqual([]);
+    expect(await found({ eventId: newId('evt') })).toEqual([]);
     expect(await findOwners(rms.database.pool, deliveryId, 2)).toEqual([tenant.workspaceId]);
     const onlyTests = newTenant();
     const { id: other } = await subscribe(onlyTests);
