@@ -42,8 +42,10 @@ export async function planOf(pool: Pool, { text, options, values }: RecordedStat
   try {
     for (const analyze of [true, false]) {
       await client.query('begin');
-      for (const [, name, value] of options.matchAll(/-c (\w+)=(\S+)/g)) {
-        if (name !== 'role') await client.query(`set local ${name} = ${value}`);
+      // A backslash escapes the next character.
+      for (const [, name, value = ''] of options.matchAll(/-c (\w+)=((?:\\.|\S)+)/g)) {
+        if (name !== 'role')
+          await client.query('select set_config($1, $2, true)', [name, value.replace(/\\(.)/g, '$1')]);
       }
       try {
         const { rows } = await client.query({
