@@ -7,7 +7,6 @@ import { migrations as auditMigrations } from '@rms/audit';
 import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { migrations as authMigrations } from '@rms/auth/migrations';
 import { createInProcessBus } from '@rms/bus';
-import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { createMemoryLimiter } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
@@ -19,7 +18,7 @@ import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb'
 import { createClient, type GrpcService } from '@rms/rpc';
 import { readSettings } from '@rms/settings';
 import type { Outcome } from '@rms/testkit';
-import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { type TestDatabase, testDatabase, testPool, waitUntil } from '@rms/testkit';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
 import { runRms } from './support.ts';
@@ -61,7 +60,7 @@ describe('rms secrets rotate', () => {
       WEBHOOK_ALLOW_HTTP: 'true',
       WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
     });
-    const newPool = () => createPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
+    const newPool = () => testPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
     const pools = { pool: newPool(), keyedPool: newPool() };
     const bus = createInProcessBus({ log });
     service = createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings, { ...pools, bus, log }));

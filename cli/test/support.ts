@@ -12,7 +12,6 @@ import { migrations as auditMigrations } from '@rms/audit';
 import { createAuth, createAuthContext, readAuthConfig } from '@rms/auth';
 import { migrations as authMigrations } from '@rms/auth/migrations';
 import { createInProcessBus } from '@rms/bus';
-import { createPool } from '@rms/db';
 import { createMemoryLimiter, type Limiter } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
 import { migrations as outboxMigrations } from '@rms/outbox';
@@ -30,7 +29,7 @@ import { createResources, createResourcesContext, readResourcesConfig } from '@r
 import { migrations as resourcesMigrations } from '@rms/resources/migrations';
 import { createClient } from '@rms/rpc';
 import { readSettings } from '@rms/settings';
-import { type Outcome, programEnv, startCommands, testDatabase, waitUntil } from '@rms/testkit';
+import { type Outcome, programEnv, startCommands, testDatabase, testPool, waitUntil } from '@rms/testkit';
 import { createWebhooks, createWebhooksContext, readWebhooksConfig } from '@rms/webhooks';
 import { migrations as webhookMigrations } from '@rms/webhooks/migrations';
 import { operatorContext } from '../src/operator.ts';
@@ -95,7 +94,7 @@ export async function startServices() {
     ...[auditMigrations, outboxMigrations, authMigrations],
     ...[resourcesMigrations, webhookMigrations, alertsMigrations],
   ]);
-  const pool = () => createPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
+  const pool = () => testPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
   const settings = readSettings({
     ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
     WEBHOOK_ALLOW_HTTP: 'true',

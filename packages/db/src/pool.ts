@@ -21,10 +21,12 @@ export interface PoolOptions {
   readonly role?: string | undefined;
   /** 'kept' is for statements that find all rows by key; default: 'each'. See {@link sessionOptions}. */
   readonly plans?: 'each' | 'kept' | undefined;
+  /** Maximum time until a call has a connection; default: 3 s. */
+  readonly connectTimeoutMs?: number;
   readonly log: { warn(fields: object, message: string): void };
 }
 
-const connectTimeoutMs = 3_000;
+const defaultConnectTimeoutMs = 3_000;
 const statementTimeoutMs = 10_000;
 /** Ends a statement on the client side if the server disappears without closing the connection. */
 const responseTimeoutMs = 12_000;
@@ -66,6 +68,7 @@ const sessionOptions = {
  */
 export function createPool(options: PoolOptions): Pool {
   const { url, tls = {}, max, applicationName, role, plans = 'each', log } = options;
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
   const session = [fixedOptions, sessionOptions[plans], ...(role === undefined ? [] : [`-c role=${role}`])].join(' ');
   const connection = () => connectionOptions(currentOf(url), currentOf(tls), session);
   // Invalid options end the start.
@@ -91,7 +94,7 @@ export function createPool(options: PoolOptions): Pool {
   });
   // A connection that breaks in use rejects its query and then also emits an error event, which would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
-  keepOnPrimary(pool, { name: applicationName, log });
+  keepOnPrimary(pool, { name: applicationName, timeoutMs: connectTimeoutMs, log });
   traceQueries(pool, currentOf(url));
   endWithCall(pool);
   shareConnections(pool, { max, waitMs: connectTimeoutMs });

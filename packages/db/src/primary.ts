@@ -30,7 +30,6 @@ interface Wire {
  * whole database read-only, and it is replaced soon, because a new connection may reach a writable server.
  */
 const readOnlyKeptMs = 2_000;
-const stateTimeoutMs = 3_000;
 /** Maximum lifetime of a connection. Connections follow changes of the address, of DNS and of certificates. */
 const maxLifetimeSeconds = 600;
 
@@ -73,9 +72,8 @@ export async function openSession(pool: Pool): Promise<PoolClient> {
  * sessions, whose reads are stale and whose writes fail.
  *
  * - A session reads the state of its server once, before its first use. A session whose settings are not in effect is
- *   rejected. If another session is on a later timeline of
- *   the same cluster, the new session is rejected. If the new session is on a later timeline or in another cluster, the
- *   other sessions are closed.
+ *   rejected. If another session is on a later timeline of the same cluster, the new session is rejected. If the new
+ *   session is on a later timeline or in another cluster, the other sessions are closed.
  * - A session is closed when its server reports that it became read-only. The report costs no statement: PostgreSQL
  *   sends it with the next response.
  * - A session is closed after one of {@link finalErrors}.
@@ -85,7 +83,7 @@ export async function openSession(pool: Pool): Promise<PoolClient> {
  */
 export function keepOnPrimary(
   pool: Pool,
-  { name, log }: { name: string; log: { warn(fields: object, message: string): void } },
+  { name, timeoutMs, log }: { name: string; timeoutMs: number; log: { warn(fields: object, message: string): void } },
 ): void {
   const sessions = new Map<pg.ClientBase, Session>();
   let readState = readTimeline;
@@ -103,12 +101,12 @@ export function keepOnPrimary(
 
   const read = async (client: pg.ClientBase): Promise<Server> => {
     try {
-      return await readState(client);
+      return await readState(client, timeoutMs);
     } catch (error) {
       if (readState === readReadOnly || !isSqlError(error)) throw error;
       // Some hosted databases do not provide the timeline.
       readState = readReadOnly;
-      return readReadOnly(client);
+      return readReadOnly(client, timeoutMs);
     }
   };
 
@@ -156,21 +154,22 @@ export function keepOnPrimary(
 const settingsOf = `current_setting('transaction_read_only') = 'on' as read_only,
   current_setting('plan_cache_mode') <> 'auto' as configured`;
 
-async function readTimeline(client: pg.ClientBase): Promise<Server> {
+async function readTimeline(client: pg.ClientBase, timeoutMs: number): Promise<Server> {
   return readServer(
     client,
+    timeoutMs,
     `select ${settingsOf},
             (select system_identifier::text from pg_control_system()) as system,
             case when pg_is_in_recovery() then '' else left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`,
   );
 }
 
-async function readReadOnly(client: pg.ClientBase): Promise<Server> {
-  return readServer(client, `select ${settingsOf}, '' as system, '' as timeline`);
+async function readReadOnly(client: pg.ClientBase, timeoutMs: number): Promise<Server> {
+  return readServer(client, timeoutMs, `select ${settingsOf}, '' as system, '' as timeline`);
 }
 
-async function readServer(client: pg.ClientBase, text: string): Promise<Server> {
-  const query = { text, query_timeout: stateTimeoutMs };
+async function readServer(client: pg.ClientBase, timeoutMs: number, text: string): Promise<Server> {
+  const query = { text, query_timeout: timeoutMs };
   type Row = { read_only: boolean; configured: boolean; system: string; timeline: string };
   const { rows } = await client.query<Row>(query);
   const { read_only: isReadOnly = true, configured: isConfigured = false, system = '', timeline = '' } = rows[0] ?? {};

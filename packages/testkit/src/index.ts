@@ -38,7 +38,7 @@ export { type Standalone, startStandalone } from './shapes/standalone.ts';
 export { shiftClock } from './shifted-clock.ts';
 export type { ReceivedEmail, SmtpPlan } from './smtp/plan.ts';
 export { type SmtpReceiver, startSmtpReceiver } from './smtp/smtp-receiver.ts';
-export { type TestDatabase, testDatabase } from './test-database.ts';
+export { type TestDatabase, testDatabase, testPool } from './test-database.ts';
 export { type RunServer, testServer } from './test-run.ts';
 export { createEmptyPool, type Turns, turnLoop } from './turns.ts';
 export { waitUntil } from './wait-until.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createPool, type Migration, migrate, type Pool } from '@rms/db';
+import { createPool, type Migration, migrate, type Pool, type PoolOptions } from '@rms/db';
 import pg from 'pg';
 import { testServer } from './test-run.ts';
 
@@ -12,6 +12,12 @@ export interface TestDatabase {
 }
 
 const log = { warn() {} };
+const connectTimeoutMs = 60_000;
+
+/** Creates a pool whose calls wait long for a connection, because concurrent test files use the same processors. */
+export function testPool(options: PoolOptions): Pool {
+  return createPool({ connectTimeoutMs, ...options });
+}
 
 /**
  * Creates a database on a server, by default the shared server of the test run. Migrates a template once, then copies
@@ -32,7 +38,7 @@ export async function testDatabase(
     await admin.query(`create database ${name} template ${template} strategy file_copy`);
   });
   const url = withDatabase(server, name);
-  const pool = createPool({ url, max: 20, applicationName: name, log });
+  const pool = testPool({ url, max: 20, applicationName: name, log });
   return {
     url,
     pool,
@@ -47,7 +53,7 @@ async function makeTemplate(admin: pg.Client, server: string, template: string, 
   const building = `${template}_building`;
   await admin.query(`drop database if exists ${building} with (force)`);
   await admin.query(`create database ${building}`);
-  const pool = createPool({ url: withDatabase(server, building), max: 1, applicationName: 'testkit', log });
+  const pool = testPool({ url: withDatabase(server, building), max: 1, applicationName: 'testkit', log });
   await migrate(pool, migrations);
   await pool.end();
   await admin.query(`alter database ${building} rename to ${template}`);

@@ -2,7 +2,6 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampNow } from '@bufbuild/protobuf/wkt';
 import { migrations as auditMigrations } from '@rms/audit';
 import { createInProcessBus } from '@rms/bus';
-import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { createMemoryLimiter } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
@@ -13,7 +12,7 @@ import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
-import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { type TestDatabase, testDatabase, testPool, waitUntil } from '@rms/testkit';
 import { noLatencies } from '@rms/usage';
 import { readSmtpUrl, type SmtpOptions } from '../src/email/smtp.ts';
 import { type AlertsConfig, createAlerts } from '../src/index.ts';
@@ -51,7 +50,7 @@ export async function startAlerts(options: StartOptions = {}) {
   const logged: string[] = [];
   const log = createLogger({ name: 'test', level: 'info', destination: { write: (line) => void logged.push(line) } });
   const database = given ?? (await alertsDatabase());
-  const pool = createPool({ url: database.url, max: 8, applicationName: 'alerts', log });
+  const pool = testPool({ url: database.url, max: 8, applicationName: 'alerts', log });
   const memory = createMemoryLimiter({
     rateLimitRequests: 0,
     workspaceRateLimitRequests: 0,

@@ -1,7 +1,7 @@
 import { hashOfApiKey } from '@rms/api-key';
 import { currentCall } from '@rms/async';
 import { migrations as auditMigrations } from '@rms/audit';
-import { createPool, type Pool } from '@rms/db';
+import type { Pool } from '@rms/db';
 import { createMemoryLimiter, type KeyChange, type SetMarkers } from '@rms/limiter';
 import { createLogger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
@@ -14,7 +14,7 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
 import { readSettings } from '@rms/settings';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { type TestDatabase, testDatabase, testPool } from '@rms/testkit';
 import { createAuth, readAuthConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 import { createPasswordHasher, type PasswordHasher } from '../src/password/hasher.ts';
@@ -92,7 +92,7 @@ export async function startAuth(
   const logged: string[] = [];
   const log = createLogger({ name: 'test', level: 'info', destination: { write: (line) => void logged.push(line) } });
   const database = options.database ?? (await authDatabase(options.databaseServer));
-  const pool = createPool({ url: database.url, max: 8, applicationName: 'auth', log });
+  const pool = testPool({ url: database.url, max: 8, applicationName: 'auth', log });
   const passwords = createPasswordHasher(cheapCost);
   const { onWork } = options;
   if (onWork) watchWork(pool, passwords, (what) => currentCall() && onWork(what));

@@ -1,7 +1,6 @@
 import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { migrations as auditMigrations } from '@rms/audit';
 import { createInProcessBus } from '@rms/bus';
-import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { createLogger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
@@ -11,7 +10,7 @@ import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb'
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { createClient, fromStatusMessage, type GrpcService, loopbackOnly, type RpcClient } from '@rms/rpc';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { type TestDatabase, testDatabase, testPool } from '@rms/testkit';
 import { createResources, type ResourcesConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
@@ -34,7 +33,7 @@ export async function startResources(
   const bus = createInProcessBus({ log });
   const started: { service: GrpcService; client: Client }[] = [];
   for (let i = 0; i < instances; i += 1) {
-    const pool = createPool({ url: database.url, max: 8, applicationName: 'resources', log });
+    const pool = testPool({ url: database.url, max: 8, applicationName: 'resources', log });
     const config = {
       host: '127.0.0.1',
       port: 0,

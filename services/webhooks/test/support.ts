@@ -2,7 +2,6 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { migrations as audit } from '@rms/audit';
 import { type BusRecord, type ConsumedRecord, createInProcessBus, type EventBus } from '@rms/bus';
-import { createPool } from '@rms/db';
 import { newId } from '@rms/ids';
 import { createLogger, type Logger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
@@ -20,7 +19,7 @@ import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
-import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { type TestDatabase, testDatabase, testPool, waitUntil } from '@rms/testkit';
 import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
@@ -43,8 +42,8 @@ export async function startWebhooks(
 ) {
   const database = given ?? (await webhooksDatabase());
   const connection = { url: database.url, max: 8, applicationName: 'webhooks', log };
-  const pool = createPool(connection);
-  const keyedPool = createPool({ ...connection, max: 4, plans: 'kept' });
+  const pool = testPool(connection);
+  const keyedPool = testPool({ ...connection, max: 4, plans: 'kept' });
   const bus: EventBus = createInProcessBus({ log });
   const config: WebhooksConfig = {
     host: '127.0.0.1',

@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { type Behavior, freePort, type HostileReceiver, startHostileReceiver } from '@rms/testkit';
 
 const body = (bytes: number) => 'b'.repeat(bytes);
@@ -30,6 +31,8 @@ export interface HostileEndpoints {
 export async function startHostileEndpoints(): Promise<HostileEndpoints> {
   const receiver: HostileReceiver = await startHostileReceiver({ listeners: ['http', 'mute', 'closing', 'resetting'] });
   for (const [path, behavior] of Object.entries(behaviors)) await receiver.behave(path, behavior);
+  // The receiver is not a part of the system whose processor time the tenants share.
+  setPriority(receiver.pid, constants.priority.PRIORITY_LOW);
   const { mute, closing, resetting } = receiver.ports;
   return {
     urls: [

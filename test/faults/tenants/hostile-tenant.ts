@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Action, type HostileParts, hostileActions } from './hostile-actions.ts';
+import { untilProcessorsAreIdle } from './idle-processors.ts';
 
 /** A tenant that does everything that its limits permit, and more. */
 export interface HostileTenant {
@@ -14,11 +15,13 @@ export interface HostileTenant {
 }
 
 /**
- * Number of concurrent actions, and the maximum pause after each. They leave processor time to the calm tenant, so that
- * the test measures only isolation.
+ * Number of concurrent actions, the maximum pause after each, and the share of processor time that must be idle before
+ * the next. On processors that are always busy, every process waits for its turn, whatever the services do. The test
+ * measures only isolation, so the actions leave processor time to the calm tenant.
  */
 const workers = 3;
 const maxPauseMs = 1_500;
+const idleShare = 0.3;
 
 export function createHostileTenant(parts: Omit<HostileParts, 'onStatus'>): HostileTenant {
   const { random } = parts;
@@ -48,6 +51,7 @@ export function createHostileTenant(parts: Omit<HostileParts, 'onStatus'>): Host
         () => (counts.failed += 1),
       );
       await delay(random() * maxPauseMs);
+      await untilProcessorsAreIdle(idleShare, () => stopping);
     }
   };
   return {

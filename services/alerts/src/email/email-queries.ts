@@ -42,10 +42,9 @@ export async function leaseEmails(db: Queryable, limit: number, leaseMs: number)
     attempts: number;
     created_at: Date;
   }>(
-    `update alerts.mails as m set attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
-       from (${dueInTurns('alerts.mails', "state = 'queued'")}) as due
-      where m.workspace_id = due.workspace_id and m.environment = due.environment and m.id = due.id
-     returning m.*`,
+    `update alerts.mails set attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
+      where ctid = any(array(${dueInTurns('alerts.mails', "state = 'queued'")}))
+     returning *`,
     [limit, leaseMs / 1_000],
   );
   return rows.map((row) => ({

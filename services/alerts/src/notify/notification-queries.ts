@@ -87,10 +87,9 @@ export async function leaseNotifications(db: Queryable, limit: number, leaseMs: 
     opened_at: Date;
     created_at: Date;
   }>(
-    `update alerts.notifications as n set due_at = now() + make_interval(secs => $2)
-       from (${dueInTurns('alerts.notifications')}) as due
-      where n.workspace_id = due.workspace_id and n.environment = due.environment and n.id = due.id
-     returning n.*`,
+    `update alerts.notifications set due_at = now() + make_interval(secs => $2)
+      where ctid = any(array(${dueInTurns('alerts.notifications')}))
+     returning *`,
     [limit, leaseMs / 1_000],
   );
   return rows.map((row) => ({
@@ -112,11 +111,11 @@ export async function leaseNotifications(db: Queryable, limit: number, leaseMs: 
 /** Postpones the notifications of a workspace that are leased or due, at most 1,000. */
 export async function postponeNotifications(db: Queryable, workspaceId: string, seconds: number): Promise<void> {
   await db.query(
-    `update alerts.notifications as n set due_at = now() + make_interval(secs => $2)
-       from (select environment, id from alerts.notifications
-              where workspace_id = $1 and due_at < now() + make_interval(secs => $2)
-              limit 1000 for update skip locked) as due
-      where n.workspace_id = $1 and n.environment = due.environment and n.id = due.id`,
+    `update alerts.notifications set due_at = now() + make_interval(secs => $2)
+      where ctid = any(array(
+        select ctid from alerts.notifications
+         where workspace_id = $1 and due_at < now() + make_interval(secs => $2)
+         limit 1000 for update skip locked))`,
     [workspaceId, seconds],
   );
 }
