@@ -22,6 +22,12 @@ test.each(['RS256', 'PS256', 'ES256', 'EdDSA'] as const)(
   },
 );
 
+test('a provider that has just replaced its keys is trusted immediately', async () => {
+  expect(await reasonOf()).toBeNull();
+  oidc.keyGeneration += 1;
+  expect(await reasonOf()).toBeNull();
+});
+
 test.each<[string, Record<string, unknown>, string | null]>([
   ['several audiences and this client as azp', { aud: ['other', 'rms'], azp: 'rms' }, null],
   ['several audiences and another client as azp', { aud: ['other', 'rms'], azp: 'other' }, 'failed'],

@@ -16,8 +16,8 @@ const keys = {
   EdDSA: generateKeyPairSync('ed25519'),
 };
 type Algorithm = keyof typeof keys;
-/** Every algorithm has its own key ID. */
-const kidOf = (algorithm: Algorithm) => `key of ${algorithm}`;
+/** Every algorithm and generation has its own key ID. */
+const kidOf = (algorithm: Algorithm, { keyGeneration }: Behavior) => `key ${keyGeneration} of ${algorithm}`;
 
 /** Behavior of the provider and of auth, which each test sets. */
 interface Behavior {
@@ -27,6 +27,8 @@ interface Behavior {
   hasEmail: boolean;
   /** Algorithm of the signature of the ID token. */
   algorithm: Algorithm;
+  /** Number of times that the provider has replaced its keys. */
+  keyGeneration: number;
   /** Whether the ID token is signed with another key. */
   isForged: boolean;
   /** Claims of UserInfo; a number: the status of an error response. */
@@ -74,6 +76,7 @@ function defaults(): Behavior {
     claims: {},
     hasEmail: true,
     algorithm: 'RS256',
+    keyGeneration: 0,
     isForged: false,
     userInfo: {},
     authMethods: ['client_secret_basic', 'client_secret_post'],
@@ -191,7 +194,7 @@ function documentAt(path: string, scene: OidcScene): object {
         code_challenge_methods_supported: ['S256'],
       };
     case '/jwks':
-      return { keys: Object.entries(keys).map(([alg, key]) => jwkOf(alg as Algorithm, key)) };
+      return { keys: Object.entries(keys).map(([alg, key]) => jwkOf(alg as Algorithm, key, scene)) };
     case '/userinfo':
       return typeof userInfo === 'number' ? {} : { sub: 'subject-1', ...userInfo };
     default:
@@ -199,15 +202,16 @@ function documentAt(path: string, scene: OidcScene): object {
   }
 }
 
-function jwkOf(alg: Algorithm, { publicKey }: { publicKey: KeyObject }): object {
-  return { ...publicKey.export({ format: 'jwk' }), kid: kidOf(alg), alg, use: 'sig' };
+function jwkOf(alg: Algorithm, { publicKey }: { publicKey: KeyObject }, scene: OidcScene): object {
+  return { ...publicKey.export({ format: 'jwk' }), kid: kidOf(alg, scene), alg, use: 'sig' };
 }
 
-function idToken({ issuer, claims, algorithm, isForged }: OidcScene): string {
+function idToken(scene: OidcScene): string {
+  const { issuer, claims, algorithm, isForged } = scene;
   const now = Math.floor(Date.now() / 1000);
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const payload = { iss: issuer, aud: 'rms', sub: 'subject-1', iat: now, exp: now + 60, ...claims };
-  const text = `${part({ alg: algorithm, kid: kidOf(algorithm) })}.${part(payload)}`;
+  const text = `${part({ alg: algorithm, kid: kidOf(algorithm, scene) })}.${part(payload)}`;
   const signature = sign(algorithm === 'EdDSA' ? null : 'sha256', Buffer.from(text), {
     key: isForged ? forged : keys[algorithm].privateKey,
     dsaEncoding: 'ieee-p1363',

@@ -6,7 +6,7 @@ import {
   allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
-  type Configuration,
+  Configuration,
   calculatePKCECodeChallenge,
   clockTolerance,
   customFetch,
@@ -54,13 +54,22 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
   let discovering: Promise<Configuration> | undefined;
   const isLocal = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:|\/|$)/.test(issuer);
   const { authenticate, exchange } = createClientAuthentication(() => clientSecret(log));
+  const client = { [clockTolerance]: clockToleranceSeconds };
+  // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
+  const extensions = [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])];
+  /** Returns the configuration without signing keys from an earlier sign-in, because the provider may replace them. */
+  const withoutKeys = (known: Configuration): Configuration => {
+    const configuration = new Configuration(known.serverMetadata(), clientId, client, authenticate);
+    configuration.timeout = timeoutSeconds;
+    configuration[customFetch] = fetchFromProvider;
+    for (const extend of extensions) extend(configuration);
+    return configuration;
+  };
   const read = async () => {
-    const client = { [clockTolerance]: clockToleranceSeconds };
     const configuration = await discovery(new URL(issuer), clientId, client, authenticate, {
       timeout: timeoutSeconds,
       [customFetch]: fetchFromProvider,
-      // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
-      execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
+      execute: extensions,
     }).catch((error: unknown) => {
       throw otherIssuer(error, issuer) ?? error;
     });
@@ -85,7 +94,7 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
     }
   };
   const finish: Provider['finish'] = async (callbackUrl, { state, nonce, codeVerifier }) => {
-    const configuration = await discover();
+    const configuration = withoutKeys(await discover());
     const checks = {
       pkceCodeVerifier: codeVerifier,
       expectedState: state,
