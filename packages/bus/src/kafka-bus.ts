@@ -1,9 +1,9 @@
 import { abortableDelay, untilAborted, waitAtMost } from '@rms/async';
-import { Partitioners } from 'kafkajs';
+import { Partitioners, type Producer } from 'kafkajs';
 import type { EventBus, Topic } from './event-bus.ts';
 import { createKafkaClient, type KafkaBusOptions } from './kafka-client.ts';
 import { consumeFromKafka } from './kafka-consumer.ts';
-import { isMissing } from './kafka-errors.ts';
+import { isMissing, MissingPartitionError } from './kafka-errors.ts';
 import { readLag } from './kafka-lag.ts';
 import { createLeaders } from './kafka-leaders.ts';
 import { createKafkaPublish } from './kafka-producer.ts';
@@ -15,8 +15,6 @@ export type { KafkaBusOptions } from './kafka-client.ts';
 const startPatienceMs = 5_000;
 const startRetryMs = 1_000;
 const healthTimeoutMs = 2_000;
-/** Age at which a producer reads the partitions of its topics again, if it sends. */
-const metadataMaxAgeMs = 5_000;
 const lagTimeoutMs = 2_000;
 
 /** Creates the Kafka bus on kafkajs, under the rules of docs/adr/0004. */
@@ -26,13 +24,13 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
   const kafka = createKafkaClient(options, (group) => lostListeners.get(group)?.());
   const admin = kafka.admin();
   const leaders = createLeaders(admin);
-  const settings = {
-    allowAutoTopicCreation: false,
-    metadataMaxAge: metadataMaxAgeMs,
-    // Never called, because each message names its partition.
-    createPartitioner: Partitioners.DefaultPartitioner,
-  };
-  const [retrying, once] = [kafka.producer(settings), kafka.producer({ ...settings, retry: { retries: 0 } })];
+  // The partitioner is never called, because each message names its partition.
+  const settings = { allowAutoTopicCreation: false, createPartitioner: Partitioners.DefaultPartitioner };
+  const createProducers = () => ({
+    retrying: kafka.producer(settings),
+    once: kafka.producer({ ...settings, retry: { retries: 0 } }),
+  });
+  let producers = createProducers();
   /** The reasons that were logged since Kafka could be used. Each is logged once, not on every retry. */
   const reasons = new Set<string>();
   const report = (err: Error, message: string) => {
@@ -41,12 +39,20 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
   };
   let required: readonly Topic[] = [];
   let isRestoring = false;
+  /** Replaces the producers, because a producer keeps the partitions of its topics for five minutes. */
+  const replaceProducers = async () => {
+    const [previous, next] = [producers, createProducers()];
+    await connectAll(next);
+    if (!stopped.signal.aborted) producers = next;
+    await disconnectAll(stopped.signal.aborted ? next : previous);
+  };
   /** Creates topics that were deleted, and reports a topic with a wrong number of partitions. */
-  const restoreTopics = async () => {
+  const restoreTopics = async (error: unknown) => {
     if (isRestoring) return;
     isRestoring = true;
     try {
       await ensureTopics(admin, required);
+      if (error instanceof MissingPartitionError) await replaceProducers();
       reasons.clear();
     } catch (err) {
       report(err as Error, 'a topic of Kafka is not usable');
@@ -54,7 +60,13 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
       isRestoring = false;
     }
   };
-  const publish = createKafkaPublish({ retrying, once, leaders, onMissing: () => void restoreTopics(), log });
+  const publish = createKafkaPublish({
+    retrying: { send: (record) => producers.retrying.send(record) },
+    once: { sendBatch: (batch) => producers.once.sendBatch(batch) },
+    leaders,
+    onMissing: (error) => void restoreTopics(error),
+    log,
+  });
   const stopped = new AbortController();
   let ready: Promise<void> | undefined;
   let checking: Promise<boolean> | undefined;
@@ -65,7 +77,7 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
       try {
         await admin.connect();
         await ensureTopics(admin, topics);
-        await Promise.all([retrying.connect(), once.connect()]);
+        await connectAll(producers);
         for (const { topic } of topics) leaders.refresh(topic);
         if (reasons.size > 0) log.info('connected to Kafka');
         reasons.clear();
@@ -107,7 +119,7 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
         const partitions = (await readPartitions(admin, [topic])).get(topic)?.length || 1;
         await consumeFromKafka(kafka, subscription, partitions, signal, log);
       } catch (error) {
-        if (isMissing(error)) void restoreTopics();
+        if (isMissing(error)) void restoreTopics(error);
         throw error;
       }
     },
@@ -131,7 +143,17 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
     async stop() {
       stopped.abort(new Error('the bus is stopped'));
       await ready?.catch(() => {});
-      await Promise.allSettled([retrying.disconnect(), once.disconnect(), admin.disconnect()]);
+      await Promise.allSettled([disconnectAll(producers), admin.disconnect()]);
     },
   };
+}
+
+type Producers = Readonly<Record<'retrying' | 'once', Producer>>;
+
+async function connectAll({ retrying, once }: Producers): Promise<void> {
+  await Promise.all([retrying.connect(), once.connect()]);
+}
+
+async function disconnectAll({ retrying, once }: Producers): Promise<void> {
+  await Promise.allSettled([retrying.disconnect(), once.disconnect()]);
 }

@@ -13,7 +13,7 @@ export interface PublishParts extends SharedRequestParts {
   /** Producer whose sends kafkajs retries for some seconds. */
   readonly retrying: Pick<Producer, 'send'>;
   /** Called when a topic, or one of its partitions, does not exist. */
-  readonly onMissing: () => void;
+  readonly onMissing: (error: unknown) => void;
 }
 
 /**
@@ -61,7 +61,7 @@ export function createKafkaPublish(parts: PublishParts) {
       } catch (err) {
         send = sendAlone;
         if (err instanceof SharedRequestError) continue;
-        if (isMissing(err)) onMissing();
+        if (isMissing(err)) onMissing(err);
         if (signal.aborted) throw err;
         if (isTooLarge(err)) {
           for (const half of halvesOf(batch, err)) await publishUntil(signal, half);
