@@ -212,7 +212,7 @@ function toDecision(reply: CheckReply, { own, workspace }: Rates, { monthlyQuota
 function showDegradation(metrics: Metrics, degraded: () => boolean): void {
   new Gauge({
     name: 'rms_limiter_degraded',
-    help: 'Whether limits are enforced locally, at an equal share, because Redis is unreachable.',
+    help: 'Whether limits are enforced locally, at an equal share, because Redis cannot be used.',
     registers: [metrics],
     collect() {
       this.set(degraded() ? 1 : 0);

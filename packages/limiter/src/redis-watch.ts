@@ -114,7 +114,7 @@ export function createRedisWatch(
     state = 'unavailable';
     // stop() has closed the connection.
     if (stopped) return;
-    log.warn({ err }, 'Redis is unreachable; limits are enforced locally and auth verifies keys');
+    log.warn({ err }, 'stopped using Redis; limits are enforced locally and auth verifies keys');
     schedule(reconnectCheckMs);
   };
   redis.on('error', (err: Error) => {
@@ -206,7 +206,7 @@ export function createRedisWatch(
       const trusted = isResting() ? 0 : server.trustedUntilMs;
       const trustBegins = !isTrusted(trustedUntilMs) && isTrusted(trusted);
       trustedUntilMs = trusted;
-      if (state === 'unavailable') log.info('Redis is reachable');
+      if (state === 'unavailable') log.info('Redis is used');
       reasons.clear();
       state = 'usable';
       if (changed || hasEvicted || trustBegins) markersLost();
