@@ -14,6 +14,9 @@ import {
 import { basename, dirname, join, relative } from 'node:path';
 import { programs } from './programs.mjs';
 
+/** The USER of the Containerfile. */
+const imageUser = '65532';
+
 const [sources, folder, node] = process.argv.slice(2);
 const readJson = (...path) => JSON.parse(readFileSync(join(...path), 'utf8'));
 const lock = readJson(sources, 'package-lock.json');
@@ -29,6 +32,7 @@ for (const path of [...shipped].sort()) copy(path);
 writeManifests();
 writeCommands();
 run(join(sources, 'deploy', 'image', 'fill-compile-cache.mjs'), folder);
+run(join(sources, 'deploy', 'image', 'share-compile-cache.mjs'), join(folder, 'cache'), imageUser);
 
 function run(...command) {
   const { status } = spawnSync(process.execPath, command, { cwd: sources, stdio: 'inherit' });

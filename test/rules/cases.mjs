@@ -117,6 +117,12 @@ export const cases = [
     quiet: [`rms_dead_letters_total{${pod},reason="refused"} 2x60`],
   },
   {
+    alert: 'RmsEventsLost',
+    atMinutes: 10,
+    fires: [`rms_consumer_losses_total{${pod}} 0 0 0 0 0 1x60`],
+    quiet: [`rms_consumer_losses_total{${pod}} 1x60`],
+  },
+  {
     alert: 'RmsDeliveriesOverdue',
     atMinutes: 20,
     fires: [`rms_deliveries_overdue_seconds{${pod},state="due"} 0+60x60`],

@@ -34,6 +34,8 @@ export interface Subscription {
   readonly onBatch: (records: readonly ConsumedRecord[], signal: AbortSignal) => Promise<void>;
   /** Called whenever partitions are assigned to the consumer. */
   readonly onJoined?: () => void;
+  /** Called when records of a partition were deleted before the group consumed them. Later records are delivered. */
+  readonly onLost?: () => void;
 }
 
 /** A topic that `start` creates if it does not exist. */

@@ -1,8 +1,9 @@
 import { abortableDelay, untilAborted, waitAtMost } from '@rms/async';
-import { Partitioners } from 'kafkajs';
+import { Partitioners, type Producer } from 'kafkajs';
 import type { EventBus, Topic } from './event-bus.ts';
 import { createKafkaClient, type KafkaBusOptions } from './kafka-client.ts';
 import { consumeFromKafka } from './kafka-consumer.ts';
+import { isMissing, MissingPartitionError } from './kafka-errors.ts';
 import { readLag } from './kafka-lag.ts';
 import { createLeaders } from './kafka-leaders.ts';
 import { createKafkaPublish } from './kafka-producer.ts';
@@ -19,33 +20,71 @@ const lagTimeoutMs = 2_000;
 /** Creates the Kafka bus on kafkajs, under the rules of docs/adr/0004. */
 export function createKafkaBus(options: KafkaBusOptions): EventBus {
   const { log } = options;
-  const kafka = createKafkaClient(options);
+  const lostListeners = new Map<string, () => void>();
+  const kafka = createKafkaClient(options, (group) => lostListeners.get(group)?.());
   const admin = kafka.admin();
   const leaders = createLeaders(admin);
   // The partitioner is never called, because each message names its partition.
   const settings = { allowAutoTopicCreation: false, createPartitioner: Partitioners.DefaultPartitioner };
-  const [retrying, once] = [kafka.producer(settings), kafka.producer({ ...settings, retry: { retries: 0 } })];
-  const publish = createKafkaPublish({ retrying, once, leaders, log });
+  const createProducers = () => ({
+    retrying: kafka.producer(settings),
+    once: kafka.producer({ ...settings, retry: { retries: 0 } }),
+  });
+  let producers = createProducers();
+  /** The reasons that were logged since Kafka could be used. Each is logged once, not on every retry. */
+  const reasons = new Set<string>();
+  const report = (err: Error, message: string) => {
+    if (!reasons.has(err.message)) log.warn({ err }, message);
+    reasons.add(err.message);
+  };
+  let required: readonly Topic[] = [];
+  let isRestoring = false;
+  /** Replaces the producers, because a producer keeps the partitions of its topics for five minutes. */
+  const replaceProducers = async () => {
+    const [previous, next] = [producers, createProducers()];
+    await connectAll(next);
+    if (!stopped.signal.aborted) producers = next;
+    await disconnectAll(stopped.signal.aborted ? next : previous);
+  };
+  /** Creates topics that were deleted, and reports a topic with a wrong number of partitions. */
+  const restoreTopics = async (error: unknown) => {
+    if (isRestoring) return;
+    isRestoring = true;
+    try {
+      await ensureTopics(admin, required);
+      if (error instanceof MissingPartitionError) await replaceProducers();
+      reasons.clear();
+    } catch (err) {
+      report(err as Error, 'a topic of Kafka is not usable');
+    } finally {
+      isRestoring = false;
+    }
+  };
+  const publish = createKafkaPublish({
+    retrying: { send: (record) => producers.retrying.send(record) },
+    once: { sendBatch: (batch) => producers.once.sendBatch(batch) },
+    leaders,
+    onMissing: (error) => void restoreTopics(error),
+    log,
+  });
   const stopped = new AbortController();
   let ready: Promise<void> | undefined;
   let checking: Promise<boolean> | undefined;
 
   const open = async (topics: readonly Topic[]) => {
-    const reasons = new Set<string>();
+    required = topics;
     for (;;) {
       try {
         await admin.connect();
         await ensureTopics(admin, topics);
-        await Promise.all([retrying.connect(), once.connect()]);
+        await connectAll(producers);
         for (const { topic } of topics) leaders.refresh(topic);
         if (reasons.size > 0) log.info('connected to Kafka');
+        reasons.clear();
         return;
       } catch (err) {
         stopped.signal.throwIfAborted();
-        // Log each distinct reason once, not on every retry.
-        const { message } = err as Error;
-        if (!reasons.has(message)) log.warn({ err }, 'cannot use Kafka yet; retrying');
-        reasons.add(message);
+        report(err as Error, 'cannot use Kafka yet; retrying');
         await abortableDelay(startRetryMs, stopped.signal);
         stopped.signal.throwIfAborted();
       }
@@ -74,9 +113,15 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
         if (signal.aborted) return;
         throw error;
       }
-      const { topic } = subscription;
-      const partitions = (await readPartitions(admin, [topic])).get(topic)?.length || 1;
-      await consumeFromKafka(kafka, subscription, partitions, signal, log);
+      const { topic, group, onLost } = subscription;
+      if (onLost) lostListeners.set(group, onLost);
+      try {
+        const partitions = (await readPartitions(admin, [topic])).get(topic)?.length || 1;
+        await consumeFromKafka(kafka, subscription, partitions, signal, log);
+      } catch (error) {
+        if (isMissing(error)) void restoreTopics(error);
+        throw error;
+      }
     },
     async lag(topic, group) {
       await isReady(AbortSignal.timeout(lagTimeoutMs));
@@ -98,7 +143,17 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
     async stop() {
       stopped.abort(new Error('the bus is stopped'));
       await ready?.catch(() => {});
-      await Promise.allSettled([retrying.disconnect(), once.disconnect(), admin.disconnect()]);
+      await Promise.allSettled([disconnectAll(producers), admin.disconnect()]);
     },
   };
+}
+
+type Producers = Readonly<Record<'retrying' | 'once', Producer>>;
+
+async function connectAll({ retrying, once }: Producers): Promise<void> {
+  await Promise.all([retrying.connect(), once.connect()]);
+}
+
+async function disconnectAll({ retrying, once }: Producers): Promise<void> {
+  await Promise.allSettled([retrying.disconnect(), once.disconnect()]);
 }

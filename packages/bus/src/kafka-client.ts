@@ -25,11 +25,17 @@ export interface KafkaSasl {
 const requestTimeoutMs = 10_000;
 const connectTimeoutMs = 2_000;
 const keepAliveMs = 60_000;
+/** Logged by kafkajs when the offset of a group is no longer in the partition; there is no event for it. */
+const outOfRange = 'Offset out of range, resetting to default offset';
 
 /**
  * Creates a kafkajs client with short timeouts, logging at debug level, and enough retries to survive a broker restart.
  */
-export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBusOptions): Kafka {
+export function createKafkaClient(
+  { brokers, clientId, tls, sasl, log }: KafkaBusOptions,
+  /** Called when records were deleted before a group consumed them. */
+  onLost: (group: string) => void = () => {},
+): Kafka {
   stopIdleTimers();
   return new Kafka({
     clientId,
@@ -42,7 +48,17 @@ export function createKafkaClient({ brokers, clientId, tls, sasl, log }: KafkaBu
     retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 5 },
     logLevel: logLevel.WARN,
     // Callers report the failures that matter; kafkajs repeats each failure on several levels.
-    logCreator: () => (entry) => log.debug({ kafkajs: withoutNoise(entry) }, entry.log.message),
+    logCreator: () => (entry) => {
+      const { message, topic, partition, groupId: group } = entry.log;
+      log.debug({ kafkajs: withoutNoise(entry) }, message);
+      if (message === outOfRange) {
+        log.error(
+          { topic, partition, group },
+          'records were deleted before the group consumed them; continuing with the oldest record of the partition',
+        );
+        onLost(String(group));
+      }
+    },
   });
 }
 

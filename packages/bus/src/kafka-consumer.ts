@@ -40,6 +40,8 @@ export async function consumeFromKafka(
     heartbeatInterval: heartbeatMs,
     minBytes: 1,
     maxWaitTimeInMs: emptyFetchMs,
+    // The broker would create a deleted topic with its default number of partitions.
+    allowAutoTopicCreation: false,
     retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 5, restartOnFailure: async () => false },
   });
   // Aborts with `signal` and when the consumer fails. A running handler then stops, and its batch is delivered again.

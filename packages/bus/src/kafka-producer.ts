@@ -1,15 +1,19 @@
 import { abortableDelay, untilAborted, withDeadline } from '@rms/async';
 import type { Producer } from 'kafkajs';
 import type { PublishBatch } from './event-bus.ts';
-import { ackAll, toMessages } from './kafka-messages.ts';
+import { isMissing, isRetryable, isTooLarge } from './kafka-errors.ts';
+import { ackAll, checkAcknowledged, toMessages } from './kafka-messages.ts';
 import { createSharedRequests, SharedRequestError, type SharedRequestParts } from './kafka-shared-requests.ts';
 
 const publishTimeoutMs = 30_000;
-const retryMs = 100;
+const firstRetryMs = 100;
+const maxRetryMs = 5_000;
 
 export interface PublishParts extends SharedRequestParts {
   /** Producer whose sends kafkajs retries for some seconds. */
   readonly retrying: Pick<Producer, 'send'>;
+  /** Called when a topic, or one of its partitions, does not exist. */
+  readonly onMissing: (error: unknown) => void;
 }
 
 /**
@@ -22,13 +26,16 @@ export interface PublishParts extends SharedRequestParts {
  *   batch ──► one request with other batches of its leader ──acknowledged──► done
  *                 └──failed──► its own request, which kafkajs retries for some seconds ──acknowledged──► done
  *                                   ▲──failed──┘ new send: kafkajs keeps asking the old leader within one send
+ *
+ * The broker limits the size of a batch. A batch that is too large is halved.
  */
 export function createKafkaPublish(parts: PublishParts) {
-  const { retrying, log } = parts;
+  const { retrying, onMissing, log } = parts;
   const inFlight = new Map<string, Promise<unknown>>();
 
   const sendAlone = async (batch: PublishBatch) => {
-    await retrying.send({ ...ackAll, topic: batch.topic, messages: toMessages(batch) });
+    const acknowledged = await retrying.send({ ...ackAll, topic: batch.topic, messages: toMessages(batch) });
+    checkAcknowledged([batch], acknowledged);
   };
   const sendInSharedRequest = createSharedRequests(parts, sendAlone);
 
@@ -45,30 +52,49 @@ export function createKafkaPublish(parts: PublishParts) {
     await untilAborted(sending, signal);
   };
 
-  return async (batch: PublishBatch, given: AbortSignal): Promise<void> => {
+  const publishUntil = async (signal: AbortSignal, batch: PublishBatch, first = sendAlone): Promise<void> => {
     const { topic, partition } = batch;
-    const { signal, end } = withDeadline(given, publishTimeoutMs, `publishing to ${topic}`);
-    let send = sendInSharedRequest;
-    try {
-      for (;;) {
-        try {
-          return await inTurn(batch, send, signal);
-        } catch (err) {
-          send = sendAlone;
-          if (err instanceof SharedRequestError) continue;
-          if (signal.aborted || !isRetryable(err)) throw err;
-          log.warn({ err, topic, partition }, 'Kafka rejected a batch; retrying');
-          await abortableDelay(retryMs, signal);
+    let send = first;
+    for (let retryMs = firstRetryMs; ; ) {
+      try {
+        return await inTurn(batch, send, signal);
+      } catch (err) {
+        send = sendAlone;
+        if (err instanceof SharedRequestError) continue;
+        if (isMissing(err)) onMissing(err);
+        if (signal.aborted) throw err;
+        if (isTooLarge(err)) {
+          for (const half of halvesOf(batch, err)) await publishUntil(signal, half);
+          return;
         }
+        if (!isRetryable(err)) throw err;
+        log.warn({ err, topic, partition }, 'Kafka rejected a batch; retrying');
+        await abortableDelay(retryMs, signal);
+        retryMs = Math.min(2 * retryMs, maxRetryMs);
       }
+    }
+  };
+
+  return async (batch: PublishBatch, given: AbortSignal): Promise<void> => {
+    const { signal, end } = withDeadline(given, publishTimeoutMs, `publishing to ${batch.topic}`);
+    try {
+      await publishUntil(signal, batch, sendInSharedRequest);
     } finally {
       end();
     }
   };
 }
 
-/** Returns false for a batch that is too large or not allowed: a retry would fail again. */
-function isRetryable(error: unknown): boolean {
-  const { name, retriable, cause } = error as { name?: string; retriable?: boolean; cause?: { retriable?: boolean } };
-  return name === 'KafkaJSNumberOfRetriesExceeded' || retriable === true || cause?.retriable === true;
+/** Splits a batch in two. Throws if it contains only one record. */
+function halvesOf(batch: PublishBatch, cause: unknown): PublishBatch[] {
+  const { topic, partition, records } = batch;
+  const [first] = records;
+  if (records.length < 2)
+    throw new Error(
+      `a record of ${first?.value.length} bytes in partition ${partition} exceeds the limit of the broker; increase ` +
+        `max.message.bytes of topic ${topic}`,
+      { cause },
+    );
+  const middle = Math.ceil(records.length / 2);
+  return [records.slice(0, middle), records.slice(middle)].map((half) => ({ topic, partition, records: half }));
 }

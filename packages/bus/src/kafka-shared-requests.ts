@@ -3,7 +3,7 @@ import type { Logger } from '@rms/logging';
 import type { Producer } from 'kafkajs';
 import type { PublishBatch } from './event-bus.ts';
 import type { Leaders } from './kafka-leaders.ts';
-import { ackAll, toMessages } from './kafka-messages.ts';
+import { ackAll, checkAcknowledged, toMessages } from './kafka-messages.ts';
 
 export interface SharedRequestParts {
   /** Producer that attempts each send once: see docs/adr/0020. */
@@ -29,10 +29,11 @@ export function createSharedRequests(
     const [first] = group;
     if (first && group.length === 1) return alone(first);
     try {
-      await once.sendBatch({
+      const acknowledged = await once.sendBatch({
         ...ackAll,
         topicMessages: group.map((batch) => ({ topic: batch.topic, messages: toMessages(batch) })),
       });
+      checkAcknowledged(group, acknowledged);
     } catch (err) {
       const partitions = group.map(({ partition }) => partition);
       log.warn({ err, topic: first?.topic, partitions }, 'Kafka rejected a combined request; sending each batch alone');

@@ -17,11 +17,13 @@ function start(takes: (partitions: number[]) => boolean = () => true) {
     of: ({ partition }) => ({ 0: 1, 1: 1, 2: 2, 3: 2 })[partition],
     refresh: (topic) => void refreshed.push(topic),
   };
+  const acknowledge = ({ topic, messages }: Pick<ProducerRecord, 'topic' | 'messages'>) =>
+    [...new Set(partitionsOf({ messages }))].map((partition) => ({ topicName: topic, partition, errorCode: 0 }));
   const partitionsOf = ({ messages }: Pick<ProducerRecord, 'messages'>) => messages.map((one) => one.partition ?? -1);
   const retrying = {
     async send(sent: ProducerRecord) {
       alone.push(...new Set(partitionsOf(sent)));
-      return [];
+      return acknowledge(sent);
     },
   };
   const once = {
@@ -29,10 +31,10 @@ function start(takes: (partitions: number[]) => boolean = () => true) {
       const partitions = topicMessages.flatMap(partitionsOf);
       together.push(partitions);
       if (!takes(partitions)) throw new Error('this is not a leader for that topic-partition');
-      return [];
+      return topicMessages.flatMap(acknowledge);
     },
   };
-  const publish = createKafkaPublish({ retrying, once, leaders, log });
+  const publish = createKafkaPublish({ retrying, once, leaders, onMissing: () => {}, log });
   const publishAll = (...partitions: number[]) =>
     Promise.all(partitions.map((partition) => publish({ topic: 't', partition, records: [record('a')] }, never)));
   return { together, alone, refreshed, publishAll };
@@ -58,6 +60,23 @@ test('batches of a failed shared request are sent alone, without delaying others
   expect(together).toHaveLength(2);
   expect(alone.sort()).toEqual([0, 1]);
   expect(refreshed).toEqual(['t']);
+});
+
+test('a partition that was not acknowledged is not published, although kafkajs reports success', async () => {
+  const send = async ({ topic }: ProducerRecord) => [{ topicName: topic, partition: 1, errorCode: 0 }];
+  const sendBatch = async () => [{ topicName: 't', partition: 1, errorCode: 0 }];
+  const stop = new AbortController();
+  let missing = 0;
+  const onMissing = () => {
+    missing += 1;
+    stop.abort(new Error('enough'));
+  };
+  const leaders: Leaders = { of: () => 1, refresh: () => {} };
+  const publish = createKafkaPublish({ retrying: { send }, once: { sendBatch }, leaders, onMissing, log });
+  const publishing = [1, 2].map((partition) => publish({ topic: 't', partition, records: [record('a')] }, stop.signal));
+  await expect(Promise.all(publishing)).rejects.toThrow('topic t has no partition 2');
+  await publishing[0];
+  expect(missing).toBe(1);
 });
 
 test('a partition has one send in flight: its next batch waits', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { SettingsError } from '@rms/settings';
 import type { QueryConfig } from 'pg';
 import { dropInvalidIndex } from './invalid-indexes.ts';
 import type { Pool, PoolClient } from './queryable.ts';
@@ -49,6 +50,8 @@ const tableLockRetryMs = 2_000;
  * services keep working while a long transaction (a backup, for example) holds the table.
  *
  * With a `rolePrefix`, each service gets its own role with exactly the privileges in `grants`.
+ *
+ * @throws SettingsError if the database has another encoding than UTF8
  */
 export async function migrate(
   pool: Pool,
@@ -57,6 +60,7 @@ export async function migrate(
 ): Promise<MigrationResult[]> {
   const client = await pool.connect();
   try {
+    await checkEncoding(client);
     await client.query('set statement_timeout = 0; set lock_timeout = 0');
     await lock(client);
     const results: MigrationResult[] = [];
@@ -70,6 +74,16 @@ export async function migrate(
     // Closing the connection releases the lock and discards the session settings.
     client.release(true);
   }
+}
+
+/** Throws unless the database can store any text, and counts characters instead of bytes. */
+async function checkEncoding(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ encoding: string }>(`select current_setting('server_encoding') as encoding`);
+  const { encoding } = rows[0] ?? {};
+  if (encoding !== 'UTF8')
+    throw new SettingsError(
+      `the database of DATABASE_URL has the encoding ${encoding}; create one with encoding 'UTF8' and template template0`,
+    );
 }
 
 // A session blocked in pg_advisory_lock holds a snapshot that CREATE INDEX CONCURRENTLY waits for. Polling holds no

@@ -35,6 +35,24 @@ describe('migrate', () => {
     await database.pool.query(`insert into thing.things (id, name) values ('1', 'one')`);
   });
 
+  test.each(['SQL_ASCII', 'LATIN1'])('refuses a database with the encoding %s', async (encoding) => {
+    const url = new URL(database.url);
+    const name = `${url.pathname.slice(1)}_${encoding.toLowerCase()}`;
+    url.pathname = `/${name}`;
+    await database.pool.query(
+      `create database ${name} encoding '${encoding}' lc_collate 'C' lc_ctype 'C' template template0`,
+    );
+    const pool = createPool({ url: url.href, max: 1, applicationName: name, log });
+    try {
+      await expect(migrate(pool, [migration])).rejects.toThrow(
+        `the database of DATABASE_URL has the encoding ${encoding}; create one with encoding 'UTF8' and template template0`,
+      );
+    } finally {
+      await pool.end();
+      await database.pool.query(`drop database ${name}`);
+    }
+  });
+
   test('runs only new files', async () => {
     await run();
     write('0002-more.sql', 'alter table thing.things add column name text;');

@@ -68,7 +68,8 @@ export function refuseMalformed(
     }
     onRefused();
     const { code, ...message } = refusalOf(error.code ?? '', limits);
-    const details = code === 'invalid_request' ? [{ field: 'request', message: 'is not well-formed HTTP/1.1' }] : [];
+    const problem = error.code === 'HPE_PAUSED_H2_UPGRADE' ? 'is HTTP/2; send HTTP/1.1' : 'is not well-formed HTTP/1.1';
+    const details = code === 'invalid_request' ? [{ field: 'request', message: problem }] : [];
     const requestId = latestResponse?.writableFinished ? undefined : latestResponse?.getHeader('X-Request-ID');
     refuse(socket, new RmsError(code, { ...message, details, cause: error }), requestId?.toString());
   });

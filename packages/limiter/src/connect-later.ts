@@ -38,9 +38,15 @@ const options = {
   disconnectTimeout: 100,
   // Reconnects if the server sends nothing for this long.
   socketTimeout: 3_000,
-  // The server has become a replica, or an isolated primary; its name may now resolve to the new primary.
-  reconnectOnError: ({ message }: Error) => /^(?:READONLY|NOREPLICAS)\b/.test(message),
 } satisfies RedisOptions;
+
+/**
+ * Returns whether the server rejects writes because it has become a replica, or an isolated primary. Its name may now
+ * resolve to the new primary.
+ */
+export function isDemotion({ message }: Error): boolean {
+  return /^(?:READONLY|NOREPLICAS)\b/.test(message);
+}
 
 /**
  * Creates a connection that opens on connect(): to the server of the URL, to the primary that the sentinels name, or to
@@ -70,6 +76,12 @@ export function connectLater(address: RedisAddress, endpoint?: Endpoint, followM
       mustBePrimary: hasSentinels,
       timeoutMs: connectTimeoutMs,
     }),
+    reconnectOnError: (error) => {
+      if (!isDemotion(error)) return false;
+      // The reason of the reconnection; commands that wait for a response only learn that the connection closed.
+      if (redis.listenerCount('error') > 0) redis.emit('error', error);
+      return true;
+    },
     retryStrategy: (attempt: number) => {
       // The next connection reads them from here.
       Object.assign(redis.options, credentials());

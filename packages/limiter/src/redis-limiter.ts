@@ -16,6 +16,8 @@ export interface RedisLimiterOptions extends LimiterOptions, RedisAddress {
   readonly log: Logger;
   /** Registry for the degradation gauge. */
   readonly metrics?: Metrics;
+  /** Time without evicted keys after which the markers of a server are trusted again. */
+  readonly evictionRestMs?: number;
 }
 
 /** A check that takes longer is decided without Redis. */
@@ -34,7 +36,7 @@ const moving = /^(?:ASK|TRYAGAIN)\b/;
  * loop share it, per server of a cluster. All keys of a workspace are in one slot.
  */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
-  const { log } = options;
+  const { log, evictionRestMs = 60_000 } = options;
   const failureRate = failureRateOf(options);
   const servers = createRedisServers(options, log);
   const watches = new Map<RedisServer, RedisWatch>();
@@ -44,7 +46,12 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   };
   let hasChecked = false;
   servers.onServer((server) => {
-    const watch = createRedisWatch(server, { isMember: () => hasChecked, markersLost, failed: servers.failed });
+    const watch = createRedisWatch(server, {
+      isMember: () => hasChecked,
+      markersLost,
+      failed: servers.failed,
+      evictionRestMs,
+    });
     watches.set(server, watch);
     return () => {
       watches.delete(server);
@@ -205,7 +212,7 @@ function toDecision(reply: CheckReply, { own, workspace }: Rates, { monthlyQuota
 function showDegradation(metrics: Metrics, degraded: () => boolean): void {
   new Gauge({
     name: 'rms_limiter_degraded',
-    help: 'Whether limits are enforced locally, at an equal share, because Redis is unreachable.',
+    help: 'Whether limits are enforced locally, at an equal share, because Redis cannot be used.',
     registers: [metrics],
     collect() {
       this.set(degraded() ? 1 : 0);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { withTimeout } from '@rms/async';
+import { isDemotion } from './connect-later.ts';
 import { markersTrustMs } from './limiter.ts';
 import { findMissingRights, limiterRights } from './redis-rights.ts';
 import type { RedisServer } from './redis-servers.ts';
@@ -45,6 +46,21 @@ export interface RedisWatchOptions {
   readonly markersLost: () => void;
   /** Called with the error of a failed probe. */
   readonly failed: (error: unknown) => void;
+  /** Time without evicted keys after which the markers are trusted again. */
+  readonly evictionRestMs: number;
+}
+
+/** What a probe reads from a server. */
+interface ServerState {
+  readonly runId: string;
+  readonly epoch: string;
+  /** See {@link RedisWatch.markersTrustedUntilMs}. */
+  readonly trustedUntilMs: number;
+  readonly members: number;
+  /** Keys evicted since the start of the server. */
+  readonly evictedKeys: number;
+  /** Which keys the server evicts when its memory is full; empty: its memory is not limited, or it does not say. */
+  readonly policy: string;
 }
 
 /**
@@ -59,17 +75,24 @@ export interface RedisWatchOptions {
  * ID changes, and when the epoch key is missing (the server restarted empty or was flushed). Principals that were
  * cached while the markers were unconfirmed are not covered by markers, so they are dropped when a confirmation
  * arrives.
+ *
+ * A server with another `maxmemory-policy` than noeviction may evict markers one by one. While it evicts keys, its
+ * markers are not trusted. Evictions are noticed with the next probe.
  */
 export function createRedisWatch(
   { redis, log, ownKey }: RedisServer,
-  { isMember, markersLost, failed }: RedisWatchOptions,
+  { isMember, markersLost, failed, evictionRestMs }: RedisWatchOptions,
 ): RedisWatch {
   const id = randomUUID();
   let state: 'unavailable' | 'usable' = 'unavailable';
   let connected = false;
-  let known: { runId: string; epoch: string } | undefined;
+  let known: Pick<ServerState, 'runId' | 'epoch' | 'evictedKeys'> | undefined;
   let memberCount = 1;
   let trustedUntilMs = 0;
+  /** When the server was last seen to have evicted keys, in milliseconds of performance.now(). */
+  let evictedAtMs = Number.NEGATIVE_INFINITY;
+  /** The policy of evictions that was logged last. */
+  let reportedPolicy = '';
   /** Distinct connection errors since Redis became unreachable; each is logged once. */
   const reasons = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -91,11 +114,12 @@ export function createRedisWatch(
     state = 'unavailable';
     // stop() has closed the connection.
     if (stopped) return;
-    log.warn({ err }, 'Redis is unreachable; limits are enforced locally and auth verifies keys');
+    log.warn({ err }, 'stopped using Redis; limits are enforced locally and auth verifies keys');
     schedule(reconnectCheckMs);
   };
   redis.on('error', (err: Error) => {
     if (state === 'usable') return unavailable(err);
+    if (isDemotion(err)) return explain(err);
     // A wrong password or certificate is reported only here: commands that wait for the connection only learn that it
     // closed.
     if (stopped || reasons.has(err.message)) return;
@@ -113,13 +137,13 @@ export function createRedisWatch(
     connected = false;
   });
 
-  const ask = async () => {
+  const ask = async (): Promise<ServerState> => {
     // The limiters share the clock of Redis.
     const [seconds, microseconds] = await withTimeout(redis.time(), probeTimeoutMs, 'Redis');
     const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     const sentAtMs = performance.now();
     const [epochs, confirmed, members] = [epochKey, confirmedKey, membersKey].map(ownKey) as [string, string, string];
-    const pipeline = redis.pipeline().set(epochs, randomUUID(), 'NX').get(epochs).info('server');
+    const pipeline = redis.pipeline().set(epochs, randomUUID(), 'NX').get(epochs).info('server', 'memory', 'stats');
     pipeline.get(confirmed).pttl(confirmed);
     if (isMember()) pipeline.zadd(members, nowMs, id).pexpire(members, memberTtlMs);
     pipeline.zremrangebyscore(members, '-inf', nowMs - memberTtlMs);
@@ -127,7 +151,8 @@ export function createRedisWatch(
     pipeline.zremrangebyscore(members, nowMs + memberTtlMs, '+inf').zcard(members);
     const responses = (await withTimeout(pipeline.exec(), probeTimeoutMs, 'Redis')) ?? [];
     for (const [error] of responses) if (error) throw error;
-    const runId = runIdOf(String(responses[2]?.[1]));
+    const info = String(responses[2]?.[1]);
+    const runId = runIdOf(info);
     const isConfirmed = responses[3]?.[1] === runId;
     // Bounds the trust independently of changes to Redis's clock.
     const trustMs = Math.min(Number(responses[4]?.[1]), markersTrustMs);
@@ -136,8 +161,30 @@ export function createRedisWatch(
       epoch: String(responses[1]?.[1]),
       trustedUntilMs: isConfirmed ? sentAtMs + trustMs : 0,
       members: Number(responses.at(-1)?.[1]),
+      evictedKeys: Number(/evicted_keys:(\d+)/.exec(info)?.[1] ?? 0),
+      policy: /maxmemory:[1-9]/.test(info) ? (/maxmemory_policy:(\S+)/.exec(info)?.[1] ?? '') : '',
     };
   };
+
+  /** Returns whether the server has evicted keys since the last probe. */
+  const checkEvictions = ({ runId, evictedKeys, policy }: ServerState): boolean => {
+    if (policy !== reportedPolicy && policy !== '' && policy !== 'noeviction')
+      log.warn(
+        { policy },
+        'maxmemory-policy of Redis is not noeviction; keys that it evicts may be revocation markers',
+      );
+    reportedPolicy = policy;
+    if (known?.runId !== runId || evictedKeys <= known.evictedKeys) return false;
+    if (!isResting()) {
+      log.warn(
+        { policy, evicted_keys: evictedKeys - known.evictedKeys },
+        'Redis evicts keys; auth verifies keys. Set maxmemory-policy to noeviction, or increase maxmemory',
+      );
+    }
+    evictedAtMs = performance.now();
+    return true;
+  };
+  const isResting = () => performance.now() < evictedAtMs + evictionRestMs;
 
   /** Throws while rights are missing. They are checked again, because an operator may grant them. */
   const checkRights = async () => {
@@ -150,19 +197,22 @@ export function createRedisWatch(
     if (redis.status !== 'ready') return schedule(reconnectCheckMs);
     try {
       await checkRights();
-      const { runId, epoch, members, trustedUntilMs: trusted } = await ask();
+      const server = await ask();
+      const { runId, epoch, members } = server;
+      const hasEvicted = checkEvictions(server);
       const changed = known !== undefined && (known.runId !== runId || known.epoch !== epoch);
-      known = { runId, epoch };
+      known = server;
       memberCount = Math.max(1, members);
+      const trusted = isResting() ? 0 : server.trustedUntilMs;
       const trustBegins = !isTrusted(trustedUntilMs) && isTrusted(trusted);
       trustedUntilMs = trusted;
-      if (state === 'unavailable') log.info('Redis is reachable');
+      if (state === 'unavailable') log.info('Redis is used');
       reasons.clear();
       state = 'usable';
-      if (changed || trustBegins) markersLost();
+      if (changed || hasEvicted || trustBegins) markersLost();
     } catch (error) {
       failed(error);
-      if (state === 'unavailable') explain(error);
+      if (state === 'unavailable' && !(isLost(error) && reasons.size > 0)) explain(error);
       unavailable(error);
     }
     schedule(state === 'unavailable' ? reconnectCheckMs : watchMs);
@@ -193,6 +243,11 @@ export function createRedisWatch(
 /** Extracts the run ID from the output of INFO. A server gets a new run ID at each start. */
 export function runIdOf(info: string): string {
   return /run_id:(\w+)/.exec(info)?.[1] ?? '';
+}
+
+/** Whether a command failed because the connection had closed, for a reason that the client reports as an event. */
+function isLost(error: unknown): boolean {
+  return /^(?:Connection is closed|Stream isn't writeable)/.test((error as Error | undefined)?.message ?? '');
 }
 
 function isTrusted(untilMs: number): boolean {

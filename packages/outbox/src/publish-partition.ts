@@ -6,7 +6,8 @@ import { startProducerSpans } from './producer-spans.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
 import { batchLimits, deletePublished, type PendingEvent } from './relay-queries.ts';
 
-const retryMs = 200;
+const firstRetryMs = 200;
+const maxRetryMs = 5_000;
 
 interface PublisherParts {
   readonly pool: Pool;
@@ -27,6 +28,8 @@ interface PublisherParts {
  */
 export function createPublisher({ pool, bus, topic, partitions, log, metrics, sleeper, due }: PublisherParts) {
   const busy = new Map<number, Promise<void>>();
+  /** Delays before the next attempt, of partitions whose last batch failed. */
+  const retries = new Map<number, number>();
   const cut = new AbortController();
   // Combines batches that are acknowledged at about the same time into one DELETE.
   const forget = coalesce(
@@ -47,12 +50,15 @@ export function createPublisher({ pool, bus, topic, partitions, log, metrics, sl
       spans.end();
       metrics.published(events, performance.now() - readAtMs);
       await forget(events);
+      retries.delete(partition);
       more = isFull(events);
     } catch (err) {
       spans.end(err);
       if (cut.signal.aborted) return;
       metrics.failed();
       log.warn({ err, partition, events: events.length }, 'publishing events failed; retrying');
+      const retryMs = retries.get(partition) ?? firstRetryMs;
+      retries.set(partition, Math.min(2 * retryMs, maxRetryMs));
       await abortableDelay(retryMs, cut.signal);
     } finally {
       busy.delete(partition);

@@ -41,5 +41,6 @@ export { type SmtpReceiver, startSmtpReceiver } from './smtp/smtp-receiver.ts';
 export { type TestDatabase, testDatabase, testPool } from './test-database.ts';
 export { type RunServer, testServer } from './test-run.ts';
 export { createEmptyPool, type Turns, turnLoop } from './turns.ts';
+export { installVirtualClock, type VirtualClock } from './virtual-clock.ts';
 export { waitUntil } from './wait-until.ts';
 export { fillWorkspace, rowsOfWorkspace } from './workspace-rows.ts';

@@ -52,7 +52,7 @@ export interface AppParts extends Pick<DashboardContext, 'backend'> {
 export function createApp(parts: AppParts): RequestListener {
   const { config, backend, store, probes, files, counts, tails, reports, log } = parts;
   const warnOfProxy = createProxyWarning(config.trustedProxies, log);
-  const sessions = createSessions(store, backend.signIn, config);
+  const sessions = createSessions(store, backend.signIn, config, log);
 
   /** Checks an API call in this order, calls the endpoint's handler and sends the response. */
   async function serve(endpoint: Endpoint, request: Request, response: PageResponse): Promise<void> {

@@ -1,4 +1,4 @@
-import { createSign, generateKeyPairSync } from 'node:crypto';
+import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,8 +7,17 @@ import { startDashboard, type TestDashboard } from './support.ts';
 
 export const dashboardUrl = 'https://dashboard.example.com';
 
-const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const forged = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+const keys = {
+  RS256: rsa,
+  PS256: rsa,
+  ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  EdDSA: generateKeyPairSync('ed25519'),
+};
+type Algorithm = keyof typeof keys;
+/** Every algorithm and generation has its own key ID. */
+const kidOf = (algorithm: Algorithm, { keyGeneration }: Behavior) => `key ${keyGeneration} of ${algorithm}`;
 
 /** Behavior of the provider and of auth, which each test sets. */
 interface Behavior {
@@ -16,12 +25,18 @@ interface Behavior {
   claims: Record<string, unknown>;
   /** Whether the ID token contains an email address. */
   hasEmail: boolean;
+  /** Algorithm of the signature of the ID token. */
+  algorithm: Algorithm;
+  /** Number of times that the provider has replaced its keys. */
+  keyGeneration: number;
   /** Whether the ID token is signed with another key. */
   isForged: boolean;
   /** Claims of UserInfo; a number: the status of an error response. */
   userInfo: Record<string, unknown> | number;
   /** Authentication methods that the provider supports for the client. */
   authMethods: string[];
+  /** The methods that the provider refuses for the client, although it supports them for others. */
+  refusedMethods: string[];
   /** Whether auth refuses the identity. */
   isRefused: boolean;
 }
@@ -60,9 +75,12 @@ function defaults(): Behavior {
   return {
     claims: {},
     hasEmail: true,
+    algorithm: 'RS256',
+    keyGeneration: 0,
     isForged: false,
     userInfo: {},
     authMethods: ['client_secret_basic', 'client_secret_post'],
+    refusedMethods: [],
     isRefused: false,
   };
 }
@@ -78,8 +96,17 @@ export async function startOidcScene(): Promise<OidcScene> {
       if (request.url === '/userinfo' && typeof scene.userInfo === 'number') response.statusCode = scene.userInfo;
       authorizations.push(request.headers.authorization);
       const body = Buffer.concat(chunks).toString();
-      if (request.url === '/token') tokenRequests.push(new URLSearchParams(body));
-      response.end(JSON.stringify(documentAt(request.url ?? '', scene)));
+      if (request.url === '/token') {
+        const sent = new URLSearchParams(body);
+        tokenRequests.push(sent);
+        const method = sent.has('client_secret') ? 'client_secret_post' : 'client_secret_basic';
+        if (scene.refusedMethods.includes(method)) {
+          // RFC 6749, 5.2: the challenge is required if the client used the Authorization header.
+          const challenge = method === 'client_secret_basic' ? { 'WWW-Authenticate': 'Basic realm="clients"' } : {};
+          return response.writeHead(401, challenge).end(JSON.stringify({ error: 'invalid_client' }));
+        }
+      }
+      return response.end(JSON.stringify(documentAt(request.url ?? '', scene)));
     });
   }).listen(0, '127.0.0.1');
   await once(provider, 'listening');
@@ -163,11 +190,11 @@ function documentAt(path: string, scene: OidcScene): object {
         userinfo_endpoint: `${issuer}/userinfo`,
         token_endpoint_auth_methods_supported: authMethods,
         response_types_supported: ['code'],
-        id_token_signing_alg_values_supported: ['RS256'],
+        id_token_signing_alg_values_supported: Object.keys(keys),
         code_challenge_methods_supported: ['S256'],
       };
     case '/jwks':
-      return { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256', use: 'sig' }] };
+      return { keys: Object.entries(keys).map(([alg, key]) => jwkOf(alg as Algorithm, key, scene)) };
     case '/userinfo':
       return typeof userInfo === 'number' ? {} : { sub: 'subject-1', ...userInfo };
     default:
@@ -175,11 +202,20 @@ function documentAt(path: string, scene: OidcScene): object {
   }
 }
 
-function idToken({ issuer, claims, isForged }: OidcScene): string {
+function jwkOf(alg: Algorithm, { publicKey }: { publicKey: KeyObject }, scene: OidcScene): object {
+  return { ...publicKey.export({ format: 'jwk' }), kid: kidOf(alg, scene), alg, use: 'sig' };
+}
+
+function idToken(scene: OidcScene): string {
+  const { issuer, claims, algorithm, isForged } = scene;
   const now = Math.floor(Date.now() / 1000);
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const payload = { iss: issuer, aud: 'rms', sub: 'subject-1', iat: now, exp: now + 60, ...claims };
-  const text = `${part({ alg: 'RS256', kid: 'k' })}.${part(payload)}`;
-  const key = isForged ? forged : privateKey;
-  return `${text}.${createSign('RSA-SHA256').update(text).sign(key, 'base64url')}`;
+  const text = `${part({ alg: algorithm, kid: kidOf(algorithm, scene) })}.${part(payload)}`;
+  const signature = sign(algorithm === 'EdDSA' ? null : 'sha256', Buffer.from(text), {
+    key: isForged ? forged : keys[algorithm].privateKey,
+    dsaEncoding: 'ieee-p1363',
+    ...(algorithm === 'PS256' ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } : {}),
+  });
+  return `${text}.${signature.toString('base64url')}`;
 }

@@ -1,3 +1,5 @@
+import { RmsError } from '@rms/errors';
+import { tokenHashOf, touchEveryMs } from '../src/session/session.ts';
 import { maxPerUser } from '../src/session/session-store.ts';
 import { codeOf, cookieOf, startDashboard, type TestDashboard } from './support.ts';
 
@@ -60,6 +62,24 @@ test('signing in replaces the token that the browser sent and ends its session',
   expect(second.cookie).not.toBe(first.cookie);
   expect((await account(first.cookie)).status).toBe(401);
   expect((await account(second.cookie)).status).toBe(200);
+});
+
+test('a store that rejects changes does not end the use of sessions, and is reported once', async () => {
+  const { cookie } = await dashboard.signIn();
+  const { store } = dashboard;
+  const tokenHash = tokenHashOf(cookie.split('=')[1] ?? '');
+  const session = await store.find(tokenHash);
+  if (!session) throw new Error('the session is missing');
+  await store.update(tokenHash, { ...session, lastSeenAtMs: session.lastSeenAtMs - 2 * touchEveryMs });
+  const full = async () => {
+    throw new RmsError('service_unavailable', { cause: new Error('OOM command not allowed') });
+  };
+  Object.assign(store, { update: full, remove: full });
+  for (let i = 0; i < 2; i += 1) expect((await account(cookie)).status).toBe(200);
+  dashboard.account.valid = false;
+  expect((await account(cookie)).status).toBe(401);
+  const warnings = dashboard.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn');
+  expect(warnings.map(({ msg }) => msg)).toEqual(['the session store rejects changes; users stay signed in']);
 });
 
 test('two cookies with the same name are ignored', async () => {

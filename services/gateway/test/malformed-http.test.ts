@@ -59,6 +59,14 @@ describe('Malformed HTTP', () => {
     expect(body.error.message).toBe(message);
   });
 
+  test.each([
+    ['HTTP/2 with prior knowledge', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'is HTTP/2; send HTTP/1.1'],
+    ['other data', 'garbage\r\n\r\n', 'is not well-formed HTTP/1.1'],
+  ])('the details name the reason: %s', async (_, bytes, message) => {
+    const { body } = parseResponse(await sendBytes(api.gateway.addresses.live, bytes));
+    expect(body.error.details).toEqual([{ field: 'request', message }]);
+  });
+
   test('long chunk extensions get 413, and the message names their limit', async () => {
     const head = [
       'POST /v1/resources HTTP/1.1',

@@ -4,6 +4,8 @@ import { Counter, gatherGauges, Histogram, type Metrics } from '@rms/metrics';
 export interface WebhooksMetrics {
   /** Records published to the dead-letter topic, by reason. */
   readonly deadLetters: Counter<'reason'>;
+  /** Times that records were deleted before they were consumed. */
+  readonly losses: Counter;
   /** Observes the age of an event when its deliveries are stored. */
   fannedOut(ageMs: number): void;
 }
@@ -17,13 +19,18 @@ export function createWebhooksMetrics(metrics: Metrics): WebhooksMetrics {
     registers,
   });
   for (const reason of ['unreadable', 'incomplete', 'out_of_time', 'refused']) deadLetters.inc({ reason }, 0);
+  const losses = new Counter({
+    name: 'rms_consumer_losses_total',
+    help: 'Times that records of a partition of the event topic were deleted before the fan-out consumed them.',
+    registers,
+  });
   const ages = new Histogram({
     name: 'rms_fan_out_age_seconds',
     help: 'Age of events when they were stored with their deliveries; repeated events are counted again.',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600],
     registers,
   });
-  return { deadLetters, fannedOut: (ageMs) => ages.observe(Math.max(0, ageMs) / 1000) };
+  return { deadLetters, losses, fannedOut: (ageMs) => ages.observe(Math.max(0, ageMs) / 1000) };
 }
 
 /** Registers a gauge of the consumer lag of all instances' fan-out, by partition. */

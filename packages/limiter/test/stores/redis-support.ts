@@ -20,10 +20,10 @@ export type RedisBench = Awaited<ReturnType<typeof openRedisBench>>;
 
 /**
  * Starts a Redis that a test may pause and kill. `open` creates limiters on it; the limiter `auth` confirms the
- * markers, as the auth service does.
+ * markers, as the auth service does. `settings` are settings of redis.conf.
  */
-export async function openRedisBench() {
-  const server: RedisServer = await startRedis();
+export async function openRedisBench(settings: Readonly<Record<string, string>> = {}) {
+  const server: RedisServer = await startRedis(settings);
   const limiters: Limiter[] = [];
   const open = async (options: Partial<RedisLimiterOptions> = {}): Promise<Limiter> => {
     const limiter = createRedisLimiter({ url: server.url, log, ...limits, ...options });

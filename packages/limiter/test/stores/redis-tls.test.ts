@@ -142,7 +142,7 @@ describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {
     await setPassword('hunter2-new');
     await waitUntil(() => limiter.healthy(), { what: 'the new password to be accepted' });
     await waitUntil(async () => (await limiter.check(check)).quota !== undefined, { what: 'Redis to be used' });
-    expect(lines.join('')).toContain('Redis is reachable');
+    expect(lines.join('')).toContain('Redis is used');
     expect(lines.join('')).not.toContain('hunter2');
     await setPassword('of-rms');
   });

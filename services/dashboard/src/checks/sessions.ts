@@ -1,3 +1,4 @@
+import type { Logger } from '@rms/logging';
 import type { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { Membership, User } from '@rms/proto/rms/auth/v1/user_pb';
 import type { RpcClient } from '@rms/rpc';
@@ -45,7 +46,24 @@ export function createSessions(
   store: SessionStore,
   signIn: Pick<RpcClient<typeof SignInService>, 'checkSession'>,
   config: Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>,
+  log: Logger,
 ): Sessions {
+  let reported = '';
+  /**
+   * Awaits a change of the store that may fail: the session can be used, or is refused, without it. A Redis that is full
+   * or became a replica still returns sessions. Each distinct reason is logged once until a change succeeds.
+   */
+  const attempt = async (change: Promise<void>) => {
+    try {
+      await change;
+      reported = '';
+    } catch (err) {
+      const { message, cause } = err as Error;
+      const reason = cause instanceof Error ? cause.message : message;
+      if (reason !== reported) log.warn({ err }, 'the session store rejects changes; users stay signed in');
+      reported = reason;
+    }
+  };
   const tokenOf = (request: Request) => {
     const token = readCookie(request, cookie, isSecure(request, config));
     return token !== undefined && tokenForm.test(token) ? token : undefined;
@@ -79,7 +97,7 @@ export function createSessions(
       const { userId, generation } = session;
       const { valid, user, memberships } = await signIn.checkSession({ userId, sessionGeneration: BigInt(generation) });
       if (!valid || !user) {
-        await store.remove(tokenHash);
+        await attempt(store.remove(tokenHash));
         throw new Refusal('not_signed_in');
       }
       response.locals.userId = userId;
@@ -87,7 +105,7 @@ export function createSessions(
       // The last use may be in the future if the clock of another instance is ahead.
       if (Math.abs(nowMs - session.lastSeenAtMs) < touchEveryMs) return { session, user, memberships };
       const seen = { ...session, lastSeenAtMs: nowMs };
-      await store.update(tokenHash, seen);
+      await attempt(store.update(tokenHash, seen));
       return { session: seen, user, memberships };
     },
     async requireHalf(request) {

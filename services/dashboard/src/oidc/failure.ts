@@ -5,6 +5,7 @@ export const failureTexts = {
     'the provider does not confirm the email address (claim email_verified); OIDC_EMAIL_TRUST accepts an absent claim',
   no_account: 'no account has the email address of the identity, or it has another identity of this provider',
   denied: 'the provider refused it',
+  client_refused: 'the provider refused the client; check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET',
   expired: 'the browser has not started it, or did so too long ago',
   too_many_attempts: 'too many attempts',
   unavailable: 'the provider or auth is unavailable',

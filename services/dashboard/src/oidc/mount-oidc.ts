@@ -12,6 +12,7 @@ import type { PageResponse } from '../http/locals.ts';
 import { isSecure, ownOrigin } from '../http/own-origin.ts';
 import { Refusal } from '../http/refusal.ts';
 import { settleSignIn } from '../routes/sign-in.ts';
+import { isClientRefused } from './client-authentication.ts';
 import { type FailureReason, failureTexts } from './failure.ts';
 import { type Claims, identityOf } from './identity.ts';
 import type { Provider } from './provider.ts';
@@ -131,6 +132,7 @@ export function mountOidc(app: Express, { config, oidc, provider, signIn, sessio
 function reasonOf(err: unknown): FailureReason {
   if (err instanceof OidcFailure) return err.reason;
   if (err instanceof AuthorizationResponseError) return 'denied';
+  if (isClientRefused(err)) return 'client_refused';
   if (err instanceof RmsError && err.kind.httpStatus === 429) return 'too_many_attempts';
   return err instanceof RmsError && err.kind.retryable ? 'unavailable' : 'failed';
 }

@@ -6,10 +6,7 @@ import {
   allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
-  type ClientAuth,
-  ClientSecretBasic,
-  ClientSecretPost,
-  type Configuration,
+  Configuration,
   calculatePKCECodeChallenge,
   clockTolerance,
   customFetch,
@@ -20,6 +17,7 @@ import {
   randomPKCECodeVerifier,
 } from 'openid-client';
 import type { OidcConfig } from '../config.ts';
+import { createClientAuthentication } from './client-authentication.ts';
 import { type Claims, lacksEmail, mergeClaims } from './identity.ts';
 import { fetchFromProvider } from './provider-fetch.ts';
 import type { Visit } from './visit.ts';
@@ -41,9 +39,9 @@ export interface Provider {
 
 /** Limits each request to the provider. */
 const timeoutSeconds = 10;
-/** Limits the end of a sign-in, which takes up to four requests. */
+/** Limits the end of a sign-in, which takes up to five requests. */
 const finishTimeoutMs = 20_000;
-const clockToleranceSeconds = 30;
+const clockToleranceSeconds = 60;
 const maxShownLength = 200;
 const scope = 'openid email';
 
@@ -55,14 +53,23 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
   let known: { readonly configuration: Configuration; readonly atMs: number } | undefined;
   let discovering: Promise<Configuration> | undefined;
   const isLocal = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:|\/|$)/.test(issuer);
+  const { authenticate, exchange } = createClientAuthentication(() => clientSecret(log));
+  const client = { [clockTolerance]: clockToleranceSeconds };
+  // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
+  const extensions = [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])];
+  /** Returns the configuration without signing keys from an earlier sign-in, because the provider may replace them. */
+  const withoutKeys = (known: Configuration): Configuration => {
+    const configuration = new Configuration(known.serverMetadata(), clientId, client, authenticate);
+    configuration.timeout = timeoutSeconds;
+    configuration[customFetch] = fetchFromProvider;
+    for (const extend of extensions) extend(configuration);
+    return configuration;
+  };
   const read = async () => {
-    const client = { [clockTolerance]: clockToleranceSeconds };
-    const authenticate = authenticateWith(() => clientSecret(log));
     const configuration = await discovery(new URL(issuer), clientId, client, authenticate, {
       timeout: timeoutSeconds,
       [customFetch]: fetchFromProvider,
-      // Also verifies the ID token's signature. Plain HTTP is allowed only on loopback, for development.
-      execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
+      execute: extensions,
     }).catch((error: unknown) => {
       throw otherIssuer(error, issuer) ?? error;
     });
@@ -87,13 +94,16 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
     }
   };
   const finish: Provider['finish'] = async (callbackUrl, { state, nonce, codeVerifier }) => {
-    const configuration = await discover();
-    const tokens = await authorizationCodeGrant(configuration, callbackUrl, {
+    const configuration = withoutKeys(await discover());
+    const checks = {
       pkceCodeVerifier: codeVerifier,
       expectedState: state,
       expectedNonce: nonce,
       idTokenExpected: true,
-    });
+    };
+    const tokens = await exchange(configuration.serverMetadata(), () =>
+      authorizationCodeGrant(configuration, callbackUrl, checks),
+    );
     const claims = tokens.claims();
     if (!claims) throw new Error('the provider returned no ID token');
     if (!lacksEmail(claims, config) || !configuration.serverMetadata().userinfo_endpoint) return claims;
@@ -129,16 +139,4 @@ function otherIssuer(error: unknown, expected: string): Error | undefined {
   if (cause?.attribute !== 'issuer') return undefined;
   const actual = shownText(String(cause.body?.issuer), maxShownLength);
   return new Error(`OIDC_ISSUER is "${expected}", but the provider names itself "${actual}"`, { cause: error });
-}
-
-/** Sends the client secret in the body, or as Basic authentication if the provider supports only that. */
-function authenticateWith(clientSecret: () => string): ClientAuth {
-  return (server, ...rest) => {
-    const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_post'];
-    const method =
-      supported.includes('client_secret_post') || !supported.includes('client_secret_basic')
-        ? ClientSecretPost
-        : ClientSecretBasic;
-    method(clientSecret())(server, ...rest);
-  };
 }

@@ -112,7 +112,7 @@ export function createFanOut(parts: FanOutParts): Worker {
       const onJoined = () => {
         if (stuck.size === 0) health?.working();
       };
-      return bus.consume({ topic, group, onBatch, onJoined }, signal);
+      return bus.consume({ topic, group, onBatch, onJoined, onLost: () => metrics.losses.inc() }, signal);
     },
   };
 }

@@ -10,6 +10,8 @@ export interface KafkaSecurity {
   /** Login for PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512. */
   readonly username: string;
   readonly password: string;
+  /** Whether the user has only the rights that a test grants. Clients of the plaintext listener have all rights. */
+  readonly restricted?: boolean;
 }
 
 export interface SecureListeners extends KafkaSecurity {
@@ -22,7 +24,7 @@ const logins = 'org.apache.kafka.common.security';
 
 /** Returns additional broker properties. The caller appends the lists of listeners to the default lists. */
 export function secureProperties(secure: SecureListeners, folder: string) {
-  const { caFile, certFile, keyFile, username, password, saslPort, mutualPort } = secure;
+  const { caFile, certFile, keyFile, username, password, restricted, saslPort, mutualPort } = secure;
   const keystore = join(folder, 'broker.pem');
   writeFileSync(keystore, Buffer.concat([readFileSync(keyFile), readFileSync(certFile)]), { mode: 0o600 });
   const perMechanism = scram.map((mechanism) => [
@@ -41,6 +43,10 @@ export function secureProperties(secure: SecureListeners, folder: string) {
       'listener.name.sasl.sasl.enabled.mechanisms': ['PLAIN', ...scram].join(','),
       'listener.name.sasl.plain.sasl.jaas.config': `${logins}.plain.PlainLoginModule required user_${username}="${password}";`,
       ...Object.fromEntries(perMechanism),
+      ...(restricted && {
+        'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+        'super.users': 'User:ANONYMOUS',
+      }),
     } as Record<string, string>,
   };
 }

@@ -9,6 +9,8 @@ const texts: Readonly<Record<FailureReason, string>> = {
     'No account can be signed in with your identity at the provider. Ask an administrator of your workspace for an ' +
     'invitation to the email address that you have there.',
   denied: 'The provider refused the sign-in.',
+  client_refused:
+    'The provider refused this dashboard, not you. Ask the administrator of this dashboard to check its registration.',
   expired: 'The sign-in took too long, or it was started in another browser. Start again.',
   too_many_attempts: 'There were too many attempts. Wait a few minutes.',
   unavailable: 'The provider is unavailable. Try again later.',
