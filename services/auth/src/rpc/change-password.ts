@@ -23,7 +23,7 @@ export function changePassword(parts: HandlerParts): Handlers<typeof PasswordsSe
     checkNewPassword(password, before);
     const { clientAddress } = context;
     await provePassword(parts, before, currentPassword, { field: 'current_password', clientAddress });
-    const passwordHash = await passwords.hash(password);
+    const passwordHash = await passwords.hash(password, clientAddress);
     const user = await inTransaction(pool, async (tx) => {
       const now = found(await lockUser(tx, userId), 'user', userId);
       if (now.passwordHash !== before.passwordHash) {
