@@ -20,6 +20,11 @@ const paces = {
   invitations: { burst: 100, everySeconds: 60 },
   /** Requested emails per client network, across all accounts. */
   mailAddress: { burst: 20, everySeconds: 60 },
+  /**
+   * Keys that users and keys of a workspace create. Limits the keys that are no longer valid, which the limit of valid
+   * keys does not count.
+   */
+  keys: { burst: 5_000, everySeconds: 20 },
 } as const satisfies Record<string, Pace>;
 
 /** Beginning of the error message per kind of attempt. It does not depend on whether an account exists. */
@@ -30,6 +35,7 @@ const exceeded: Readonly<Record<keyof typeof paces, string>> = {
   mail: 'Too many emails to this address were requested.',
   invitations: 'Too many invitations were sent in this workspace.',
   mailAddress: 'Too many emails were requested from this network.',
+  keys: 'Too many keys were created in this workspace.',
 };
 
 export const throttles = throttleTable('auth.throttles');
