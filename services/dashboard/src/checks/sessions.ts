@@ -17,6 +17,7 @@ import {
   touchEveryMs,
 } from '../session/session.ts';
 import type { SessionStore } from '../session/session-store.ts';
+import type { UserRates } from './user-rates.ts';
 
 /** Signed-in user with the current memberships from auth. */
 export interface SignedIn {
@@ -27,7 +28,10 @@ export interface SignedIn {
 
 /** Checks, starts and ends the session of a request. */
 export interface Sessions {
-  /** Returns the signed-in user. Throws `not_signed_in` unless the session is valid. */
+  /**
+   * Returns the signed-in user. Throws `not_signed_in` unless the session is valid, and `rate_limit_exceeded` if the user
+   * makes too many calls.
+   */
   require(request: Request, response: PageResponse): Promise<SignedIn>;
   /** Returns the session that awaits the second factor. Throws `not_signed_in` without such a session. */
   requireHalf(request: Request): Promise<Session>;
@@ -41,11 +45,13 @@ export interface Sessions {
 const cookie = 'rms_session';
 const tokenForm = /^[\w-]{43}$/;
 
-export function createSessions(
-  store: SessionStore,
-  signIn: Pick<RpcClient<typeof SignInService>, 'checkSession'>,
-  config: Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>,
-): Sessions {
+export function createSessions(parts: {
+  readonly store: SessionStore;
+  readonly signIn: Pick<RpcClient<typeof SignInService>, 'checkSession'>;
+  readonly rates: Pick<UserRates, 'takeUser'>;
+  readonly config: Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>;
+}): Sessions {
+  const { store, signIn, rates, config } = parts;
   const tokenOf = (request: Request) => {
     const token = readCookie(request, cookie, isSecure(request, config));
     return token !== undefined && tokenForm.test(token) ? token : undefined;
@@ -77,6 +83,7 @@ export function createSessions(
       const { tokenHash, session } = await find(request);
       if (session.userId === '') throw new Refusal('second_factor_required');
       const { userId, generation } = session;
+      await rates.takeUser(userId);
       const { valid, user, memberships } = await signIn.checkSession({ userId, sessionGeneration: BigInt(generation) });
       if (!valid || !user) {
         await store.remove(tokenHash);
