@@ -1,6 +1,8 @@
 export interface WorkspaceCacheOptions<V> {
-  /** Maximum number of entries of all workspaces together. */
+  /** Maximum weight of the entries of all workspaces together. An entry has the weight 1 until it is weighed. */
   readonly max: number;
+  /** Maximum weight of the entries of a workspace; default: `max`. */
+  readonly maxOfWorkspace?: number;
   /** TTL of an entry; without it, entries do not expire. */
   readonly ttlMs?: number;
   /** Monotonic milliseconds. Defaults to performance.now(). */
@@ -13,38 +15,44 @@ interface Entry<V> {
   readonly value: V;
   readonly untilMs: number;
   readonly share: Share;
+  weight: number;
 }
 
-/** The keys of a workspace, least recently used first. */
+/** The keys of a workspace, least recently used first, and the weight of their entries. */
 interface Share {
   readonly workspaceId: string;
   readonly keys: Set<string>;
+  weight: number;
 }
 
 /**
- * A cache that all workspaces share. A full cache evicts the least recently used entry of the workspace with the most
- * entries. A workspace can therefore use the whole cache while no other needs it, but never evicts the entries of a
- * workspace that has fewer. No operation searches the entries or the workspaces; an eviction from 10,000 entries takes
- * about 10 µs.
+ * A cache that all workspaces share. A full cache evicts the least recently used entry of the workspace whose entries
+ * weigh the most. A workspace can therefore use the whole cache, up to its own limit, while no other needs it, but never
+ * evicts the entries of a workspace that has fewer. No operation searches the entries or the workspaces; an eviction from
+ * 10,000 entries takes about 10 µs.
  */
 export class WorkspaceCache<V> {
   readonly #max: number;
+  readonly #maxOfWorkspace: number;
   readonly #ttlMs: number;
   readonly #nowMs: () => number;
   readonly #dispose: (value: V) => void;
   readonly #entries = new Map<string, Entry<V>>();
   readonly #shares = new Map<string, Share>();
-  /** Shares by their number of keys. The shares of a size are in the order of their last use. */
-  readonly #bySize = new Map<number, Set<Share>>();
+  /** Shares by their weight. The shares of a weight are in the order of their last use. */
+  readonly #byWeight = new Map<number, Set<Share>>();
   #largest = 0;
+  #weight = 0;
 
   constructor({
     max,
+    maxOfWorkspace = max,
     ttlMs = Number.POSITIVE_INFINITY,
     nowMs = () => performance.now(),
     dispose = () => {},
   }: WorkspaceCacheOptions<V>) {
     this.#max = max;
+    this.#maxOfWorkspace = maxOfWorkspace;
     this.#ttlMs = ttlMs;
     this.#nowMs = nowMs;
     this.#dispose = dispose;
@@ -62,7 +70,7 @@ export class WorkspaceCache<V> {
     const { share } = entry;
     share.keys.delete(key);
     share.keys.add(key);
-    const equals = this.#bySize.get(share.keys.size);
+    const equals = this.#byWeight.get(share.weight);
     equals?.delete(share);
     equals?.add(share);
     return entry.value;
@@ -76,18 +84,30 @@ export class WorkspaceCache<V> {
   /** @param key is unique among the keys of all workspaces */
   set(workspaceId: string, key: string, value: V, ttlMs = this.#ttlMs): void {
     this.delete(key);
-    const share = this.#shares.get(workspaceId) ?? { workspaceId, keys: new Set() };
+    const share = this.#shares.get(workspaceId) ?? { workspaceId, keys: new Set(), weight: 0 };
     const untilMs = ttlMs === Number.POSITIVE_INFINITY ? ttlMs : this.#nowMs() + ttlMs;
-    this.#entries.set(key, { value, untilMs, share });
-    this.#resize(share, () => share.keys.add(key));
-    if (this.#entries.size > this.#max) this.#evict();
+    this.#entries.set(key, { value, untilMs, share, weight: 1 });
+    share.keys.add(key);
+    this.#add(share, 1);
+    this.#evict(share);
+  }
+
+  /** Changes the weight of an entry, if it exists. May evict entries, also this one. */
+  weigh(key: string, weight: number): void {
+    const entry = this.#current(key);
+    if (!entry) return;
+    const change = weight - entry.weight;
+    entry.weight = weight;
+    this.#add(entry.share, change);
+    this.#evict(entry.share);
   }
 
   delete(key: string): void {
     const entry = this.#entries.get(key);
     if (!entry) return;
     this.#entries.delete(key);
-    this.#resize(entry.share, () => entry.share.keys.delete(key));
+    entry.share.keys.delete(key);
+    this.#add(entry.share, -entry.weight);
     this.#dispose(entry.value);
   }
 
@@ -111,27 +131,36 @@ export class WorkspaceCache<V> {
     return undefined;
   }
 
-  #evict(): void {
-    const [share] = this.#bySize.get(this.#largest) ?? [];
-    const [oldest] = share?.keys ?? [];
+  /** Evicts entries until the limits hold. `changed` is the share that may exceed its own limit. */
+  #evict(changed: Share): void {
+    while (changed.weight > this.#maxOfWorkspace) this.#deleteOldest(changed);
+    while (this.#weight > this.#max) {
+      const [share] = this.#byWeight.get(this.#largest) ?? [];
+      if (!share) return;
+      this.#deleteOldest(share);
+    }
+  }
+
+  #deleteOldest({ keys }: Share): void {
+    const [oldest] = keys;
     if (oldest !== undefined) this.delete(oldest);
   }
 
-  /** Changes the keys of a share by one, and moves it to the shares of its new size. */
-  #resize(share: Share, change: () => void): void {
-    const before = this.#bySize.get(share.keys.size);
+  /** Changes the weight of a share, and moves it to the shares of its new weight. */
+  #add(share: Share, change: number): void {
+    const before = this.#byWeight.get(share.weight);
     before?.delete(share);
-    if (before?.size === 0) this.#bySize.delete(share.keys.size);
-    change();
-    const { size } = share.keys;
-    if (size === 0) this.#shares.delete(share.workspaceId);
+    if (before?.size === 0) this.#byWeight.delete(share.weight);
+    share.weight += change;
+    this.#weight += change;
+    const { weight } = share;
+    if (share.keys.size === 0) this.#shares.delete(share.workspaceId);
     else {
       this.#shares.set(share.workspaceId, share);
-      const equals = this.#bySize.get(size) ?? new Set();
-      this.#bySize.set(size, equals.add(share));
+      const equals = this.#byWeight.get(weight) ?? new Set();
+      this.#byWeight.set(weight, equals.add(share));
     }
-    // The largest share has grown by one, or has shrunk by one and no other has its former size.
-    if (size > this.#largest) this.#largest = size;
-    else if (!this.#bySize.has(this.#largest)) this.#largest = size;
+    if (share.keys.size > 0 && weight > this.#largest) this.#largest = weight;
+    while (this.#largest > 0 && !this.#byWeight.has(this.#largest)) this.#largest -= 1;
   }
 }

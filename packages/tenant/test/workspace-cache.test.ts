@@ -35,6 +35,34 @@ describe('a cache that workspaces share', () => {
     expect(cache.keys()).toEqual(['a1', 'c1', 'd1']);
   });
 
+  test('entries have weights: the workspace that weighs the most loses its least recently used entries', () => {
+    const cache = new WorkspaceCache<number>({ max: 10 });
+    setAll(cache, 'a1', 'a2', 'b1', 'b2', 'b3');
+    cache.weigh('a1', 5);
+    cache.get('a1');
+    cache.weigh('b1', 2);
+    expect(cache.keys()).toEqual(['a1', 'a2', 'b1', 'b2', 'b3']);
+    cache.weigh('a2', 3);
+    expect(cache.keys()).toEqual(['a1', 'b1', 'b2', 'b3']);
+    cache.weigh('b3', 9);
+    expect(cache.keys()).toEqual(['a1']);
+    cache.weigh('a1', 0);
+    cache.weigh('unknown', 100);
+    setAll(cache, 'b4');
+    expect(cache.keys()).toEqual(['a1', 'b4']);
+  });
+
+  test('a workspace has its own limit', () => {
+    const cache = new WorkspaceCache<number>({ max: 10, maxOfWorkspace: 4 });
+    setAll(cache, 'a1', 'a2', 'b1');
+    cache.weigh('a2', 3);
+    expect(cache.keys()).toEqual(['a1', 'a2', 'b1']);
+    cache.weigh('a2', 4);
+    expect(cache.keys()).toEqual(['a2', 'b1']);
+    cache.weigh('a2', 5);
+    expect(cache.keys()).toEqual(['b1']);
+  });
+
   test('entries expire after their TTL', () => {
     let nowMs = 0;
     const cache = new WorkspaceCache<number>({ max: 10, ttlMs: 100, nowMs: () => nowMs });

@@ -133,7 +133,7 @@ describe('A failure in one workspace does not block the others:', () => {
     const { pool } = database;
     const [noisy, other] = [newTenant(), newTenant()];
     for (const [tenant, count] of [
-      [noisy, 30],
+      [noisy, 1_100],
       [other, 2],
     ] as const) {
       await insertNotifications(pool, tenant, count);

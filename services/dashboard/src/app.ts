@@ -13,11 +13,13 @@ import {
 } from '@rms/http';
 import type { Logger } from '@rms/logging';
 import { actorOfUser } from '@rms/rpc';
+import { toTenant } from '@rms/tenant';
 import express, { type Request } from 'express';
 import { checkCsrfToken } from './checks/csrf-token.ts';
 import { checkSameOrigin } from './checks/same-origin.ts';
 import { createSessions } from './checks/sessions.ts';
 import { checkTenant } from './checks/tenant.ts';
+import { createUserRates } from './checks/user-rates.ts';
 import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';
 import { logAccess } from './http/access-log.ts';
@@ -52,7 +54,8 @@ export interface AppParts extends Pick<DashboardContext, 'backend'> {
 export function createApp(parts: AppParts): RequestListener {
   const { config, backend, store, probes, files, counts, tails, reports, log } = parts;
   const warnOfProxy = createProxyWarning(config.trustedProxies, log);
-  const sessions = createSessions(store, backend.signIn, config, log);
+  const rates = createUserRates();
+  const sessions = createSessions({ store, signIn: backend.signIn, rates, config, log });
 
   /** Checks an API call in this order, calls the endpoint's handler and sends the response. */
   async function serve(endpoint: Endpoint, request: Request, response: PageResponse): Promise<void> {
@@ -64,6 +67,7 @@ export function createApp(parts: AppParts): RequestListener {
     const isTenant = endpoint.access !== 'open' && endpoint.access !== 'account';
     const selected =
       isTenant && signedIn ? checkTenant(signedIn.memberships, { workspace, environment }, endpoint.access) : undefined;
+    if (selected) await rates.takeTenant(toTenant(selected.tenant));
     const context = {
       requestId: response.locals.requestId,
       clientAddress: response.locals.client().address,

@@ -20,6 +20,7 @@ import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
 import { showEngine } from './delivery/engine-gauges.ts';
 import { createRejectedReporter } from './delivery/rejected-reporter.ts';
+import { createEndings } from './delivery/store/endings.ts';
 import { withPublic } from './egress/authorities.ts';
 import { createEgress } from './egress/egress.ts';
 import { createDeferredFanOut } from './fan-out/deferred-fan-out.ts';
@@ -78,7 +79,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       'webhook calls use an egress proxy, which must block forbidden addresses',
     );
   const agents = createEndpointAgents({ egress, ...(ca ? { ca: withPublic(() => ca(log)) } : {}) }, box);
-  const health = createEndpointHealth({ pool, log, disableAfterHours: config.disableAfterHours });
+  const endings = createEndings(pool);
+  const health = createEndpointHealth({ pool, endings, log, disableAfterHours: config.disableAfterHours });
   const time = createDatabaseTime(pool);
   const usage = createDeliveryUsage(context.usage, { log, now: time.nowMs });
   const tally = createAttemptTally(pool, { log, now: time.nowMs });
@@ -89,6 +91,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     agents,
     secrets,
     health,
+    endings,
     counters: [usage, tally],
     report: createAttemptReporter(context.metrics, log),
     reportRejected,

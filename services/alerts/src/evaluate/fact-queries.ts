@@ -9,6 +9,15 @@ export interface Windows {
   readonly deliveryFailureRate: number;
 }
 
+/**
+ * The counts that a window of $4 seconds before $3 consists of: minutes before the first whole hour, then hours. A window
+ * of a day has up to 1,440 minutes for each of up to 1,000 webhooks, and other tenants wait for the evaluation.
+ */
+const spansOfWindow = `
+  (values ('minute', $3::timestamptz - make_interval(secs => $4),
+           least($3, date_trunc('hour', $3 - make_interval(secs => $4), 'UTC') + interval '59 minutes')),
+          ('hour', $3 - make_interval(secs => $4), $3)) as span (period, after, until)`;
+
 /** Reads all facts that a tenant's rules need. A minute that is partly inside a window counts completely. */
 export async function readFacts(db: Queryable, tenant: Tenant, windows: Windows, now: Date): Promise<Facts> {
   const [api_error_rate, rate_limited] = [
@@ -33,9 +42,9 @@ async function readRequestFacts(
   const { rows } = await db.query<Record<'requests' | 'errors' | 'rate_limited' | 'refused', string | null>>(
     `select sum(requests) as requests, sum(client_errors + server_errors - rate_limited - quota_refused) as errors,
             sum(rate_limited) as rate_limited, sum(rate_limited + quota_refused) as refused
-       from alerts.request_counts
-      where workspace_id = $1 and environment = $2 and period = 'minute'
-        and starts_at > $3::timestamptz - make_interval(secs => $4) and starts_at <= $3`,
+       from ${spansOfWindow}
+       join alerts.request_counts using (period)
+      where workspace_id = $1 and environment = $2 and starts_at > after and starts_at <= until`,
     [workspaceId, environment, now, windowSeconds],
   );
   const [row] = rows;
@@ -72,15 +81,16 @@ async function readWebhookFacts(
     failed_attempts: string;
     failures: string;
   }>(
-    `select run.webhook_id, run.url, run.last_error, run.failures, coalesce(sum(attempts), 0) as attempts,
-            coalesce(sum(failed_attempts), 0) as failed_attempts
+    `select run.webhook_id, run.url, run.last_error, run.failures, counts.attempts, counts.failed_attempts
        from alerts.webhook_runs as run
-       left join alerts.delivery_counts as counts
-         on counts.workspace_id = $1 and counts.environment = $2 and counts.webhook_id = run.webhook_id
-        and counts.period = 'minute' and counts.starts_at > $3::timestamptz - make_interval(secs => $4)
-        and counts.starts_at <= $3
-      where run.workspace_id = $1 and run.environment = $2 and run.last_attempt_at > $3::timestamptz - interval '1 day'
-      group by run.webhook_id, run.url, run.last_error, run.failures`,
+      cross join lateral (
+            select coalesce(sum(part.attempts), 0) as attempts, coalesce(sum(part.failed_attempts), 0) as failed_attempts
+              from ${spansOfWindow}
+             cross join lateral (
+                   select sum(attempts) as attempts, sum(failed_attempts) as failed_attempts from alerts.delivery_counts
+                    where workspace_id = $1 and environment = $2 and webhook_id = run.webhook_id
+                      and period = span.period and starts_at > after and starts_at <= until) as part) as counts
+      where run.workspace_id = $1 and run.environment = $2 and run.last_attempt_at > $3::timestamptz - interval '1 day'`,
     [workspaceId, environment, now, windowSeconds],
   );
   return rows.map((row) => ({

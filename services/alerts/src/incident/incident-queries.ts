@@ -20,17 +20,21 @@ export interface IncidentNotice {
   readonly coveredBy: AlertKind | undefined;
 }
 
+/** Closed incidents that an evaluation reads. A tenant can create, break and delete any number of webhooks in a day. */
+const closedRead = 5_000;
+
 /**
  * Returns the current incident of each subject of a tenant: the open incident, or else the last incident that closed
- * within a day.
+ * within a day, if it is among the last 5,000 of the tenant.
  */
 export async function readCurrent(db: Queryable, { workspaceId, environment }: Tenant): Promise<StoredIncident[]> {
   const { rows } = await db.query<IncidentRow>(
     `select distinct on (kind, subject_id) * from (
               select * from alerts.incidents where workspace_id = $1 and environment = $2 and state = 'open'
               union all
-              select * from alerts.incidents
-               where workspace_id = $1 and environment = $2 and state <> 'open' and closed_at > now() - interval '1 day'
+              (select * from alerts.incidents
+                where workspace_id = $1 and environment = $2 and state <> 'open' and closed_at > now() - interval '1 day'
+                order by closed_at desc limit ${closedRead})
             ) as incidents
       order by kind, subject_id, state = 'open' desc, closed_at desc`,
     [workspaceId, environment],
@@ -38,39 +42,47 @@ export async function readCurrent(db: Queryable, { workspaceId, environment }: T
   return rows.map(toIncident);
 }
 
-/** Inserts or updates incidents of a tenant. */
+/**
+ * Inserts or updates incidents of a tenant, which has some for each of its webhooks and keys, in one statement: other
+ * tenants wait for the evaluation. Each incident may occur only once.
+ */
 export async function writeIncidents(tx: Queryable, incidents: readonly StoredIncident[]): Promise<void> {
-  for (const one of incidents) {
-    await tx.query(
-      `insert into alerts.incidents
-              (workspace_id, environment, id, kind, subject_id, state, opened_at, last_notice_at, notices, calm_since,
-               closed_at, value, worst_value, threshold, summary, flaps, object)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-           on conflict (workspace_id, environment, id) do update
-          set state = excluded.state, last_notice_at = excluded.last_notice_at, notices = excluded.notices,
-              calm_since = excluded.calm_since, closed_at = excluded.closed_at, worst_value = excluded.worst_value,
-              summary = excluded.summary, object = excluded.object`,
-      [
-        one.workspaceId,
-        one.environment,
-        one.id,
-        one.kind,
-        one.subjectId,
-        one.state,
-        new Date(one.openedAtMs),
-        new Date(one.lastNoticeAtMs),
-        one.notices,
-        one.calmSinceMs === undefined ? null : new Date(one.calmSinceMs),
-        one.closedAtMs === undefined ? null : new Date(one.closedAtMs),
-        one.value,
-        one.worstValue,
-        one.threshold,
-        one.summary,
-        one.flaps,
-        one.object,
-      ],
-    );
-  }
+  if (incidents.length === 0) return;
+  const column = <T>(of: (incident: StoredIncident) => T) => incidents.map(of);
+  const timeOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms));
+  await tx.query({
+    name: 'write-incidents',
+    text: `
+      insert into alerts.incidents
+             (workspace_id, environment, id, kind, subject_id, state, opened_at, last_notice_at, notices, calm_since,
+              closed_at, value, worst_value, threshold, summary, flaps, object)
+      select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[],
+                           $8::timestamptz[], $9::integer[], $10::timestamptz[], $11::timestamptz[], $12::float8[],
+                           $13::float8[], $14::float8[], $15::text[], $16::integer[], $17::text[])
+          on conflict (workspace_id, environment, id) do update
+         set state = excluded.state, last_notice_at = excluded.last_notice_at, notices = excluded.notices,
+             calm_since = excluded.calm_since, closed_at = excluded.closed_at, worst_value = excluded.worst_value,
+             summary = excluded.summary, object = excluded.object`,
+    values: [
+      column((one) => one.workspaceId),
+      column((one) => one.environment),
+      column((one) => one.id),
+      column((one) => one.kind),
+      column((one) => one.subjectId),
+      column((one) => one.state),
+      column((one) => timeOf(one.openedAtMs)),
+      column((one) => timeOf(one.lastNoticeAtMs)),
+      column((one) => one.notices),
+      column((one) => timeOf(one.calmSinceMs)),
+      column((one) => timeOf(one.closedAtMs)),
+      column((one) => one.value),
+      column((one) => one.worstValue),
+      column((one) => one.threshold),
+      column((one) => one.summary),
+      column((one) => one.flaps),
+      column((one) => one.object),
+    ],
+  });
 }
 
 /** Deletes incidents 400 days after they closed. */

@@ -28,47 +28,68 @@ export interface Notification extends Tenant {
 const reportRecoveryAfterMs: Readonly<Partial<Record<AlertKind, number>>> = { delivery_failures_in_a_row: 5 * 60_000 };
 
 /**
- * Queues notifications, in the transaction that writes their incidents. If the recovery of the same subject is still
- * pending, recipients still consider the subject failing. In this case the recovery is withdrawn and the new incident
- * is not reported.
+ * Queues notifications of a tenant, in the transaction that writes their incidents. If the recovery of the same subject
+ * is still pending, recipients still consider the subject failing. In this case the recovery is withdrawn and the new
+ * incident is not reported. Each subject may occur only once.
  */
 export async function insertNotifications(tx: Queryable, notices: readonly IncidentNotice[]): Promise<void> {
-  for (const { incident, notice, coveredBy } of notices) {
-    if (notice === 'opened' && (await withdrawRecovery(tx, incident))) continue;
-    await tx.query(
-      `insert into alerts.notifications
-              (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at, object, covered_by,
-               due_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + $12 * interval '1 millisecond')`,
-      [
-        incident.workspaceId,
-        incident.environment,
-        newId('ntf'),
-        incident.kind,
-        notice,
-        incident.id,
-        incident.subjectId,
-        incident.summary,
-        new Date(incident.openedAtMs),
-        incident.object,
-        coveredBy ?? '',
-        notice === 'recovered' ? (reportRecoveryAfterMs[incident.kind] ?? 0) : 0,
-      ],
-    );
-  }
+  const withdrawn = await withdrawRecoveries(tx, notices);
+  const queued = notices.filter(({ incident, notice }) => notice !== 'opened' || !withdrawn.has(subjectOf(incident)));
+  if (queued.length === 0) return;
+  const column = <T>(of: (one: IncidentNotice) => T) => queued.map(of);
+  await tx.query({
+    name: 'insert-notifications',
+    text: `
+      insert into alerts.notifications
+             (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at, object, covered_by,
+              due_at)
+      select workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at, object, covered_by,
+             now() + due_in_ms * interval '1 millisecond'
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                    $9::timestamptz[], $10::text[], $11::text[], $12::integer[])
+             as n (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at, object,
+                   covered_by, due_in_ms)`,
+    values: [
+      column(({ incident }) => incident.workspaceId),
+      column(({ incident }) => incident.environment),
+      column(() => newId('ntf')),
+      column(({ incident }) => incident.kind),
+      column(({ notice }) => notice),
+      column(({ incident }) => incident.id),
+      column(({ incident }) => incident.subjectId),
+      column(({ incident }) => incident.summary),
+      column(({ incident }) => new Date(incident.openedAtMs)),
+      column(({ incident }) => incident.object),
+      column(({ coveredBy }) => coveredBy ?? ''),
+      column(({ incident, notice }) => (notice === 'recovered' ? (reportRecoveryAfterMs[incident.kind] ?? 0) : 0)),
+    ],
+  });
 }
 
-/** Deletes the pending recovery notification of a subject. Returns whether there was one. */
-async function withdrawRecovery(
-  tx: Queryable,
-  { workspaceId, environment, kind, subjectId }: IncidentNotice['incident'],
-): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `delete from alerts.notifications
-      where workspace_id = $1 and environment = $2 and kind = $3 and subject_id = $4 and notice = 'recovered'`,
-    [workspaceId, environment, kind, subjectId],
-  );
-  return (rowCount ?? 0) > 0;
+function subjectOf({ kind, subjectId }: Pick<IncidentNotice['incident'], 'kind' | 'subjectId'>): string {
+  return `${kind} ${subjectId}`;
+}
+
+/** Deletes the pending recovery notifications of subjects with a new incident. Returns these subjects. */
+async function withdrawRecoveries(tx: Queryable, notices: readonly IncidentNotice[]): Promise<Set<string>> {
+  const opened = notices.flatMap(({ incident, notice }) => (notice === 'opened' ? [incident] : []));
+  const [first] = opened;
+  if (!first) return new Set();
+  const { rows } = await tx.query<{ kind: AlertKind; subject_id: string }>({
+    name: 'withdraw-recoveries',
+    text: `
+      delete from alerts.notifications
+       where workspace_id = $1 and environment = $2 and notice = 'recovered'
+         and (kind, subject_id) in (select * from unnest($3::text[], $4::text[]))
+      returning kind, subject_id`,
+    values: [
+      first.workspaceId,
+      first.environment,
+      opened.map(({ kind }) => kind),
+      opened.map(({ subjectId }) => subjectId),
+    ],
+  });
+  return new Set(rows.map(({ kind, subject_id: subjectId }) => subjectOf({ kind, subjectId })));
 }
 
 /** Leases the oldest due notifications for `leaseMs`. Workspaces take turns. */

@@ -29,7 +29,7 @@ export async function readInvitee(
   { passwords }: { readonly passwords: PasswordHasher },
   invitation: Invitation,
   as: AcceptInvitationRequest['as'],
-  context: { readonly actor: string },
+  context: { readonly actor: string; readonly clientAddress: string },
 ): Promise<Invitee> {
   switch (as.case) {
     case 'userId': {
@@ -40,7 +40,7 @@ export async function readInvitee(
     case 'newUser': {
       const { name, password } = as.value;
       checkNewPassword(password, invitation);
-      const user = makeUser(invitation, name, await passwords.hash(password));
+      const user = makeUser(invitation, name, await passwords.hash(password, context.clientAddress));
       return { isNew: true, join: (tx) => insertNew(tx, user) };
     }
     case 'newIdentity': {

@@ -1,7 +1,10 @@
 import type { Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
+import { type RpcContext, userOfActor } from '@rms/rpc';
 import { found } from '../refusals.ts';
+import type { Throttle } from '../sign-in/throttle.ts';
 import { lockWorkspaceLimits } from '../workspace/workspace-queries.ts';
+import { grantingKey } from './granting-key.ts';
 import { countValidKeys } from './key-queries.ts';
 
 /**
@@ -16,4 +19,18 @@ export async function checkKeyLimit(tx: Queryable, workspaceId: string, maxKeys:
   throw new RmsError('conflict', {
     message: `The workspace has reached its limit of ${most} valid keys. Revoke keys that are not needed.`,
   });
+}
+
+/**
+ * Counts a key that a user or an API key creates. Throws `rate_limit_exceeded`. A workspace could otherwise store any
+ * number of keys that have ended. Operators have no limit.
+ */
+export async function countNewKey(
+  tx: Queryable,
+  throttle: Pick<Throttle, 'take'>,
+  workspaceId: string,
+  context: Pick<RpcContext, 'actor' | 'principal'>,
+): Promise<void> {
+  const isOperator = userOfActor(context.actor) === undefined && grantingKey(context).length === 0;
+  if (!isOperator) await throttle.take(tx, [{ kind: 'keys', of: workspaceId }]);
 }

@@ -26,8 +26,8 @@ interface KeyRow {
 const columns = `workspace_id, environment, id, hash, hint, name, scope, allowed_ips, created_at, expires_at, revoked_at,
   rolled_at, replaced_by_id, created_by, version, rate_limit_requests`;
 
-/** Condition of a valid key; see `verdictFor`. */
-const isValid = 'revoked_at is null and coalesce(expires_at > now(), true) and coalesce(rolled_at > now(), true)';
+/** Condition of a valid key; see `verdictFor`. The index keys_by_end finds the valid keys of a workspace. */
+const isValid = "revoked_at is null and coalesce(least(expires_at, rolled_at), 'infinity') > now()";
 
 export async function insertKey(db: Queryable, key: StoredKey): Promise<void> {
   await db.query(
@@ -72,7 +72,7 @@ const hasStatus: Readonly<Record<KeyStatus, string>> = {
   rolled: 'revoked_at is null and rolled_at is not null',
 };
 
-/** Maximum number of keys that a filtered list reads. Bounds the cost of a filter that few keys match. */
+/** Maximum number of keys that a filtered list reads. A workspace can have any number of keys that are no longer valid. */
 const maxKeysRead = 10_000;
 
 /** A page to read. Keys must meet every condition. */
@@ -90,28 +90,33 @@ export interface KeyPage {
 
 /**
  * Returns up to `limit` keys of a workspace after or before `start`, newest first. Reads one index range per
- * environment. With a status or a part of the name, it reads at most {@link maxKeysRead} keys; if it stops there,
- * `lastRead` is the ID of the last key that it read.
+ * environment. With a filter, it reads at most {@link maxKeysRead} keys; if it stops there, `lastRead` is the ID of the
+ * last key that it read.
  */
 export async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: StoredKey[]; lastRead?: string }> {
   const { workspaceId, environments, start, limit } = page;
   const backwards = start?.direction === 'before';
   const order = backwards ? 'asc' : 'desc';
-  const conditions = ['workspace_id = $1', 'environment = requested.name', `id ${backwards ? '>' : '<'} $3`];
-  if (page.validOnly) conditions.push(isValid);
-  if (page.ownLimitOnly) conditions.push('rate_limit_requests is not null');
   const inOrder = (selected: string, most: string) => `
     select key.*
       from unnest($2::text[]) as requested (name)
            cross join lateral (
-             select ${selected} from auth.keys where ${conditions.join(' and ')} order by id ${order} limit ${most}
+             select ${selected} from auth.keys
+              where workspace_id = $1 and environment = requested.name and id ${backwards ? '>' : '<'} $3
+              order by id ${order} limit ${most}
            ) as key
      order by id ${order}`;
   // "~" sorts after every ID.
   const values: unknown[] = [workspaceId, environments, start?.keys[0] ?? '~'];
   const listed = (rows: KeyRow[]) => (backwards ? rows.map(toKey).reverse() : rows.map(toKey));
   const { status, namePart } = page;
-  if (!status && namePart === '') {
+  const filters = [
+    ...(page.validOnly ? [isValid] : []),
+    ...(page.ownLimitOnly ? ['rate_limit_requests is not null'] : []),
+    ...(status ? [hasStatus[status]] : []),
+    ...(namePart === '' ? [] : ['strpos(lower(name), lower($5)) > 0']),
+  ];
+  if (filters.length === 0) {
     const { rows } = await db.query<KeyRow>(`${inOrder(columns, '$4')} limit $4`, [...values, limit]);
     return { keys: listed(rows) };
   }
@@ -119,9 +124,9 @@ export async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: 
   const most = `(select ${maxKeysRead})`;
   const { rows } = await db.query<KeyRow>(
     `select * from (${inOrder(columns, most)} limit ${most}) as read
-      where ${status ? hasStatus[status] : 'true'} and ($4 = '' or strpos(lower(name), lower($4)) > 0)
-      order by id ${order} limit $5`,
-    [...values, namePart, limit],
+      where ${filters.join(' and ')}
+      order by id ${order} limit $4`,
+    [...values, limit, ...(namePart === '' ? [] : [namePart])],
   );
   if (rows.length === limit) return { keys: listed(rows) };
   const last = await db.query<{ id: string }>(

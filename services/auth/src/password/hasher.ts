@@ -1,15 +1,23 @@
+import { currentCall, Lanes } from '@rms/async';
+import { networkOf } from '@rms/cidr';
 import { RmsError } from '@rms/errors';
 import { type Argon2idCost, hashArgon2id, phcPrefix, unmatchedArgon2id, verifyArgon2id } from './argon2id.ts';
 
-/** Hashes and verifies passwords off the event loop, with bounded concurrency. */
+/**
+ * Hashes and verifies passwords off the event loop, with bounded concurrency. Client networks take turns, so that a
+ * network with many requests does not keep out the users of others.
+ */
 export interface PasswordHasher {
-  /** Returns an Argon2id hash as a PHC string. Throws `service_unavailable` if the queue is full. */
-  hash(password: string): Promise<string>;
+  /**
+   * Returns an Argon2id hash as a PHC string. Throws `service_unavailable` if the queue is full.
+   * @param clientAddress empty: unknown
+   */
+  hash(password: string, clientAddress: string): Promise<string>;
   /**
    * Returns whether the password matches the hash. Without a hash it does the same work and returns false, so the time
    * does not reveal whether an account exists or has a password. Throws `service_unavailable` if the queue is full.
    */
-  verify(passwordHash: string | undefined, password: string): Promise<boolean>;
+  verify(passwordHash: string | undefined, password: string, clientAddress: string): Promise<boolean>;
   /** Returns whether a hash was made with cost parameters other than the current ones. */
   isOutdated(passwordHash: string): boolean;
 }
@@ -18,18 +26,20 @@ export interface PasswordHasher {
 const defaultCost: Argon2idCost = { memoryKib: 32_768, passes: 3, parallelism: 1 };
 /** Concurrent hashes: two of the four threads in Node's pool, and 64 MiB. */
 const permits = 2;
-/** A full queue takes about four seconds. */
-const maxQueueLength = 100;
+/** Queued tasks of a client network. If no other network has tasks, they take about four seconds. */
+const maxPerNetwork = 100;
+/** Queued tasks of all networks. Bounds memory. */
+const maxQueueLength = 10_000;
 
 /** Creates a hasher. All handlers of a process share one. Only tests set another cost. */
 export function createPasswordHasher(cost = defaultCost): PasswordHasher {
   const currentForm = phcPrefix(cost);
-  const withPermit = createSemaphore(permits, maxQueueLength);
+  const withPermit = createSemaphore();
   const unmatched = unmatchedArgon2id(cost);
   return {
-    hash: (password) => withPermit(() => hashArgon2id(normalized(password), cost)),
-    verify: (passwordHash, password) =>
-      withPermit(async () => {
+    hash: (password, clientAddress) => withPermit(clientAddress, () => hashArgon2id(normalized(password), cost)),
+    verify: (passwordHash, password, clientAddress) =>
+      withPermit(clientAddress, async () => {
         const isRight = await verifyArgon2id(passwordHash ?? unmatched, normalized(password));
         return isRight && passwordHash !== undefined;
       }),
@@ -45,19 +55,42 @@ function normalized(password: string): string {
   return password.slice(0, 1_024).normalize('NFKC');
 }
 
-/** Runs at most `permits` tasks concurrently and queues at most `longest` more in FIFO order. Rejects the rest. */
-function createSemaphore(permits: number, longest: number) {
-  const waiting: (() => void)[] = [];
+/**
+ * Runs at most {@link permits} tasks concurrently and queues further ones. The networks of clients with queued tasks take
+ * turns. A task whose call ends while it is queued does not run.
+ */
+function createSemaphore() {
+  const queue = new Lanes<() => void>();
+  const queued = new Map<string, number>();
   let running = 0;
-  return async <T>(work: () => Promise<T>): Promise<T> => {
+
+  const untilTurn = (network: string) => {
+    const ofNetwork = queued.get(network) ?? 0;
+    if (ofNetwork >= maxPerNetwork || queue.size >= maxQueueLength) {
+      throw new RmsError('service_unavailable', { retryAfterSeconds: 1 });
+    }
+    queued.set(network, ofNetwork + 1);
+    return new Promise<void>((resolve) => queue.push(network, resolve));
+  };
+  const leaveQueue = (network: string) => {
+    const rest = (queued.get(network) ?? 0) - 1;
+    if (rest > 0) queued.set(network, rest);
+    else queued.delete(network);
+  };
+
+  return async <T>(clientAddress: string, work: () => Promise<T>): Promise<T> => {
     if (running < permits) running += 1;
-    else if (waiting.length >= longest) throw new RmsError('service_unavailable', { retryAfterSeconds: 1 });
-    // A finished task passes its slot to the next one in the queue.
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+    else {
+      const network = networkOf(clientAddress);
+      // A finished task passes its slot to the next one in the queue.
+      await untilTurn(network);
+      leaveQueue(network);
+    }
     try {
+      currentCall()?.check();
       return await work();
     } finally {
-      const next = waiting.shift();
+      const next = queue.shift();
       if (next) next();
       else running -= 1;
     }

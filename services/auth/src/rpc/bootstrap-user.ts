@@ -21,7 +21,7 @@ import type { HandlerParts } from './handler.ts';
 export function bootstrapUser({ pool, passwords }: HandlerParts): Handlers<typeof UsersService>['bootstrapUser'] {
   return async ({ email }, context) => {
     const password = makePassword();
-    const made = makeUser(checkEmail(email), '', await passwords.hash(password));
+    const made = makeUser(checkEmail(email), '', await passwords.hash(password, context.clientAddress));
     return inTransaction(pool, async (tx) => {
       await lockBootstrapOfUser(tx);
       const [workspace] = await listWorkspaces(tx, { after: '', limit: 1 });

@@ -9,6 +9,7 @@ import { membershipsOf } from '../member/member-queries.ts';
 import { checkNewPassword } from '../password/password.ts';
 import { found } from '../refusals.ts';
 import { endPending } from '../sign-in/end-pending.ts';
+import { credentialsOf } from '../sign-in/prove-code.ts';
 import { provePassword } from '../sign-in/prove-password.ts';
 import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
@@ -16,14 +17,15 @@ import { findUser, lockUser, setPassword } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 export function changePassword(parts: HandlerParts): Handlers<typeof PasswordsService>['changePassword'] {
-  const { pool, passwords, log } = parts;
+  const { pool, passwords, throttle, log } = parts;
   return async ({ userId, currentPassword, password }, context) => {
     selfOnly(context, userId);
     const before = found(await findUser(pool, userId), 'user', userId);
     checkNewPassword(password, before);
     const { clientAddress } = context;
     await provePassword(parts, before, currentPassword, { field: 'current_password', clientAddress });
-    const passwordHash = await passwords.hash(password);
+    await throttle.take(pool, [credentialsOf(before)]);
+    const passwordHash = await passwords.hash(password, clientAddress);
     const user = await inTransaction(pool, async (tx) => {
       const now = found(await lockUser(tx, userId), 'user', userId);
       if (now.passwordHash !== before.passwordHash) {

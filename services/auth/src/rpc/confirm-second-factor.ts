@@ -11,7 +11,7 @@ import { makeRecoveryCodes, plainCode, stepOfCode } from '../second-factor/authe
 import { sealedFor } from '../second-factor/second-factor.ts';
 import { confirmPending, readPending, replaceRecoveryCodes } from '../second-factor/second-factor-queries.ts';
 import { endPending } from '../sign-in/end-pending.ts';
-import { codesOf } from '../sign-in/prove-code.ts';
+import { codesOf, credentialsOf } from '../sign-in/prove-code.ts';
 import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
 import { findUser, lockUser } from '../user/user-queries.ts';
@@ -22,7 +22,7 @@ export function confirmSecondFactor(parts: HandlerParts): Handlers<typeof Second
   return async ({ userId, code }, context) => {
     selfOnly(context, userId);
     const known = found(await findUser(pool, userId), 'user', userId);
-    await throttle.take(pool, [codesOf(known)]);
+    await throttle.take(pool, [codesOf(known), credentialsOf(known)]);
     const recovery = makeRecoveryCodes();
     const user = await inTransaction(pool, async (tx) => {
       const before = found(await lockUser(tx, userId), 'user', userId);

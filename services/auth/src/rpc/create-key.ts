@@ -6,7 +6,7 @@ import { fromEnvironmentMessage } from '@rms/tenant';
 import { checkGrant, grantingKey } from '../key/granting-key.ts';
 import { checkKeyInput, makeKey } from '../key/key.ts';
 import { keyCreated } from '../key/key-audit.ts';
-import { checkKeyLimit } from '../key/key-limit.ts';
+import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
 import { fromScopeMessage, toKeyMessage } from '../key/key-message.ts';
 import { insertKey, lockKeys } from '../key/key-queries.ts';
 import { optional } from '../plan/plan-message.ts';
@@ -15,6 +15,7 @@ import type { HandlerParts } from './handler.ts';
 export function createKey({
   time,
   idempotency,
+  throttle,
   maxKeys,
   log,
 }: HandlerParts): Handlers<typeof KeysService>['createKey'] {
@@ -42,6 +43,7 @@ export function createKey({
     const { response, replayed } = await idempotency.once(idempotent, CreateKeyResponseSchema, async (tx) => {
       const { key, value } = makeKey({ ...input, workspaceId, environment, scope, createdBy: actor });
       await checkKeyLimit(tx, workspaceId, maxKeys);
+      await countNewKey(tx, throttle, workspaceId, context);
       checkGrant(context, await lockKeys(tx, grantingKey(context)), key, now);
       await insertKey(tx, key);
       await appendAudit(tx, context, [keyCreated(key)]);

@@ -23,7 +23,7 @@ export function createUser(parts: HandlerParts): Handlers<typeof UsersService>['
     const address = checkEmail(email);
     const role = fromRoleMessage(roleMessage);
     const password = makePassword();
-    const candidate = makeUser(address, name, await passwords.hash(password));
+    const candidate = makeUser(address, name, await passwords.hash(password, context.clientAddress));
     const { user, created } = await inTransaction(pool, async (tx) => {
       found((await workspaceExists(tx, workspaceId)) || undefined, 'workspace', workspaceId);
       const created = await insertUser(tx, candidate);

@@ -7,7 +7,7 @@ import { membershipsOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import { makeRecoveryCodes } from '../second-factor/authenticator.ts';
 import { replaceRecoveryCodes } from '../second-factor/second-factor-queries.ts';
-import { codesOf, proveCode } from '../sign-in/prove-code.ts';
+import { codesOf, credentialsOf, proveCode } from '../sign-in/prove-code.ts';
 import { bySelf, userEntries } from '../user/user-audit.ts';
 import { findUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
@@ -17,7 +17,7 @@ export function renewRecoveryCodes(parts: HandlerParts): Handlers<typeof SecondF
   return async ({ userId, code }, context) => {
     selfOnly(context, userId);
     const user = found(await findUser(pool, userId), 'user', userId);
-    await throttle.take(pool, [codesOf(user)]);
+    await throttle.take(pool, [codesOf(user), credentialsOf(user)]);
     const recovery = makeRecoveryCodes();
     await inTransaction(pool, async (tx) => {
       await proveCode(tx, parts, user, code, context);

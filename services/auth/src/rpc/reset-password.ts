@@ -24,7 +24,7 @@ export function resetPassword(parts: HandlerParts): Handlers<typeof PasswordsSer
       return userId === undefined ? undefined : findUser(pool, userId);
     });
     checkNewPassword(password, owner);
-    const passwordHash = await passwords.hash(password);
+    const passwordHash = await passwords.hash(password, context.clientAddress);
     const user = await inTransaction(pool, async (tx) => {
       // Locks the user before the token, in the same order as every other change of credentials, to avoid deadlocks.
       const before = validLink(await lockUser(tx, owner.id));

@@ -16,7 +16,7 @@ import type { HandlerParts } from './handler.ts';
 export function resetUser({ pool, passwords, log }: HandlerParts): Handlers<typeof UsersService>['resetUser'] {
   return async (request, context) => {
     const password = makePassword();
-    const passwordHash = await passwords.hash(password);
+    const passwordHash = await passwords.hash(password, context.clientAddress);
     const user = await inTransaction(pool, async (tx) => {
       const id = request.id || (await findUserByEmail(tx, emailKeyOf(request.email)))?.id || '';
       const before = found(await lockUser(tx, id), 'user', request.id || request.email);

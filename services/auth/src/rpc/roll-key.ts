@@ -7,7 +7,7 @@ import { toTenant } from '@rms/tenant';
 import { checkGrant, grantingKey } from '../key/granting-key.ts';
 import { makeKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyCreated, keyRolled } from '../key/key-audit.ts';
-import { checkKeyLimit } from '../key/key-limit.ts';
+import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
 import { toKeyMessage } from '../key/key-message.ts';
 import { insertKey, lockKeys, setRolled } from '../key/key-queries.ts';
 import { insertPendingMarkers, type KeyMarker } from '../key/marker-queries.ts';
@@ -23,6 +23,7 @@ import type { HandlerParts } from './handler.ts';
 export function rollKey({
   time,
   idempotency,
+  throttle,
   markers,
   maxKeys,
   log,
@@ -45,6 +46,7 @@ export function rollKey({
       // Without an overlap, the number of valid keys does not grow.
       if (overlapSeconds > 0) await checkKeyLimit(tx, workspaceId, maxKeys);
       else found(await lockWorkspaceLimits(tx, workspaceId), 'workspace', workspaceId);
+      await countNewKey(tx, throttle, workspaceId, context);
       const locked = await lockKeys(tx, [refOf(request), ...grantingKey(context)]);
       const old = found(oldOf(locked, request), 'key', id);
       const now = new Date(time.nowMs());

@@ -17,7 +17,7 @@ export function verifyPassword(parts: HandlerParts): Handlers<typeof SignInServi
       const emailKey = emailKeyOf(email);
       const { attempts, failure } = await admitPassword(parts, emailKey, context.clientAddress);
       const user = await findUserByEmail(pool, emailKey);
-      const isRight = await passwords.verify(user?.passwordHash, password);
+      const isRight = await passwords.verify(user?.passwordHash, password, context.clientAddress);
       if (!user || !isRight || user.disabledAt) {
         log.info({ user_id: user?.id, address: context.clientAddress }, 'sign-in refused');
         const result = await refuse(pool, user, context, { step: 'password' });
@@ -26,7 +26,7 @@ export function verifyPassword(parts: HandlerParts): Handlers<typeof SignInServi
       }
       const { id, passwordHash = '' } = user;
       if (passwords.isOutdated(passwordHash)) {
-        await replaceHash(pool, id, passwordHash, await passwords.hash(password));
+        await replaceHash(pool, id, passwordHash, await passwords.hash(password, context.clientAddress));
       }
       if (user.hasSecondFactor) {
         await throttle.release(pool, attempts);

@@ -11,6 +11,11 @@ export function codesOf({ id }: Pick<User, 'id'>) {
   return { kind: 'code', of: id } as const;
 }
 
+/** Returns the throttle subject of changes of a user's credentials. */
+export function credentialsOf({ id }: Pick<User, 'id'>) {
+  return { kind: 'credentials', of: id } as const;
+}
+
 /**
  * Verifies a code of a signed-in user. Throws `invalid_request` with a detail on "code" if it is wrong. The caller must
  * count the attempt first, with `throttle.take`.

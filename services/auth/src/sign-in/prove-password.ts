@@ -25,6 +25,7 @@ export async function provePassword(
   }
   const { pool, passwords, throttle } = parts;
   const { attempts, failure } = await admitPassword(parts, user.emailKey, clientAddress);
-  if (!(await passwords.verify(user.passwordHash, password))) throw failure ?? invalid(field, 'is wrong');
+  if (!(await passwords.verify(user.passwordHash, password, clientAddress)))
+    throw failure ?? invalid(field, 'is wrong');
   await throttle.release(pool, attempts);
 }

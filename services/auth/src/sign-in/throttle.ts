@@ -20,6 +20,13 @@ const paces = {
   invitations: { burst: 100, everySeconds: 60 },
   /** Requested emails per client network, across all accounts. */
   mailAddress: { burst: 20, everySeconds: 60 },
+  /** Changes of a user's credentials. Each sends an email. */
+  credentials: { burst: 20, everySeconds: 600 },
+  /**
+   * Keys that users and keys of a workspace create. Limits the keys that are no longer valid, which the limit of valid
+   * keys does not count.
+   */
+  keys: { burst: 5_000, everySeconds: 20 },
 } as const satisfies Record<string, Pace>;
 
 /** Beginning of the error message per kind of attempt. It does not depend on whether an account exists. */
@@ -30,6 +37,8 @@ const exceeded: Readonly<Record<keyof typeof paces, string>> = {
   mail: 'Too many emails to this address were requested.',
   invitations: 'Too many invitations were sent in this workspace.',
   mailAddress: 'Too many emails were requested from this network.',
+  credentials: 'The password or the second factor was changed too often.',
+  keys: 'Too many keys were created in this workspace.',
 };
 
 export const throttles = throttleTable('auth.throttles');

@@ -92,6 +92,22 @@ describe('CreateKey', () => {
     expect((await auth.newKey({ name })).key.name).toBe(name);
   });
 
+  test('the keys that a user creates or rolls are limited, also those that have ended; operators have no limit', async () => {
+    const { workspaceId } = await auth.newKey();
+    const request = { workspaceId, environment: Environment.LIVE, scope: Scope.READ, name: 'k' };
+    const byUser = { context: { actor: 'user:usr_1', clientAddress: '192.0.2.7', requestId: 'req-keys' } };
+    const { rows: before } = await auth.database.pool.query('select from auth.throttles');
+    const { key } = await auth.keys.createKey(request, byUser);
+    const { rows: after } = await auth.database.pool.query('select from auth.throttles');
+    expect(after.length).toBe(before.length + 1);
+    // As after 5,000 keys.
+    await auth.database.pool.query("update auth.throttles set arrival_at = now() + interval '99999 seconds'");
+    const refused = { code: 'rate_limit_exceeded', message: expect.stringContaining('Too many keys were created') };
+    await expect(auth.keys.createKey(request, byUser)).rejects.toMatchObject(refused);
+    await expect(auth.keys.rollKey({ workspaceId, id: key?.id ?? '' }, byUser)).rejects.toMatchObject(refused);
+    await auth.keys.createKey(request);
+  });
+
   test.each(['ws_none', '', 'ws_\u0000'])('rejects the nonexistent workspace %j', async (workspaceId) => {
     await expect(auth.newKey({ workspaceId })).rejects.toMatchObject({
       code: expect.stringMatching(/^(not_found|invalid_request)$/),

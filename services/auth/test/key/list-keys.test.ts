@@ -64,6 +64,23 @@ describe('ListKeys', () => {
     }
   });
 
+  test('a page of valid keys reads a bounded number of keys that are not valid', async () => {
+    const valid = await auth.newKey();
+    const { workspaceId } = valid;
+    await auth.database.pool.query(
+      `insert into auth.keys (workspace_id, environment, id, hash, hint, name, scope, expires_at)
+       select $1, 'live', 'key_z' || lpad(n::text, 25, '0'), sha256(($1 || n)::bytea), '', 'ended', 'read',
+              now() - interval '1 hour'
+         from generate_series(1, 10050) as n`,
+      [workspaceId],
+    );
+    const request = { workspaceId, environment: Environment.LIVE, validOnly: true, pageSize: 10 };
+    const first = await auth.keys.listKeys(request);
+    expect(first.keys).toEqual([]);
+    const { keys } = await auth.keys.listKeys({ ...request, pageToken: first.nextPageToken });
+    expect(keys.map(({ id }) => id)).toEqual([valid.id]);
+  });
+
   test('filters by validity and by own limits', async () => {
     const limited = await auth.newKey({ rateLimitRequests: 5n });
     const { workspaceId } = limited;

@@ -3,11 +3,11 @@ import { createPasswordHasher } from '../../src/password/hasher.ts';
 describe('The password hasher', () => {
   test('accepts only the correct password, and none without a hash', async () => {
     const hasher = createPasswordHasher();
-    const hash = await hasher.hash('a quiet lake');
-    expect(await hasher.verify(hash, 'a quiet lake')).toBe(true);
-    expect(await hasher.verify(hash, 'a quiet lakE')).toBe(false);
-    expect(await hasher.verify(undefined, 'a quiet lake')).toBe(false);
-    expect(await hasher.hash('a quiet lake')).not.toBe(hash);
+    const hash = await hasher.hash('a quiet lake', '');
+    expect(await hasher.verify(hash, 'a quiet lake', '')).toBe(true);
+    expect(await hasher.verify(hash, 'a quiet lakE', '')).toBe(false);
+    expect(await hasher.verify(undefined, 'a quiet lake', '')).toBe(false);
+    expect(await hasher.hash('a quiet lake', '')).not.toBe(hash);
   });
 
   test.each([
@@ -22,15 +22,15 @@ describe('The password hasher', () => {
     ],
   ])('verifies %j with a hash that @node-rs/argon2 2.2 produced', async (password, hash) => {
     const hasher = createPasswordHasher();
-    expect(await hasher.verify(hash, password)).toBe(true);
-    expect(await hasher.verify(hash, `${password} `)).toBe(false);
+    expect(await hasher.verify(hash, password, '')).toBe(true);
+    expect(await hasher.verify(hash, `${password} `, '')).toBe(false);
     expect(hasher.isOutdated(hash)).toBe(false);
   });
 
   test('verifies a hash with other cost parameters and reports it as outdated', async () => {
     const hasher = createPasswordHasher();
     const hash = '$argon2id$v=19$m=32768,t=3,p=2$nxEnUpZ8WrHKnT/JQUIPog$ye8GxD4LTzlDYciVTgskUpxJ/e8TQ8Rap9vs0jBz5MY';
-    expect(await hasher.verify(hash, 'x')).toBe(true);
+    expect(await hasher.verify(hash, 'x', '')).toBe(true);
     expect(hasher.isOutdated(hash)).toBe(true);
   });
 
@@ -50,35 +50,54 @@ describe('The password hasher', () => {
       '$argon2id$v=19$m=7,t=3,p=1$0NwCl8yVxEYTgNIeTRJmGQ$UTWYUY2TPErpwFBSu/a5ctslzxJh27sHBRtbyeee3h0',
     ],
   ])('a stored hash with %s throws', async (_, hash) => {
-    await expect(createPasswordHasher().verify(hash, 'x')).rejects.toThrow();
+    await expect(createPasswordHasher().verify(hash, 'x', '')).rejects.toThrow();
   });
 
   test('runs outside the event loop', async () => {
     const hasher = createPasswordHasher();
     const order: string[] = [];
-    const done = hasher.hash('a quiet lake').then(() => order.push('hash'));
+    const done = hasher.hash('a quiet lake', '').then(() => order.push('hash'));
     await new Promise((resolve) => setImmediate(resolve));
     order.push('turn of the event loop');
     await done;
     expect(order).toEqual(['turn of the event loop', 'hash']);
   });
 
-  test('queues a hundred tasks and rejects further ones immediately; all queued tasks complete', async () => {
+  test('queues a hundred tasks of a network and rejects further ones immediately; all queued tasks complete', async () => {
     const hasher = createPasswordHasher();
-    const hash = await hasher.hash('a quiet lake');
-    const all = await Promise.allSettled(Array.from({ length: 150 }, () => hasher.verify(hash, 'a quiet lake')));
+    const hash = await hasher.hash('a quiet lake', '');
+    const all = await Promise.allSettled(Array.from({ length: 150 }, () => hasher.verify(hash, 'a quiet lake', '')));
     const refused = all.filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(48);
     for (const one of refused) {
       expect(one).toMatchObject({ reason: { code: 'service_unavailable', retryAfterSeconds: 1 } });
     }
-    expect(await hasher.verify(hash, 'a quiet lake')).toBe(true);
+    expect(await hasher.verify(hash, 'a quiet lake', '')).toBe(true);
+  });
+
+  test('a network with a full queue does not keep out other networks', async () => {
+    const hasher = createPasswordHasher();
+    const hash = await hasher.hash('a quiet lake', '');
+    let ended = 0;
+    const busy = Array.from({ length: 150 }, () =>
+      hasher.verify(hash, 'a quiet lake', '192.0.2.7').then(
+        () => {
+          ended += 1;
+        },
+        () => {},
+      ),
+    );
+    expect(await hasher.verify(hash, 'a quiet lake', '198.51.100.7')).toBe(true);
+    // The busy network has the turns in between only.
+    expect(ended).toBeLessThan(10);
+    await Promise.all(busy);
+    expect(ended).toBe(102);
   });
 
   test('a failed task releases its slot', async () => {
     const hasher = createPasswordHasher();
-    const all = await Promise.allSettled(Array.from({ length: 6 }, () => hasher.verify('no hash', 'x')));
+    const all = await Promise.allSettled(Array.from({ length: 6 }, () => hasher.verify('no hash', 'x', '')));
     expect(all.map(({ status }) => status)).toEqual(Array(6).fill('rejected'));
-    expect(await hasher.verify(await hasher.hash('x'), 'x')).toBe(true);
+    expect(await hasher.verify(await hasher.hash('x', ''), 'x', '')).toBe(true);
   });
 });

@@ -44,6 +44,23 @@ describe('Passwords', () => {
     await expect(accounts.tryPassword(ann.email, ann.password)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
   });
 
+  test('changes are limited, because each sends an email', async () => {
+    const ann = await accounts.newUser();
+    let current = ann.password;
+    for (let i = 0; i < 20; i += 1) {
+      const next = `${good} ${i}`;
+      await change(ann, current, next);
+      current = next;
+    }
+    const more = change(ann, current, good);
+    await expect(more).rejects.toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: expect.stringMatching(/changed too often\. /),
+    });
+    expect(await accounts.takeEmails()).toHaveLength(20);
+    expect(await accounts.tryPassword(ann.email, current)).toMatchObject({ outcome: SIGNED_IN });
+  });
+
   test('of two concurrent changes, one succeeds', async () => {
     const ann = await accounts.newUser();
     const others = ['the first of two changes', 'the second of two changes'];

@@ -18,6 +18,7 @@ import {
   touchEveryMs,
 } from '../session/session.ts';
 import type { SessionStore } from '../session/session-store.ts';
+import type { UserRates } from './user-rates.ts';
 
 /** Signed-in user with the current memberships from auth. */
 export interface SignedIn {
@@ -28,7 +29,10 @@ export interface SignedIn {
 
 /** Checks, starts and ends the session of a request. */
 export interface Sessions {
-  /** Returns the signed-in user. Throws `not_signed_in` unless the session is valid. */
+  /**
+   * Returns the signed-in user. Throws `not_signed_in` unless the session is valid, and `rate_limit_exceeded` if the user
+   * makes too many calls.
+   */
   require(request: Request, response: PageResponse): Promise<SignedIn>;
   /** Returns the session that awaits the second factor. Throws `not_signed_in` without such a session. */
   requireHalf(request: Request): Promise<Session>;
@@ -42,12 +46,14 @@ export interface Sessions {
 const cookie = 'rms_session';
 const tokenForm = /^[\w-]{43}$/;
 
-export function createSessions(
-  store: SessionStore,
-  signIn: Pick<RpcClient<typeof SignInService>, 'checkSession'>,
-  config: Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>,
-  log: Logger,
-): Sessions {
+export function createSessions(parts: {
+  readonly store: SessionStore;
+  readonly signIn: Pick<RpcClient<typeof SignInService>, 'checkSession'>;
+  readonly rates: Pick<UserRates, 'takeUser'>;
+  readonly config: Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>;
+  readonly log: Logger;
+}): Sessions {
+  const { store, signIn, rates, config, log } = parts;
   let reported = '';
   /**
    * Awaits a change of the store that may fail: the session can be used, or is refused, without it. A Redis that is full
@@ -95,6 +101,7 @@ export function createSessions(
       const { tokenHash, session } = await find(request);
       if (session.userId === '') throw new Refusal('second_factor_required');
       const { userId, generation } = session;
+      await rates.takeUser(userId);
       const { valid, user, memberships } = await signIn.checkSession({ userId, sessionGeneration: BigInt(generation) });
       if (!valid || !user) {
         await attempt(store.remove(tokenHash));

@@ -3,6 +3,7 @@ import type { Logger } from '@rms/logging';
 import { WorkspaceCache } from '@rms/tenant';
 import type { DeliveryJob } from './attempt/job.ts';
 import type { Settlement } from './attempt/settle.ts';
+import type { Endings } from './store/endings.ts';
 import { disableWebhook, type HealthNote, setHealth } from './store/endpoint-health-queries.ts';
 import { batchFairly } from './store/fair-batches.ts';
 
@@ -35,6 +36,7 @@ export interface EndpointHealth {
 
 export interface EndpointHealthParts {
   readonly pool: Pool;
+  readonly endings: Pick<Endings, 'inTurn'>;
   readonly log: Logger;
   /** Applies to failing endpoints, not to the status 410 Gone. 0 means never. */
   readonly disableAfterHours: number;
@@ -42,7 +44,8 @@ export interface EndpointHealthParts {
   readonly now?: () => number;
 }
 
-export function createEndpointHealth({ pool, log, disableAfterHours, now }: EndpointHealthParts): EndpointHealth {
+export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth {
+  const { pool, endings, log, disableAfterHours, now } = parts;
   /**
    * Whether a webhook is failing, as recently written by this instance. 'overdue' means that it has been failing for
    * `disableAfterHours`. Only changes are written.
@@ -68,7 +71,8 @@ export function createEndpointHealth({ pool, log, disableAfterHours, now }: Endp
 
   const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
     const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
-    if (await disableWebhook(pool, job, { url: job.endpoint.url, reason, failingForHours: disableAfterHours })) {
+    const cause = { url: job.endpoint.url, reason, failingForHours: disableAfterHours };
+    if (await endings.inTurn(job.workspaceId, () => disableWebhook(pool, job, cause))) {
       log.warn({ ...fields, reason }, 'webhook disabled');
     }
   };

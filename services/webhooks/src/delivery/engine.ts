@@ -19,6 +19,7 @@ import { limits } from './schedule/limits.ts';
 import { type Capacity, type Next, type Refill, Scheduler } from './schedule/scheduler.ts';
 import { failAbandoned } from './store/abandoned-queries.ts';
 import { failDeliveries } from './store/end-queries.ts';
+import type { Endings } from './store/endings.ts';
 import { beatMs, createInstances } from './store/instances.ts';
 import { freeLanes, type Lane } from './store/lane-queries.ts';
 import { type AbandonedWebhook, type Leased, leaseFor } from './store/lease-queries.ts';
@@ -33,6 +34,7 @@ export interface DeliveryParts {
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
+  readonly endings: Pick<Endings, 'statementsOf'>;
   readonly counters: readonly AttemptCounter[];
   readonly report: AttemptReporter;
   readonly reportRejected: RejectedReporter;
@@ -78,7 +80,7 @@ const noCapacity: Capacity = {
  * An attempt keeps its slot until its result is recorded, so a crash repeats at most the attempts in flight.
  */
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, keyedPool, agents, secrets, health, counters, report, reportRejected, log } = parts;
+  const { pool, keyedPool, agents, secrets, health, endings, counters, report, reportRejected, log } = parts;
   const scheduler = new Scheduler<Task>(limits);
   const { signerOf, unsignable } = createSigners(secrets, log);
   const running = new Set<Promise<void>>();
@@ -237,7 +239,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     for (const webhook of webhooks) {
       if (ending.has(webhook.id)) continue;
       ending.add(webhook.id);
-      const ended = failAbandoned(pool, webhook, stop.signal)
+      const ended = failAbandoned(endings.statementsOf(webhook.workspaceId), webhook, stop.signal)
         .then(reportRejected)
         .catch((err: unknown) => log.warn({ err, webhook_id: webhook.id }, 'could not end the deliveries of a webhook'))
         .finally(() => ending.delete(webhook.id));

@@ -6,6 +6,7 @@ import { ConnectClock, ConnectError, noteConnected } from './connection-times.ts
 import { dialTarget } from './dial.ts';
 import type { Egress } from './egress.ts';
 import { blockedBy, hostOf } from './guard.ts';
+import { OpenConnections } from './open-connections.ts';
 import { OriginPools } from './origin-pools.ts';
 import type { EgressProxy } from './proxy-choice.ts';
 import { openTunnel } from './tunnel.ts';
@@ -18,6 +19,8 @@ export interface GuardedAgentOptions {
   readonly client?: { readonly cert: string; readonly key: string };
   /** Maximum number of connection pools that are kept. */
   readonly poolsKept?: number;
+  /** Limits the connections of all agents that share it. */
+  readonly connections?: OpenConnections;
 }
 
 type Target = buildConnector.Options;
@@ -33,7 +36,13 @@ const connectTimeoutMs = 5_000;
  * With an egress proxy, the proxy resolves, checks and dials the address. Everything that can be checked without DNS is
  * still checked here. TLS runs end to end between this client and the endpoint.
  */
-export function createGuardedAgent({ egress, ca, client, poolsKept = 1_000 }: GuardedAgentOptions): OriginPools {
+export function createGuardedAgent({
+  egress,
+  ca,
+  client,
+  poolsKept = 1_000,
+  connections = new OpenConnections(),
+}: GuardedAgentOptions): OriginPools {
   const { guard, resolve, proxyFor } = egress;
   const connector = createConnector(client);
 
@@ -93,7 +102,7 @@ export function createGuardedAgent({ egress, ca, client, poolsKept = 1_000 }: Gu
       );
     },
   };
-  return new OriginPools(options, poolsKept);
+  return new OriginPools(options, poolsKept, connections);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createLogger } from '@rms/logging';
 import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { createEndpointHealth } from '../../src/delivery/endpoint-health.ts';
+import { createEndings } from '../../src/delivery/store/endings.ts';
 import { migrations } from '../../src/migrations.ts';
 import { responded, stepsOn } from '../leases.ts';
 import { newEvent, newTenant } from '../support.ts';
@@ -30,7 +31,7 @@ describe('the failing_since time of a webhook', () => {
     const clock = { nowMs: 1_000_000 };
     const log = createLogger({ name: 'test', level: 'silent' });
     const health = (pool = database.pool) =>
-      createEndpointHealth({ pool, log, disableAfterHours: 1, now: () => clock.nowMs });
+      createEndpointHealth({ pool, endings: createEndings(pool), log, disableAfterHours: 1, now: () => clock.nowMs });
     const attempt = (instance: ReturnType<typeof health>, statusCode: number) => {
       const { settlement, job: attempted } = responded(job, statusCode);
       return instance.note(attempted, settlement, false);

@@ -290,6 +290,51 @@ describe('the scheduler', () => {
     expect(scheduler.stats()).toMatchObject({ heldByWebhook: 0, heldByWorkspace: 0 });
   });
 
+  describe('when too many due webhooks wait', () => {
+    const [five, six] = refs.slice(4) as [EndpointRef, EndpointRef];
+    const hasMore = (scheduler: Scheduler<Attempt>) => {
+      const refills = scheduler.next();
+      const results = refills.map(({ webhookId, deliveries }) => ({
+        webhookId,
+        leased: deliveries,
+        hasMore: true,
+        state,
+      }));
+      scheduler.refilled(refills, results);
+      for (const { webhookId, deliveries } of refills) {
+        const ref = refs.find((one) => one.webhookId === webhookId) as EndpointRef;
+        for (let i = 0; i < deliveries; i += 1) scheduler.offer(attemptOf(ref, `${webhookId}-${i}`));
+      }
+      return refills.map(({ webhookId }) => webhookId);
+    };
+
+    test('those of workspaces at their limits keep out no other workspace', () => {
+      const scheduler = new Scheduler({ ...roomy, waiting: 4, attemptsOfWorkspace: 4 });
+      scheduler.found([one, two, four, five]);
+      expect(hasMore(scheduler)).toEqual(['wh_1', 'wh_4']);
+      // Both workspaces are at their limits, and all of their webhooks have more due deliveries.
+      expect(hasMore(scheduler)).toEqual([]);
+      expect(scheduler.canPoll).toBe(true);
+      expect(scheduler.excluded().workspaceIds).toEqual(['ws_1', 'ws_2']);
+      scheduler.found([six]);
+      expect(scheduler.stats().throttled).toHaveLength(4);
+      expect(hasMore(scheduler)).toEqual(['wh_6']);
+    });
+
+    test('a workspace gets no more than the others have', () => {
+      const scheduler = new Scheduler({ ...roomy, waiting: 3, attemptsOfHost: 10 });
+      scheduler.found([one, two, three]);
+      expect(scheduler.excluded().workspaceIds).toEqual(['ws_1']);
+      scheduler.found([four, five]);
+      // The webhook whose turn would have been the last leaves.
+      expect(scheduler.stats().throttled).toEqual(['wh_1', 'wh_2', 'wh_4']);
+      expect(scheduler.excluded().workspaceIds).toEqual(['ws_1', 'ws_2']);
+      scheduler.found([six]);
+      expect(scheduler.stats().throttled).toEqual(['wh_1', 'wh_4', 'wh_6']);
+      expect(scheduler.canPoll).toBe(false);
+    });
+  });
+
   test('the instances share the concurrency limit of a webhook', () => {
     const parts = [0, 1, 2].map((rank) => {
       const scheduler = new Scheduler({ ...allLimits, aheadPerAttempt: 0 });

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { freePort, waitUntil } from '@rms/testkit';
 import { buildConnector } from 'undici';
 import { Exchange } from '../../src/delivery/attempt/exchange.ts';
+import { OpenConnections } from '../../src/egress/open-connections.ts';
 import { OriginPools } from '../../src/egress/origin-pools.ts';
 
 /** Connects to the server whatever the host of the origin is. */
@@ -24,7 +25,7 @@ describe('Connection pools by origin', () => {
     return exchange.body.toString();
   };
   beforeEach(async () => {
-    pools = new OriginPools({ connections: null, connect: toServer }, 10);
+    pools = new OriginPools({ connections: null, connect: toServer }, 10, new OpenConnections());
     port = await freePort();
     server = createServer();
   });
@@ -82,6 +83,43 @@ describe('Connection pools by origin', () => {
     expect(await used('ws_calm')).toBe('open');
     expect(await used('ws_busy', '99.example')).toBe('open');
     expect(await used('ws_busy', '0.example')).toBe('new');
+  });
+
+  describe('with a limit of open connections', () => {
+    const open = () =>
+      new Promise<number>((resolve, reject) =>
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      );
+    const askTogether = (workspaceId: string, host: string, count: number) =>
+      Promise.all(Array.from({ length: count }, () => ask(workspaceId, host)));
+    beforeEach(async () => {
+      pools = new OriginPools(
+        { connections: null, connect: toServer },
+        100,
+        new OpenConnections({ total: 24, ofWorkspace: 16 }),
+      );
+      // Responds when a request arrived over each of the connections that a test opens together.
+      const waiting: ServerResponse[] = [];
+      server.on('request', (_, response: ServerResponse) => {
+        waiting.push(response);
+        if (waiting.length === 8) for (const one of waiting.splice(0)) one.end('here');
+      });
+      await listen();
+    });
+
+    test('a workspace with many origins leaves a bounded number open, also if all its requests succeed', async () => {
+      for (let i = 0; i < 10; i += 1)
+        expect(await askTogether('ws_busy', `${i}.example`, 8)).toEqual(Array(8).fill('here'));
+      await waitUntil(async () => (await open()) === 16, { what: '16 open connections' });
+      expect(pools.size).toBe(2);
+    });
+
+    test('the workspace with the most connections makes room for others', async () => {
+      for (let i = 0; i < 2; i += 1) await askTogether('ws_busy', `${i}.example`, 8);
+      for (let i = 0; i < 2; i += 1) await askTogether('ws_other', `${i}.example`, 8);
+      await waitUntil(async () => (await open()) === 24, { what: '24 open connections' });
+      expect(pools.size).toBe(3);
+    });
   });
 
   test('workspaces that call the same origin have separate connections', async () => {

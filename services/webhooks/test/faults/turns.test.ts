@@ -36,6 +36,7 @@ const workers: readonly Worker[] = [
     agents: unused,
     secrets: unused,
     health: unused,
+    endings: unused,
     counters: [],
     report: unused,
     reportRejected: () => {},

@@ -2,6 +2,7 @@ import { waitAtMost } from '@rms/async';
 import type { SecretBox } from '@rms/secrets';
 import { WorkspaceCache } from '@rms/tenant';
 import { createGuardedAgent, type GuardedAgentOptions } from '../../egress/guarded-agent.ts';
+import { OpenConnections } from '../../egress/open-connections.ts';
 import type { OriginPools } from '../../egress/origin-pools.ts';
 import { clientKeyContext, type WebhookRef } from '../../sealed/contexts.ts';
 import type { Endpoint } from '../../subscription/endpoint-queries.ts';
@@ -17,7 +18,8 @@ const agentsKept = 1_000;
 const poolsOfWebhook = 2;
 const closeWithinMs = 1_000;
 
-export function createEndpointAgents(options: GuardedAgentOptions, box: SecretBox): EndpointAgents {
+export function createEndpointAgents(given: Omit<GuardedAgentOptions, 'connections'>, box: SecretBox): EndpointAgents {
+  const options = { ...given, connections: new OpenConnections() };
   const shared = createGuardedAgent(options);
   const own = new WorkspaceCache<OriginPools>({
     max: agentsKept,

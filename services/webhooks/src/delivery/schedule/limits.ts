@@ -21,7 +21,7 @@ export const limits = {
   /** Deliveries per lease, and webhooks per lease. */
   deliveriesPerLease: 400,
   webhooksPerLease: 100,
-  /** Due webhooks that wait for a lease. The instance polls only below this number, which bounds memory. */
+  /** Due webhooks that wait for a lease. Bounds memory, and the time of a decision. */
   waiting: 1_000,
   /** An attempt that takes longer is slow. */
   slowMs: 5_000,

@@ -168,14 +168,17 @@ export class Scheduler<A extends Attempt> {
 
   /**
    * Adds due webhooks, in the order of their turns. Ignores webhooks of a workspace that has as many due webhooks here
-   * as it may start attempts.
+   * as it may start attempts. If too many webhooks wait, one of the workspace with the most leaves; a later poll finds it
+   * again. The webhooks of a few workspaces that are at their limits therefore never keep out those of others.
    */
   found(webhooks: readonly EndpointRef[]): void {
     const waiting = this.#waitingByWorkspace();
     for (const ref of webhooks) {
-      const count = waiting.get(ref.workspaceId) ?? 0;
-      if (count >= this.#entries.budget.freeOfWorkspace(ref.workspaceId)) continue;
-      waiting.set(ref.workspaceId, count + 1);
+      const own = waiting.get(ref.workspaceId) ?? [];
+      if (own.length >= this.#entries.budget.freeOfWorkspace(ref.workspaceId)) continue;
+      if (this.#due.size >= this.#limits.waiting && !this.#makeRoom(waiting, own.length)) continue;
+      own.push(ref.webhookId);
+      waiting.set(ref.workspaceId, own);
       this.#setDue(this.#entries.of(ref, this.#part), true);
     }
   }
@@ -259,7 +262,8 @@ export class Scheduler<A extends Attempt> {
   /** Whether this instance can take more due webhooks. */
   get canPoll(): boolean {
     const { waiting, bytes, attempts } = this.#limits;
-    return this.#due.size < waiting && this.#bytes < bytes && this.#entries.budget.attempts < attempts;
+    if (this.#bytes >= bytes || this.#entries.budget.attempts >= attempts) return false;
+    return this.#due.size < waiting || mostOf(this.#waitingByWorkspace()) > 1;
   }
 
   /** Returns the webhooks whose deliveries cannot be leased now or that are already known to be due. */
@@ -267,10 +271,14 @@ export class Scheduler<A extends Attempt> {
     const webhookIds: string[] = [];
     for (const [id, { endpoint, isDue }] of this.#entries) if (isDue || endpoint.free === 0) webhookIds.push(id);
     const waiting = this.#waitingByWorkspace();
-    const workspaceIds: string[] = [];
+    const workspaceIds = new Set<string>();
     for (const [id, free] of this.#entries.budget.freeByWorkspace())
-      if ((waiting.get(id) ?? 0) >= free) workspaceIds.push(id);
-    return { webhookIds, workspaceIds };
+      if ((waiting.get(id)?.length ?? 0) >= free) workspaceIds.add(id);
+    if (this.#due.size >= this.#limits.waiting) {
+      const most = mostOf(waiting);
+      for (const [id, { length }] of waiting) if (!mayGain(length, most)) workspaceIds.add(id);
+    }
+    return { webhookIds, workspaceIds: [...workspaceIds] };
   }
 
   stats(): SchedulerStats {
@@ -323,12 +331,40 @@ export class Scheduler<A extends Attempt> {
     else this.#due.delete(entry.ref.webhookId);
   }
 
-  #waitingByWorkspace(): Map<string, number> {
-    const counts = new Map<string, number>();
+  /** Returns the due webhooks of each workspace, in the order of their turns. */
+  #waitingByWorkspace(): Map<string, string[]> {
+    const waiting = new Map<string, string[]>();
     for (const id of this.#due) {
       const workspaceId = this.#entries.get(id)?.ref.workspaceId ?? '';
-      counts.set(workspaceId, (counts.get(workspaceId) ?? 0) + 1);
+      const own = waiting.get(workspaceId);
+      if (own) own.push(id);
+      else waiting.set(workspaceId, [id]);
     }
-    return counts;
+    return waiting;
   }
+
+  /**
+   * Removes the last due webhook of the workspace with the most, for a workspace with `count`. Returns false if that
+   * would only exchange their places.
+   */
+  #makeRoom(waiting: ReadonlyMap<string, string[]>, count: number): boolean {
+    const most = mostOf(waiting);
+    if (!mayGain(count, most)) return false;
+    const id = [...waiting.values()].find(({ length }) => length === most)?.pop();
+    const entry = id === undefined ? undefined : this.#entries.get(id);
+    if (!entry) return false;
+    this.#setDue(entry, false);
+    this.#entries.forgetIfIdle(entry);
+    return true;
+  }
+}
+
+/** Returns the largest number of webhooks of a workspace. */
+function mostOf(waiting: ReadonlyMap<string, readonly string[]>): number {
+  return Math.max(0, ...[...waiting.values()].map(({ length }) => length));
+}
+
+/** Whether a workspace with `count` waiting webhooks may get a place of the workspace with `most`. */
+function mayGain(count: number, most: number): boolean {
+  return count + 1 < most;
 }
