@@ -4,4 +4,5 @@ export { type CoalesceOptions, coalesce } from './coalesce.ts';
 export { abortableDelay } from './delay.ts';
 export { Lanes } from './lanes.ts';
 export { waitAtMost, withTimeout } from './timeout.ts';
+export { createTurns } from './turns.ts';
 export { createWakeableSleep, type WakeableSleep } from './wakeable-sleep.ts';

@@ -10,7 +10,7 @@ export interface RequestHead {
 export interface RequestHandlers {
   /** Called at the first bytes of a request. Returns whether to continue. */
   onFirstByte(): boolean;
-  /** Called after the head. If it returns false, nothing more is read. */
+  /** Called after the head. Returns whether to call onRequest; otherwise, the body is discarded. */
   onHead(head: RequestHead): boolean;
   onRequest(head: RequestHead, body: Buffer): void;
 }
@@ -21,6 +21,7 @@ const headEnd = Buffer.from('\r\n\r\n');
 export function readRequests(socket: Duplex, { onFirstByte, onHead, onRequest }: RequestHandlers): void {
   let buffered = Buffer.alloc(0);
   let head: RequestHead | undefined;
+  let isWanted = true;
   socket.on('data', (chunk: Buffer) => {
     if (buffered.length === 0 && !head && !onFirstByte()) return;
     buffered = Buffer.concat([buffered, chunk]);
@@ -30,17 +31,14 @@ export function readRequests(socket: Duplex, { onFirstByte, onHead, onRequest }:
         if (end < 0) return;
         head = parseHead(buffered.toString('latin1', 0, end));
         buffered = buffered.subarray(end + headEnd.length);
-        if (!onHead(head)) {
-          socket.pause();
-          return;
-        }
+        isWanted = onHead(head);
       }
       const length = Number(head.headers['content-length'] ?? 0);
       if (buffered.length < length) return;
       const [whole, body] = [head, buffered.subarray(0, length)];
       buffered = buffered.subarray(length);
       head = undefined;
-      onRequest(whole, body);
+      if (isWanted) onRequest(whole, body);
     }
   });
 }

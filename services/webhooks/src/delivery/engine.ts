@@ -1,4 +1,4 @@
-import { abortableDelay, coalesce, createWakeableSleep, waitAtMost } from '@rms/async';
+import { abortableDelay, coalesce, createTurns, createWakeableSleep, waitAtMost } from '@rms/async';
 import type { Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { Worker } from '@rms/service';
@@ -85,6 +85,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const { signerOf, unsignable } = createSigners(secrets, log);
   const running = new Set<Promise<void>>();
   const sleeper = createWakeableSleep();
+  const nextTurn = createTurns(limits.startsPerTurn);
   const instances = createInstances(pool);
   const recorder = createRecorder({ pool: keyedPool, log, counters, onFreed: (ids) => wakeFor(ids) });
   let stopping = true;
@@ -117,7 +118,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     { maxBatch: 500, maxInFlight: 1 },
   );
 
-  const start = (task: Task) => track(attempt(task));
+  const start = (task: Task) => track(nextTurn(task.job.workspaceId).then(() => attempt(task)));
 
   const attempt = async (task: Task): Promise<void> => {
     const { job } = task;
