@@ -18,7 +18,7 @@ interface Item {
   readonly work: () => Promise<unknown>;
 }
 
-/** Works in progress of all workspaces. One belongs to one workspace, so that the second serves the others. */
+/** Concurrent pieces of work. A workspace has at most one, so that the other serves other workspaces. */
 const inFlight = 2;
 
 export function createEndings(pool: Pool): Endings {
