@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endLeftovers } from './leftover.mjs';
@@ -10,6 +10,9 @@ import { provideServers } from './test-servers.mjs';
 /** Fast tests partly wait, so four workers keep two processors busy. Tests of suites run several processes each. */
 const workers = { fast: 4, suite: 2 };
 
+/** Space in memory that a run needs; the complete fast tier uses about half of it. */
+const memoryBytes = 4 * 1024 ** 3;
+
 /**
  * Runs jest with `args`: patterns of file paths, names of projects, options of jest. Without a pattern or project, runs
  * the projects of the fast tier. All files that tests create are in one temporary folder.
@@ -18,11 +21,11 @@ const workers = { fast: 4, suite: 2 };
  * processes, and whether a signal interrupted the run.
  */
 export async function runTests(args, { config = 'jest.config.js' } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'rms-test-run-'));
+  const folder = mkdtempSync(join(folderOfRuns(), 'rms-test-run-'));
   const [servers, temporary, report] = ['servers', 'tmp', 'result.json'].map((name) => join(folder, name));
   for (const path of [servers, temporary]) mkdirSync(path);
   // If this user is root, PostgreSQL runs as another user, who must reach the data.
-  for (const path of [folder, temporary]) chmodSync(path, 0o711);
+  for (const path of [folder, servers, temporary]) chmodSync(path, 0o711);
   const stopServers = provideServers(servers);
   let interrupted = false;
   let jest;
@@ -73,6 +76,21 @@ async function jestCommand(args, config) {
   command.push(...rest);
   if (chosen.length > 0) command.push('--selectProjects', ...chosen);
   return command;
+}
+
+/**
+ * Returns where runs keep their files: in memory if there is much space and TMPDIR names no other place. In memory,
+ * PostgreSQL copies a template database in an eighth of the time that it takes on a disk.
+ */
+function folderOfRuns() {
+  const memory = '/dev/shm';
+  if (process.env.TMPDIR) return tmpdir();
+  try {
+    const { bavail, bsize } = statfsSync(memory);
+    return bavail * bsize >= memoryBytes ? memory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
 }
 
 /** Returns the report; undefined if jest did not write one. */

@@ -14,8 +14,8 @@ const servers = {
     variable: 'TEST_DATABASE_URL',
     programs: [],
     // fsync is off, because the data need not survive a crash.
-    async start({ startPostgres }) {
-      const server = await startPostgres({ fsync: 'off' });
+    async start({ startPostgresAt }, folder) {
+      const server = await startPostgresAt(folder, { fsync: 'off' });
       return { address: server.url, stop: server.stop };
     },
   },
@@ -100,7 +100,7 @@ export function provideServers(folder) {
       if (name === undefined || provided.has(name)) continue;
       provided.set(
         name,
-        provide(name).then((result) => {
+        provide(name, folder).then((result) => {
           process.stderr.write(`rms: ${name}: ${result.source ?? result.failure}\n`);
           const reply = join(folder, `${name}.reply`);
           writeFileSync(`${reply}.part`, JSON.stringify({ address: result.address }));
@@ -119,9 +119,9 @@ export function provideServers(folder) {
 }
 
 /** Resolves to `{address, source, stop}`, or to `{failure}`. */
-async function provide(name) {
+async function provide(name, folder) {
   try {
-    return name in programs ? provideProgram(programs[name]) : await provideServer(servers[name]);
+    return name in programs ? provideProgram(programs[name]) : await provideServer(servers[name], folder);
   } catch (error) {
     return { failure: error.message };
   }
@@ -133,14 +133,14 @@ function provideProgram({ programs: names, packages, given }) {
   return failure ? { failure } : { address: '', source: 'installed' };
 }
 
-async function provideServer(server) {
+async function provideServer(server, folder) {
   if (process.env[server.variable])
     return { address: process.env[server.variable], source: `given by ${server.variable}` };
   let failure = server.programs.length > 0 ? installPackages(server.programs, server.packages) : undefined;
   if (!failure) {
     try {
       const testkit = await import(pathToFileURL(join(root, 'packages', 'testkit', 'src', 'index.ts')).href);
-      return { ...(await server.start(testkit)), source: 'started for this run' };
+      return { ...(await server.start(testkit, folder)), source: 'started for this run' };
     } catch (error) {
       failure = error.message;
     }

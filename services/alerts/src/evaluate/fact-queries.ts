@@ -40,11 +40,15 @@ async function readRequestFacts(
   now: Date,
 ): Promise<RequestFacts> {
   const { rows } = await db.query<Record<'requests' | 'errors' | 'rate_limited' | 'refused', string | null>>(
-    `select sum(requests) as requests, sum(client_errors + server_errors - rate_limited - quota_refused) as errors,
-            sum(rate_limited) as rate_limited, sum(rate_limited + quota_refused) as refused
+    `select sum(part.requests) as requests, sum(part.errors) as errors, sum(part.rate_limited) as rate_limited,
+            sum(part.refused) as refused
        from ${spansOfWindow}
-       join alerts.request_counts using (period)
-      where workspace_id = $1 and environment = $2 and starts_at > after and starts_at <= until`,
+      cross join lateral (
+            select sum(requests) as requests, sum(client_errors + server_errors - rate_limited - quota_refused) as errors,
+                   sum(rate_limited) as rate_limited, sum(rate_limited + quota_refused) as refused
+              from alerts.request_counts
+             where workspace_id = $1 and environment = $2
+               and period = span.period and starts_at > after and starts_at <= until) as part`,
     [workspaceId, environment, now, windowSeconds],
   );
   const [row] = rows;
