@@ -1,31 +1,42 @@
 import { Lanes } from './lanes.ts';
 
 /**
- * Divides work over turns of the event loop: at most `perTurn` waits end in a turn, so that a thousand pieces of work that
- * become possible together do not keep the process from its other work. Lanes, for example workspaces, take turns. A
- * wait ends immediately if no other is queued and the current turn has places left.
+ * Divides work over turns of the event loop: a turn begins no more tasks once those that it began have taken `maxMs`, so
+ * that a thousand tasks that become possible together do not keep the process from its other work. Lanes, for example
+ * workspaces, take turns. A task begins immediately if no other is queued and the current turn has time left.
+ * @param now a monotonic clock, in milliseconds
  */
-export function createTurns(perTurn: number): (lane: string) => Promise<void> {
+export function createTurns(maxMs: number, now = () => performance.now()): (lane: string, task: () => void) => void {
   const waiting = new Lanes<() => void>();
-  let ended = 0;
+  let spentMs = 0;
   let scheduled = false;
 
+  const run = (task: () => void) => {
+    const startedAtMs = now();
+    try {
+      task();
+    } finally {
+      spentMs += now() - startedAtMs;
+    }
+  };
   const schedule = () => {
     if (scheduled) return;
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
-      ended = 0;
-      for (; ended < perTurn && waiting.size > 0; ended += 1) waiting.shift()?.();
-      if (ended > 0) schedule();
+      spentMs = 0;
+      if (waiting.size === 0) return;
+      schedule();
+      while (spentMs < maxMs) {
+        const task = waiting.shift();
+        if (!task) return;
+        run(task);
+      }
     });
   };
-  return (lane) => {
+  return (lane, task) => {
     schedule();
-    if (ended < perTurn && waiting.size === 0) {
-      ended += 1;
-      return Promise.resolve();
-    }
-    return new Promise((resolve) => waiting.push(lane, resolve));
+    if (spentMs < maxMs && waiting.size === 0) run(task);
+    else waiting.push(lane, task);
   };
 }

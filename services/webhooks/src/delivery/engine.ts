@@ -85,7 +85,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const { signerOf, unsignable } = createSigners(secrets, log);
   const running = new Set<Promise<void>>();
   const sleeper = createWakeableSleep();
-  const nextTurn = createTurns(limits.startsPerTurn);
+  const inTurn = createTurns(limits.startsPerTurnMs);
   const instances = createInstances(pool);
   const recorder = createRecorder({ pool: keyedPool, log, counters, onFreed: (ids) => wakeFor(ids) });
   let stopping = true;
@@ -118,7 +118,8 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     { maxBatch: 500, maxInFlight: 1 },
   );
 
-  const start = (task: Task) => track(nextTurn(task.job.workspaceId).then(() => attempt(task)));
+  const start = (task: Task) =>
+    track(new Promise((resolve) => inTurn(task.job.workspaceId, () => resolve(attempt(task)))));
 
   const attempt = async (task: Task): Promise<void> => {
     const { job } = task;

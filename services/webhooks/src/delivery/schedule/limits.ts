@@ -16,8 +16,8 @@ export const limits = {
    */
   aheadPerAttempt: 4,
   aheadAtRefill: 1 / 4,
-  /** Attempts that start in a turn of the event loop. Workspaces take turns. */
-  startsPerTurn: 32,
+  /** Time that starts of attempts take in a turn of the event loop, in milliseconds. Workspaces take turns. */
+  startsPerTurnMs: 4,
   /** Total size in bytes of the bodies of leased deliveries. Nothing is leased above it. */
   bytes: 128 * 1024 * 1024,
   /** Deliveries per lease, and webhooks per lease. */
