@@ -1,12 +1,15 @@
-import type { Admin, PartitionMetadata } from 'kafkajs';
+import type { Admin, ConfigResourceTypes, PartitionMetadata } from 'kafkajs';
 import type { Topic } from './event-bus.ts';
 import { typeOf } from './kafka-errors.ts';
 
-type TopicAdmin = Pick<Admin, 'createTopics' | 'fetchTopicMetadata'>;
+/** ConfigResourceTypes.TOPIC, which kafkajs does not export to ES modules. */
+const topicType: ConfigResourceTypes = 2;
+
+type TopicAdmin = Pick<Admin, 'createTopics' | 'fetchTopicMetadata' | 'describeConfigs'>;
 
 /**
  * Creates missing topics, so that the right to create topics is needed only for them. Throws if a topic has a different
- * number of partitions than configured; only an operator can fix that.
+ * number of partitions than configured, or deletes older records with the same key; only an operator can fix that.
  */
 export async function ensureTopics(admin: TopicAdmin, topics: readonly Topic[]): Promise<void> {
   for (const topic of topics) {
@@ -16,6 +19,25 @@ export async function ensureTopics(admin: TopicAdmin, topics: readonly Topic[]):
         `topic ${topic.topic} has ${actual} partitions, but EVENT_PARTITIONS is ${topic.partitions}; set it to ${actual}, ` +
           `or create the topic with ${topic.partitions} partitions`,
       );
+    if (await isCompacted(admin, topic.topic))
+      throw new Error(
+        `topic ${topic.topic} has the setting cleanup.policy=compact, with which Kafka deletes records before they are ` +
+          'consumed; set it to delete',
+      );
+  }
+}
+
+/** Returns whether a topic keeps only the newest record of each key; false if the user may not read its settings. */
+async function isCompacted(admin: TopicAdmin, topic: string): Promise<boolean> {
+  try {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: topicType, name: topic, configNames: ['cleanup.policy'] }],
+    });
+    return resources.some(({ configEntries }) => configEntries.some(({ configValue }) => /compact/.test(configValue)));
+  } catch (error) {
+    if (typeOf(error) === 'TOPIC_AUTHORIZATION_FAILED') return false;
+    throw error;
   }
 }
 
@@ -30,7 +52,11 @@ async function createTopic(admin: TopicAdmin, { topic, partitions, replication =
           numPartitions: partitions,
           replicationFactor: replication,
           // With three replicas one broker may be down: a write is acknowledged once two replicas have it.
-          configEntries: [{ name: 'min.insync.replicas', value: String(replication > 2 ? 2 : 1) }],
+          configEntries: [
+            { name: 'min.insync.replicas', value: String(replication > 2 ? 2 : 1) },
+            // The default of the cluster may be to keep only the newest record of each key.
+            { name: 'cleanup.policy', value: 'delete' },
+          ],
         },
       ],
     });

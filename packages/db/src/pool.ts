@@ -39,11 +39,11 @@ const idleTimeoutMs = 10_000;
 
 /**
  * Settings on which this code depends, and which a server, a database or a role can set differently: the text forms of
- * values, and the isolation level.
+ * values and literals, and the isolation level.
  */
 const fixedOptions = [
   '-c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex -c extra_float_digits=1 -c array_nulls=on',
-  '-c default_transaction_isolation=read\\ committed',
+  '-c standard_conforming_strings=on -c default_transaction_isolation=read\\ committed',
 ].join(' ');
 
 /**

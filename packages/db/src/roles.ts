@@ -13,6 +13,10 @@ export function roleName(prefix: string, service: ServiceRole): string {
 
 const roles: readonly ServiceRole[] = ['auth', 'resources', 'webhooks', 'alerts'];
 
+/** From PostgreSQL 16 on, the creator of a role is its member, but may not assume it. */
+const maySetRole = `case when current_setting('server_version_num')::integer < 160000
+  then pg_has_role($1::text, 'MEMBER') else pg_has_role($1::text, 'SET') end`;
+
 /**
  * Creates the missing roles of the services, and makes the login of this connection a member of every role. The roles
  * themselves cannot log in.
@@ -22,8 +26,8 @@ export async function ensureRoles(client: PoolClient, prefix: string): Promise<v
     const name = roleName(prefix, service);
     const { rowCount } = await client.query('select from pg_roles where rolname = $1', [name]);
     if (rowCount === 0) await createRole(client, name);
-    const { rows } = await client.query<{ member: boolean }>(`select pg_has_role($1, 'MEMBER') as member`, [name]);
-    if (!rows[0]?.member) await client.query(`grant ${name} to current_user`);
+    const { rows } = await client.query<{ may: boolean }>(`select ${maySetRole} as may`, [name]);
+    if (!rows[0]?.may) await client.query(`grant ${name} to current_user`);
   }
 }
 

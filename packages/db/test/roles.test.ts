@@ -6,6 +6,7 @@ import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createPool, type Grants, migrate, type Pool, roleName, type ServiceRole } from '../src/index.ts';
 
 const log = { warn() {} };
+const services = ['auth', 'resources', 'webhooks', 'alerts'] as const;
 
 describe('The roles of the services', () => {
   let database: TestDatabase;
@@ -29,7 +30,7 @@ describe('The roles of the services', () => {
   });
   afterAll(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
-    for (const service of ['auth', 'resources', 'webhooks', 'alerts'] as const) {
+    for (const service of services) {
       await database.pool.query(`drop owned by ${roleName(prefix, service)}`);
       await database.pool.query(`drop role ${roleName(prefix, service)}`);
     }
@@ -71,23 +72,47 @@ describe('The roles of the services', () => {
     await expect(as('resources').query('select from thing.things')).rejects.toMatchObject(denied);
   });
 
-  test('a login that cannot create roles gets an error with instructions', async () => {
-    const login = `${prefix}_plain`;
-    await database.pool.query(`create role ${login} login password 'plain'`);
+  /** Runs `use` with a login that may create schemas in the database, and with a URL for it. */
+  const withLogin = async (name: string, options: string, use: (url: string) => Promise<void>) => {
     const url = new URL(database.url);
-    await database.pool.query(`grant create on database ${url.pathname.slice(1)} to ${login}`);
-    url.username = login;
+    await database.pool.query(`create role ${name} login password 'plain' ${options}`);
+    await database.pool.query(`grant create on database ${url.pathname.slice(1)} to ${name}`);
+    url.username = name;
     url.password = 'plain';
-    const pool = createPool({ url: url.href, max: 1, applicationName: 'plain', log });
     try {
-      await expect(migrate(pool, [], { rolePrefix: `${prefix}_other` })).rejects.toThrow(
-        /DATABASE_ROLE_PREFIX to "none"/,
-      );
-      expect(await migrate(pool, [])).toEqual([]);
+      await use(url.href);
     } finally {
-      await pool.end();
-      await database.pool.query(`drop owned by ${login} cascade`);
-      await database.pool.query(`drop role ${login}`);
+      await database.pool.query(`drop owned by ${name} cascade`);
+      await database.pool.query(`drop role ${name}`);
     }
+  };
+  const withPool = async <T>(url: string, use: (pool: Pool) => Promise<T>, role?: string): Promise<T> => {
+    const pool = createPool({ url, max: 1, applicationName: 'login', log, ...(role ? { role } : {}) });
+    return use(pool).finally(() => pool.end());
+  };
+
+  test('a login that cannot create roles gets an error with instructions', async () => {
+    await withLogin(`${prefix}_plain`, '', (url) =>
+      withPool(url, async (pool) => {
+        await expect(migrate(pool, [], { rolePrefix: `${prefix}_other` })).rejects.toThrow(
+          /DATABASE_ROLE_PREFIX to "none"/,
+        );
+        expect(await migrate(pool, [])).toEqual([]);
+      }),
+    );
+  });
+
+  test('a login with CREATEROLE that is no superuser can assume the roles that it creates', async () => {
+    const own = `${prefix}_own`;
+    await withLogin(`${prefix}_creator`, 'createrole', async (url) => {
+      try {
+        await withPool(url, (pool) => migrate(pool, [], { rolePrefix: own }));
+        const role = roleName(own, 'auth');
+        const { rows } = await withPool(url, (pool) => pool.query('select current_role as role'), role);
+        expect(rows).toEqual([{ role }]);
+      } finally {
+        for (const service of services) await database.pool.query(`drop role if exists ${roleName(own, service)}`);
+      }
+    });
   });
 });

@@ -16,6 +16,8 @@ describe('a session in a database with other defaults', () => {
       'extra_float_digits to -10',
       'array_nulls to off',
       'default_transaction_isolation to serializable',
+      'standard_conforming_strings to off',
+      'synchronous_commit to off',
     ])
       await before.query(`alter database "${name}" set ${setting}`);
     await before.end();
@@ -41,6 +43,16 @@ describe('a session in a database with other defaults', () => {
         texts: ['a', null],
       },
     ]);
+  });
+
+  test('reads backslashes in literals as usual', async () => {
+    const { rows } = await pool.query(`select 'a\\nb' as text`);
+    expect(rows).toEqual([{ text: 'a\\nb' }]);
+  });
+
+  test('acknowledges commits when they are on disk', async () => {
+    const { rows } = await pool.query(`select current_setting('synchronous_commit') as commit`);
+    expect(rows).toEqual([{ commit: 'on' }]);
   });
 
   test('has the isolation level that the statements are written for', async () => {

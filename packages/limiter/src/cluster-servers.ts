@@ -2,7 +2,7 @@ import { waitAtMost, withTimeout } from '@rms/async';
 import type { Logger } from '@rms/logging';
 import { currentOf, SettingsError } from '@rms/settings';
 import { type ClusterMap, readClusterMap, type SlotRange } from './cluster-map.ts';
-import { connectLater, type Scripted } from './connect-later.ts';
+import { connectLater, connectTimeoutMs, type Scripted } from './connect-later.ts';
 import { slotOf } from './key-slot.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-address.ts';
 import type { Endpoint } from './redis-connector.ts';
@@ -13,7 +13,6 @@ const refreshMs = 5_000;
 /** The same after an error. */
 const retryMs = 250;
 const mapTimeoutMs = 1_000;
-const connectTimeoutMs = 2_000;
 /** Errors after which the map is read again. */
 const moved = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|NOREPLICAS)\b/;
 
@@ -180,7 +179,10 @@ export function createClusterServers(address: RedisAddress, log: Logger, connect
       if (moved.test((error as Error | undefined)?.message ?? '')) schedule(retryMs);
     },
     async connect() {
-      await seed.connect().catch(() => {});
+      await waitAtMost(
+        seed.connect().catch(() => {}),
+        connectTimeoutMs,
+      );
       await refresh();
       if (misconfigured) throw misconfigured;
     },

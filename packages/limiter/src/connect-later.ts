@@ -25,7 +25,8 @@ export type Scripted = Redis & {
   rmsRaiseQuota(counter: string, used: number, endsInSeconds: number): Promise<number>;
 };
 
-const connectTimeoutMs = 2_000;
+/** Also limits the waiting of a start for a server that loads its data. */
+export const connectTimeoutMs = 2_000;
 const options = {
   lazyConnect: true,
   enableAutoPipelining: true,
@@ -34,6 +35,8 @@ const options = {
   maxRetriesPerRequest: 0,
   // The connection of a dashboard may be idle for hours; balancers drop idle connections after four minutes or more.
   keepAlive: 60_000,
+  // While the server loads its data, the client asks at least this often whether it has finished.
+  maxLoadingRetryTime: 1_000,
   // stop() does not wait for an unreachable server.
   disconnectTimeout: 100,
   // Reconnects if the server sends nothing for this long.

@@ -1,7 +1,8 @@
+import { waitAtMost } from '@rms/async';
 import type { Logger } from '@rms/logging';
 import type { Settings } from '@rms/settings';
 import { createClusterServers } from './cluster-servers.ts';
-import { connectLater } from './connect-later.ts';
+import { connectLater, connectTimeoutMs } from './connect-later.ts';
 import { type RedisAddress, readRedisAddress } from './redis-address.ts';
 import type { RedisServers } from './redis-servers.ts';
 
@@ -32,7 +33,11 @@ function createSingleServer(address: RedisAddress, log: Logger): RedisServers {
     onMove() {},
     comparison: () => async () => true,
     failed() {},
-    connect: () => redis.connect().catch(() => {}),
+    connect: () =>
+      waitAtMost(
+        redis.connect().catch(() => {}),
+        connectTimeoutMs,
+      ),
     disconnect() {
       for (const detach of detaches) detach();
       redis.disconnect();

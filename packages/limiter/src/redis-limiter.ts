@@ -16,8 +16,8 @@ export interface RedisLimiterOptions extends LimiterOptions, RedisAddress {
   readonly log: Logger;
   /** Registry for the degradation gauge. */
   readonly metrics?: Metrics;
-  /** Time without evicted keys after which the markers of a server are trusted again. */
-  readonly evictionRestMs?: number;
+  /** See RedisWatchOptions. */
+  readonly restMs?: number;
 }
 
 /** A check that takes longer is decided without Redis. */
@@ -36,7 +36,7 @@ const moving = /^(?:ASK|TRYAGAIN)\b/;
  * loop share it, per server of a cluster. All keys of a workspace are in one slot.
  */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
-  const { log, evictionRestMs = 60_000 } = options;
+  const { log, restMs = 60_000 } = options;
   const failureRate = failureRateOf(options);
   const servers = createRedisServers(options, log);
   const watches = new Map<RedisServer, RedisWatch>();
@@ -50,7 +50,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       isMember: () => hasChecked,
       markersLost,
       failed: servers.failed,
-      evictionRestMs,
+      restMs,
     });
     watches.set(server, watch);
     return () => {

@@ -46,8 +46,8 @@ export interface RedisWatchOptions {
   readonly markersLost: () => void;
   /** Called with the error of a failed probe. */
   readonly failed: (error: unknown) => void;
-  /** Time without evicted keys after which the markers are trusted again. */
-  readonly evictionRestMs: number;
+  /** Time without evicted keys after which the markers are trusted again, and rest after repeated failures. */
+  readonly restMs: number;
 }
 
 /** What a probe reads from a server. */
@@ -68,6 +68,9 @@ interface ServerState {
  *
  *   away ──a probe succeeds──► usable ──a check fails, the connection breaks──► away
  *
+ * A server whose checks or probes fail again within `restMs` of such a return, on the same connection, is not used for
+ * `restMs`. A server whose memory is almost full would otherwise be used and left several times a second.
+ *
  * The first probe of a connection checks the rights of its user. Without them, Redis stays away, and each distinct
  * reason is logged.
  *
@@ -81,7 +84,7 @@ interface ServerState {
  */
 export function createRedisWatch(
   { redis, log, ownKey }: RedisServer,
-  { isMember, markersLost, failed, evictionRestMs }: RedisWatchOptions,
+  { isMember, markersLost, failed, restMs }: RedisWatchOptions,
 ): RedisWatch {
   const id = randomUUID();
   let state: 'unavailable' | 'usable' = 'unavailable';
@@ -93,7 +96,12 @@ export function createRedisWatch(
   let evictedAtMs = Number.NEGATIVE_INFINITY;
   /** The policy of evictions that was logged last. */
   let reportedPolicy = '';
-  /** Distinct connection errors since Redis became unreachable; each is logged once. */
+  /** When Redis was used again after a failure, in milliseconds of performance.now(). */
+  let returnedAtMs = Number.NEGATIVE_INFINITY;
+  let restUntilMs = 0;
+  /** Whether the log says that the server of the current connection loads its data. */
+  let isLoading = false;
+  /** Distinct reasons since Redis was last used for `restMs`; each is logged once. */
   const reasons = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -114,7 +122,10 @@ export function createRedisWatch(
     state = 'unavailable';
     // stop() has closed the connection.
     if (stopped) return;
-    log.warn({ err }, 'stopped using Redis; limits are enforced locally and auth verifies keys');
+    const nowMs = performance.now();
+    if (redis.status === 'ready' && nowMs < returnedAtMs + restMs) restUntilMs = nowMs + restMs;
+    const rest = nowMs < restUntilMs ? { rest_seconds: Math.round((restUntilMs - nowMs) / 1000) } : {};
+    log.warn({ err, ...rest }, 'stopped using Redis; limits are enforced locally and auth verifies keys');
     schedule(reconnectCheckMs);
   };
   redis.on('error', (err: Error) => {
@@ -126,8 +137,14 @@ export function createRedisWatch(
     reasons.add(err.message);
     log.warn({ err }, 'cannot connect to Redis');
   });
+  // The client is ready when the server has loaded its data.
+  redis.on('connect', () => {
+    isLoading = false;
+    schedule(reconnectCheckMs);
+  });
   redis.on('ready', () => {
     connected = true;
+    restUntilMs = 0;
     rights = 'unchecked';
     void probe();
   });
@@ -184,7 +201,7 @@ export function createRedisWatch(
     evictedAtMs = performance.now();
     return true;
   };
-  const isResting = () => performance.now() < evictedAtMs + evictionRestMs;
+  const isResting = () => performance.now() < evictedAtMs + restMs;
 
   /** Throws while rights are missing. They are checked again, because an operator may grant them. */
   const checkRights = async () => {
@@ -193,7 +210,16 @@ export function createRedisWatch(
     if (rights !== 'complete') throw rights;
   };
 
+  const reportLoading = async () => {
+    const info = await withTimeout(redis.info('persistence'), probeTimeoutMs, 'Redis').catch(() => '');
+    if (stopped || isLoading || redis.status === 'ready' || !/^loading:1/m.test(info)) return;
+    isLoading = true;
+    const percent = Number(/^loading_loaded_perc:([\d.]+)/m.exec(info)?.[1]);
+    log.warn({ percent }, 'Redis is loading its data; until then, limits are enforced locally and auth verifies keys');
+  };
+
   const probe = async () => {
+    if (redis.status === 'connect' && !isLoading) await reportLoading();
     if (redis.status !== 'ready') return schedule(reconnectCheckMs);
     try {
       await checkRights();
@@ -201,14 +227,18 @@ export function createRedisWatch(
       const { runId, epoch, members } = server;
       const hasEvicted = checkEvictions(server);
       const changed = known !== undefined && (known.runId !== runId || known.epoch !== epoch);
+      const isReturn = known !== undefined;
       known = server;
       memberCount = Math.max(1, members);
       const trusted = isResting() ? 0 : server.trustedUntilMs;
       const trustBegins = !isTrusted(trustedUntilMs) && isTrusted(trusted);
       trustedUntilMs = trusted;
-      if (state === 'unavailable') log.info('Redis is used');
-      reasons.clear();
-      state = 'usable';
+      if (state === 'unavailable' && performance.now() >= restUntilMs) {
+        log.info('Redis is used');
+        if (isReturn) returnedAtMs = performance.now();
+        state = 'usable';
+      }
+      if (state === 'usable' && performance.now() >= returnedAtMs + restMs) reasons.clear();
       if (changed || hasEvicted || trustBegins) markersLost();
     } catch (error) {
       failed(error);

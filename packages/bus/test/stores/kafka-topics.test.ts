@@ -9,6 +9,7 @@ import {
   AclPermissionTypes,
   AclResourceTypes,
   type Admin,
+  ConfigResourceTypes,
   Kafka as KafkaClient,
   logLevel,
   ResourcePatternTypes,
@@ -127,6 +128,33 @@ describeWith('kafka', 'topics of Kafka that an operator manages', () => {
     await publish(bus, 1, 'a');
     await waitUntil(() => seen.includes('a'), { what: 'the record' });
     expect(logged()).toEqual([]);
+  });
+
+  test('a topic whose records Kafka compacts is refused until an operator has changed it', async () => {
+    await create(1, { 'cleanup.policy': 'compact' });
+    const bus = open();
+    const starting = start(bus, 1);
+    await waitUntil(
+      () => logged().some(({ err }) => err?.message.includes(`${topic} has the setting cleanup.policy`)),
+      {
+        what: 'the reason',
+      },
+    );
+    const type = ConfigResourceTypes.TOPIC;
+    const configEntries = [{ name: 'cleanup.policy', value: 'delete' }];
+    await admin.alterConfigs({ validateOnly: false, resources: [{ type, name: topic, configEntries }] });
+    await starting;
+    await publish(bus, 0, 'a');
+  });
+
+  test('topics are created with the policy to delete records by age', async () => {
+    await start(open(), 1);
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }],
+    });
+    // 1: a setting of the topic, not the default of the cluster.
+    expect(resources[0]?.configEntries).toMatchObject([{ configValue: 'delete', configSource: 1 }]);
   });
 
   test('a missing topic or right is named, and used once an operator provides it', async () => {

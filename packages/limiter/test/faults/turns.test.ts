@@ -48,7 +48,7 @@ test.each([
   const log = createLogger({ name: 'limiter', level: 'silent' });
   const watch = createRedisWatch(
     { redis, log, ownKey: (name) => name },
-    { isMember: () => true, markersLost: () => {}, failed: () => {}, evictionRestMs: 60_000 },
+    { isMember: () => true, markersLost: () => {}, failed: () => {}, restMs: 60_000 },
   );
   const { bytesPerTurn } = await turnLoop(async (signal) => {
     await watch.start();

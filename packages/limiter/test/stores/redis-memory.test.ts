@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@rms/logging';
 import { describeWith, waitUntil } from '@rms/testkit';
-import { openRedisBench, type RedisBench } from './redis-support.ts';
+import type { Redis } from 'ioredis';
+import { openRedisBench, type RedisBench, timeOf } from './redis-support.ts';
 
 describeWith('redis-server', 'Redis that runs but rejects or evicts data', () => {
   let bench: RedisBench;
@@ -20,11 +21,14 @@ describeWith('redis-server', 'Redis that runs but rejects or evicts data', () =>
   });
 
   const log = createLogger({ name: 'limiter', level: 'warn', destination: { write: (line) => void lines.push(line) } });
+  const verbose = createLogger({ name: 'limiter', destination: { write: (line) => void lines.push(line) } });
   const logged = () => lines.map((line) => JSON.parse(line));
   const configure = (settings: Readonly<Record<string, string>>) =>
     bench.raw(async (redis) => {
       for (const [name, value] of Object.entries(settings)) await redis.config('SET', name, value);
     });
+  /** Returns when a limiter registered last, in milliseconds since 1970. */
+  const registeredAt = async (redis: Redis) => Number((await redis.zrange('rms:limiters', -1, -1, 'WITHSCORES'))[1]);
   /** Stores 5 MB. */
   const fill = () =>
     bench.raw(async (redis) => {
@@ -55,6 +59,48 @@ describeWith('redis-server', 'Redis that runs but rejects or evicts data', () =>
     );
   });
 
+  test('its memory is full again and again: it rests after the second time, with one line per change', async () => {
+    const full = () => configure({ maxmemory: '1' });
+    const hasRoom = () => configure({ maxmemory: '0' });
+    const limiter = await bench.openTrusting({ log: verbose });
+    await bench.becomesTrusting(limiter);
+    await full();
+    await bench.becomes(limiter, 'unknown');
+    await hasRoom();
+    await bench.becomesTrusting(limiter);
+    for (let i = 0; i < 5; i += 1) {
+      await full();
+      await bench.becomes(limiter, 'unknown');
+      await hasRoom();
+      const before = await bench.raw(timeOf);
+      // A probe that succeeds registers the limiter.
+      await waitUntil(() => bench.raw(async (redis) => (await registeredAt(redis)) > before), { what: 'a probe' });
+      await bench.becomes(limiter, 'unknown');
+    }
+    const stopped = {
+      level: 'warn',
+      err: { message: expect.stringMatching(/OOM/) },
+      msg: 'stopped using Redis; limits are enforced locally and auth verifies keys',
+    };
+    const used = { level: 'info', msg: 'Redis is used' };
+    const reasons = logged().filter(({ level }) => level === 'error');
+    const changes = logged().filter(({ level }) => level !== 'error');
+    expect(changes).toMatchObject([used, stopped, used, { ...stopped, rest_seconds: 60 }]);
+    // The reasons of the reading and of the writing command.
+    expect(reasons.length).toBeLessThanOrEqual(2);
+  });
+
+  test('after the rest it is used again', async () => {
+    const limiter = await bench.openTrusting({ restMs: 500 });
+    for (let i = 0; i < 3; i += 1) {
+      await bench.becomesTrusting(limiter);
+      await configure({ maxmemory: '1' });
+      await bench.becomes(limiter, 'unknown');
+      await configure({ maxmemory: '0' });
+    }
+    await bench.becomesTrusting(limiter);
+  });
+
   test('it cannot save its data: limits are enforced locally until it can', async () => {
     await isRejected(
       /MISCONF/,
@@ -82,7 +128,7 @@ describeWith('redis-server', 'Redis that runs but rejects or evicts data', () =>
   });
 
   test('it evicts keys: auth verifies keys until it has stopped evicting', async () => {
-    const limiter = await bench.openTrusting({ log, evictionRestMs: 500 });
+    const limiter = await bench.openTrusting({ log, restMs: 500 });
     let lost = 0;
     limiter.onMarkersLost(() => {
       lost += 1;

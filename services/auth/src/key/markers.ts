@@ -8,6 +8,8 @@ import type { AuthMetrics } from '../metrics.ts';
 import { arePending, deletePendingMarkers, type KeyMarker, readPendingMarkers } from './marker-queries.ts';
 
 const everyMs = 1_000;
+/** Failures may alternate with successes, for example while the memory of Redis is almost full. */
+const reportEveryMs = 60_000;
 const batch = 1_000;
 const pollMs = 100;
 /** Added to `markersTrustMs` because timers are imprecise. */
@@ -74,8 +76,10 @@ export function createMarkers(parts: {
     worker: {
       name: 'markers',
       async run(signal) {
-        let confirmed = true;
+        let isReported = false;
+        let reportedAtMs = Number.NEGATIVE_INFINITY;
         while (!signal.aborted) {
+          let confirmed = true;
           try {
             await limiter.confirmMarkers(async (set) => {
               for (let pending = await readPendingMarkers(pool, batch); pending.length > 0; ) {
@@ -85,15 +89,18 @@ export function createMarkers(parts: {
                 pending = await readPendingMarkers(pool, batch, pending.at(-1));
               }
             });
-            if (!confirmed) log.info('revocation markers are confirmed again');
-            confirmed = true;
+            if (isReported) log.info('revocation markers are confirmed again');
+            isReported = false;
           } catch (err) {
-            if (confirmed)
+            confirmed = false;
+            if (!isReported && performance.now() >= reportedAtMs + reportEveryMs) {
+              isReported = true;
+              reportedAtMs = performance.now();
               log.warn(
                 { err },
                 'could not confirm revocation markers; gateways verify the keys of the unconfirmed Redis servers with auth',
               );
-            confirmed = false;
+            }
           }
           metrics.markersConfirmed.set(confirmed ? 1 : 0);
           await abortableDelay(everyMs, signal);
