@@ -5,6 +5,7 @@ export { deleteInBatches } from './delete-in-batches.ts';
 export { createDiskSpaceWatch, type DiskSpaceWatch } from './disk-space-watch.ts';
 export { inOneRoundTrip, type Statement } from './in-one-round-trip.ts';
 export { inTransaction } from './in-transaction.ts';
+export { workInTurns } from './in-turns.ts';
 export { isolateRejected, type Rejected } from './isolate-rejected.ts';
 export { type Migration, type MigrationResult, migrate } from './migrate.ts';
 export { type OpenPoolOptions, openPool } from './open-pool.ts';

@@ -1,10 +1,13 @@
 import { Counter, type Registry } from '@prometheus-io/client';
-import { abortableDelay } from '@rms/async';
+import { abortableDelay, withDeadline } from '@rms/async';
 import type { Logger } from '@rms/logging';
 import { showHousekeeping } from './housekeeping-gauge.ts';
 import type { Worker } from './worker.ts';
 
-/** Runs once per interval. Must end soon after the signal aborts. */
+/**
+ * Runs once per interval. The signal aborts when the worker stops and after the time that a task has per pass. The task
+ * must end soon after that; its next run continues.
+ */
 export type HousekeepingTask = (signal: AbortSignal) => Promise<unknown>;
 
 /** Housekeeping tasks by name. The name is a label of metrics and a field of logs. */
@@ -19,20 +22,23 @@ export interface Housekeeping extends Worker {
 }
 
 const failedEveryMs = 60_000;
+const defaultTaskMs = 10_000;
 
 /**
- * Creates the worker that runs each task every `everyMs`, one after another, in the given order. A failing task is
- * logged and counted. It does not block the other tasks, and is retried after at most a minute. A pass is successful if
- * the last run of every task succeeded.
+ * Creates the worker that runs each task every `everyMs`, one after another, in the given order. A task that needs more
+ * than `taskMs` continues after the other tasks that are due. A failing task is logged and counted. It does not block
+ * the other tasks, and is retried after at most a minute. A pass is successful if the last run of every task succeeded.
  */
 export function createHousekeepingWorker(parts: {
   readonly tasks: HousekeepingTasks;
   /** Applies to tasks without their own interval. */
   readonly everyMs: number;
+  /** Time of a task per pass, 10 s by default. */
+  readonly taskMs?: number;
   readonly log: Logger;
   readonly metrics: Registry;
 }): Housekeeping {
-  const { log, metrics } = parts;
+  const { log, metrics, taskMs = defaultTaskMs } = parts;
   const onSuccess = showHousekeeping(metrics);
   const failures = new Counter({
     name: 'rms_housekeeping_failures_total',
@@ -52,15 +58,21 @@ export function createHousekeepingWorker(parts: {
     for (const of of tasks) {
       if (signal.aborted) return;
       if (performance.now() < of.dueAtMs) continue;
+      const deadline = withDeadline(signal, taskMs, `the housekeeping task ${of.task}`);
+      let delayMs = of.everyMs;
       try {
-        await of.run(signal);
+        await of.run(deadline.signal);
         of.failed = false;
+        if (deadline.signal.aborted) delayMs = 0;
       } catch (err) {
         of.failed = true;
+        delayMs = Math.min(failedEveryMs, of.everyMs);
         failures.inc({ task: of.task });
         log.error({ err, task: of.task }, 'housekeeping task failed');
+      } finally {
+        deadline.end();
       }
-      of.dueAtMs = performance.now() + (of.failed ? Math.min(failedEveryMs, of.everyMs) : of.everyMs);
+      of.dueAtMs = performance.now() + delayMs;
     }
     if (!signal.aborted && tasks.every(({ failed }) => !failed)) onSuccess();
   };

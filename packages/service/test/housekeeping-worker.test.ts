@@ -4,10 +4,10 @@ import { createHousekeepingWorker, type HousekeepingTasks } from '@rms/service';
 import { waitUntil } from '@rms/testkit';
 
 describe('createHousekeepingWorker', () => {
-  const start = (tasks: HousekeepingTasks) => {
+  const start = (tasks: HousekeepingTasks, taskMs?: number) => {
     const metrics = createMetrics('unit');
     const log = createLogger({ name: 'unit', level: 'silent' });
-    const worker = createHousekeepingWorker({ tasks, everyMs: 3_600_000, log, metrics });
+    const worker = createHousekeepingWorker({ tasks, everyMs: 3_600_000, log, metrics, ...(taskMs && { taskMs }) });
     const abort = new AbortController();
     const ended = worker.run(abort.signal);
     const stop = () => {
@@ -62,5 +62,24 @@ describe('createHousekeepingWorker', () => {
     expect(runs).toBeGreaterThanOrEqual(3);
     expect(order).toEqual(['other']);
     expect([await failuresOf('broken'), await failuresOf('other')]).toEqual([2, 0]);
+  });
+
+  test('a task with too much work for one pass lets the others run, and continues without its interval', async () => {
+    const order: string[] = [];
+    const { stop, failuresOf } = start(
+      {
+        async long(signal) {
+          order.push('long');
+          if (order.length < 4)
+            await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        },
+        other: async () => void order.push('other'),
+      },
+      1,
+    );
+    await waitUntil(() => order.length === 4, { what: 'the end of the long task' });
+    await stop();
+    expect(order).toEqual(['long', 'other', 'long', 'long']);
+    expect(await failuresOf('long')).toBe(0);
   });
 });

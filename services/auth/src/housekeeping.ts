@@ -8,7 +8,7 @@ import { contents } from './deletion/contents.ts';
 import { trimEmails } from './email/email-queries.ts';
 import { trimEmailChanges } from './email-change/email-change-queries.ts';
 import { trimInvitations } from './invitation/invitation-queries.ts';
-import { trimUses } from './key/trim-uses.ts';
+import { createUseTrim } from './key/trim-uses.ts';
 import { trimResets } from './password/reset-queries.ts';
 import { requestPartitions } from './request/request-log.ts';
 import { trimNetworks } from './sign-in/network-queries.ts';
@@ -35,7 +35,7 @@ export function createHousekeeping(parts: {
         if (dropped > 0)
           log.info({ dropped, retention_days: requestLogDays }, 'dropped expired partitions of the request log');
       },
-      key_uses: (signal) => trimUses(pool, signal),
+      key_uses: createUseTrim(pool),
       throttles: (signal) => throttles.trim(pool, signal),
       networks: (signal) => trimNetworks(pool, signal),
       password_resets: (signal) => trimResets(pool, signal),

@@ -1,4 +1,4 @@
-import { type Pool, translatePgError } from '@rms/db';
+import { type Pool, workInTurns } from '@rms/db';
 import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
@@ -69,38 +69,34 @@ function createOrphanSweep(pool: Pool): (signal: AbortSignal) => Promise<void> {
 /**
  * Ends the queued deliveries that have reached the retention. They fail a day before their log partition is dropped, so
  * that the reason can be read. Deliveries that are still queued when the partition is due to be dropped are deleted.
+ * Tenants take turns.
  */
-function endExpired({ pool, log, retentionDays, reportRejected }: HousekeepingParts, signal: AbortSignal) {
+async function endExpired({ pool, log, retentionDays, reportRejected }: HousekeepingParts, signal: AbortSignal) {
   const keptDays = logPartitions.keptDays(retentionDays);
   const failedDays = logPartitions.keptDays(retentionDays - 1);
-  return forEach(readTenantsWithOld(pool, failedDays), signal, async (tenant) => {
-    let deleted = 0;
-    for (let count = 1; count > 0 && !signal.aborted; deleted += count) {
-      count = await deleteExpired(pool, tenant, keptDays);
+  const tenants = await readTenantsWithOld(pool, failedDays);
+  const works = tenants.map((tenant) => ({ tenant, deleting: true, after: '', deleted: 0, ended: 0 }));
+  const step = async (work: (typeof works)[number]) => {
+    const { tenant } = work;
+    if (work.deleting) {
+      const deleted = await deleteExpired(pool, tenant, keptDays);
+      work.deleted += deleted;
+      work.deleting = deleted > 0;
+      return true;
     }
-    const { ended, rejected } = await failExpiring(pool, tenant, failedDays, signal);
+    const { ended, rejected, last } = await failExpiring(pool, tenant, failedDays, work.after);
     reportRejected(rejected);
-    if (deleted + ended > 0) {
+    work.ended += ended;
+    work.after = last ?? '';
+    return last !== undefined;
+  };
+  try {
+    await workInTurns(works, step, signal);
+  } finally {
+    for (const { tenant, deleted, ended } of works) {
+      if (deleted + ended === 0) continue;
       const { workspaceId, environment } = tenant;
       log.warn({ workspace_id: workspaceId, environment, ended, deleted }, 'queued deliveries reached the retention');
     }
-  });
-}
-
-/**
- * Calls `work` for each item. After an error it continues with the next item, unless the database is unavailable.
- * Throws the first error at the end.
- */
-async function forEach<Item>(items: Promise<Item[]>, signal: AbortSignal, work: (item: Item) => Promise<void>) {
-  const errors: unknown[] = [];
-  for (const item of await items) {
-    if (signal.aborted) break;
-    try {
-      await work(item);
-    } catch (error) {
-      errors.push(error);
-      if (translatePgError(error).code === 'service_unavailable') break;
-    }
   }
-  if (errors.length > 0) throw errors[0];
 }

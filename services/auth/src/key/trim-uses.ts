@@ -20,13 +20,21 @@ export async function trimUsesOf(db: Queryable, keys: readonly UsedKey[], signal
   return total;
 }
 
-/** Trims the clients of all keys, page by page. Returns the number of deleted rows. */
-export async function trimUses(db: Queryable, signal?: AbortSignal): Promise<number> {
-  let total = 0;
-  let page = await listUsedKeys(db, undefined, keysPerStatement);
-  while (page.length > 0 && !signal?.aborted) {
-    total += await trimUsesOf(db, page, signal);
-    page = page.length < keysPerStatement ? [] : await listUsedKeys(db, page.at(-1), keysPerStatement);
-  }
-  return total;
+/**
+ * Creates the task that trims the clients of all keys, page by page. A run that was aborted continues at the next one.
+ * Returns the number of deleted rows.
+ */
+export function createUseTrim(db: Queryable): (signal?: AbortSignal) => Promise<number> {
+  let last: UsedKey | undefined;
+  return async (signal) => {
+    let total = 0;
+    while (!signal?.aborted) {
+      const page = await listUsedKeys(db, last, keysPerStatement);
+      total += await trimUsesOf(db, page, signal);
+      if (signal?.aborted) break;
+      last = page.length < keysPerStatement ? undefined : page.at(-1);
+      if (!last) break;
+    }
+    return total;
+  };
 }

@@ -1,7 +1,7 @@
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { generateApiKey, hashOfApiKey } from '@rms/api-key';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { trimUses } from '../../src/key/trim-uses.ts';
+import { createUseTrim } from '../../src/key/trim-uses.ts';
 import { usesKept } from '../../src/key/use-queries.ts';
 import { startAuth, type TestAuth } from '../support.ts';
 
@@ -94,7 +94,7 @@ describe('BatchFindKeys and BatchReportKeyUses', () => {
     expect(await shown()).toEqual(expected);
     expect((await find(quiet.value))[0]?.key?.uses).toHaveLength(1);
     expect(await stored(busyKey)).toBe(usesKept);
-    expect(await trimUses(auth.database.pool)).toBe(0);
+    expect(await createUseTrim(auth.database.pool)()).toBe(0);
   });
 
   test('housekeeping trims keys with many thousands of clients', async () => {
@@ -108,7 +108,7 @@ describe('BatchFindKeys and BatchReportKeyUses', () => {
         [workspaceId, key.environment === Environment.LIVE ? 'live' : 'sandbox', id],
       );
     }
-    expect(await trimUses(auth.database.pool)).toBe(2 * (20_000 - usesKept));
+    expect(await createUseTrim(auth.database.pool)()).toBe(2 * (20_000 - usesKept));
     for (const key of busyKey) {
       expect(await stored(key)).toBe(usesKept);
       const [found] = await find(key.value);
@@ -117,7 +117,7 @@ describe('BatchFindKeys and BatchReportKeyUses', () => {
       );
     }
     expect(await stored(quiet)).toBe(1);
-    expect(await trimUses(auth.database.pool)).toBe(0);
+    expect(await createUseTrim(auth.database.pool)()).toBe(0);
   });
 
   test('long texts are truncated, a missing environment is rejected, and an empty report is accepted', async () => {

@@ -25,19 +25,21 @@ export async function readDeleted(db: Queryable, afterEventId: string, limit: nu
 }
 
 /**
- * Erases the bodies of all events of a deleted resource, unless one of their deliveries has not ended. Returns the
- * number of erased bodies.
+ * Erases the bodies of the events of a deleted resource, range by range. A range with an event whose deliveries have not
+ * ended waits. Returns the number of erased bodies.
  */
-export async function eraseResource(db: Queryable, deleted: DeletedResource): Promise<number> {
-  const ends: string[] = [];
-  for (let after = ''; ; after = ends.at(-1) ?? '') {
-    const { queued, end } = await readRange(db, deleted, after);
-    if (queued) return 0;
-    if (end === null) break;
-    ends.push(end);
-  }
+export async function eraseResource(db: Queryable, deleted: DeletedResource, signal: AbortSignal): Promise<number> {
   let erased = 0;
-  for (const [i, end] of ends.entries()) erased += await eraseRange(db, deleted, ends[i - 1] ?? '', end);
+  let waits = false;
+  for (let after = ''; ; ) {
+    if (signal.aborted) return erased;
+    const { queued, end } = await readRange(db, deleted, after);
+    if (end === null) break;
+    if (queued) waits = true;
+    else erased += await eraseRange(db, deleted, after, end);
+    after = end;
+  }
+  if (waits) return erased;
   const { rowCount } = await db.query(
     `update webhooks.events set body = null
       where workspace_id = $1 and environment = $2 and id = $3 and body is not null`,

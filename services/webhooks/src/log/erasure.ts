@@ -1,31 +1,47 @@
+import { Lanes } from '@rms/async';
 import { type Pool, translatePgError } from '@rms/db';
 import type { Logger } from '@rms/logging';
-import { eraseResource, readDeleted } from './erase-queries.ts';
+import { type DeletedResource, eraseResource, readDeleted } from './erase-queries.ts';
 
-/** Deleted resources per run. The next run continues after them, so that resources that must wait do not block others. */
+const resourcesPerStatement = 1_000;
+/** Statements per run that look for deleted resources. The next run continues after them. */
+const pagesPerRun = 10;
+/** Bounds the turns of a run, so that resources of other workspaces are found soon. */
 const resourcesPerRun = 500;
 
 /**
- * Creates the task that erases the event bodies of deleted resources. A resource whose deliveries have not ended waits;
- * one whose erasure fails is logged and does not affect the others.
+ * Creates the task that erases the event bodies of deleted resources. Workspaces take turns, so that one with many
+ * deleted resources does not delay the others. Events whose deliveries have not ended wait; a resource whose erasure
+ * fails does not affect the others.
  */
 export function createErasure(pool: Pool, log: Logger): (signal: AbortSignal) => Promise<void> {
   let lastEventId = '';
+
+  const readNext = async () => {
+    const resources = new Lanes<DeletedResource>();
+    for (let page = 0; page < pagesPerRun; page += 1) {
+      const found = await readDeleted(pool, lastEventId, resourcesPerStatement);
+      for (const resource of found) resources.push(resource.workspaceId, resource);
+      lastEventId = found.length < resourcesPerStatement ? '' : (found.at(-1)?.eventId ?? '');
+      if (lastEventId === '') break;
+    }
+    return resources;
+  };
+
   return async (signal) => {
-    const resources = await readDeleted(pool, lastEventId, resourcesPerRun);
+    const resources = await readNext();
     let erased = 0;
     const failed: unknown[] = [];
-    for (const resource of resources) {
-      if (signal.aborted) break;
+    for (let count = 0; count < resourcesPerRun && !signal.aborted; count += 1) {
+      const resource = resources.shift();
+      if (!resource) break;
       try {
-        erased += await eraseResource(pool, resource);
+        erased += await eraseResource(pool, resource, signal);
       } catch (error) {
         if (translatePgError(error).code === 'service_unavailable') throw error;
         failed.push(error);
       }
-      lastEventId = resource.eventId;
     }
-    if (resources.length < resourcesPerRun) lastEventId = '';
     if (erased > 0) log.info({ erased }, 'event bodies of deleted resources erased');
     if (failed.length > 0) throw failed[0];
   };

@@ -74,4 +74,13 @@ describe('the erasure of deleted resources', () => {
     await expect(createErasure(database.pool, log)(running)).rejects.toThrow('refused');
     expect([await withBody(failing), await withBody(other)]).toEqual([2, 0]);
   });
+
+  test('workspaces take turns, however many resources of one were deleted before', async () => {
+    const [hostile, other] = [newTenant(), newTenant()];
+    const events = Array.from({ length: 1_200 }, () => eventsOf(hostile, 0)).flat();
+    for (let i = 0; i < events.length; i += 500) await steps.store(events.slice(i, i + 500));
+    await steps.store(eventsOf(other, 0));
+    await createErasure(database.pool, log)(running);
+    expect([await withBody(hostile), await withBody(other)]).toEqual([1_200 - 499, 0]);
+  });
 });

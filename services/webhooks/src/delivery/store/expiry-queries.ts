@@ -56,32 +56,24 @@ export async function deleteExpired(
 }
 
 /**
- * Fails the queued deliveries of the tenant that are more than `days` old, with the reason 'expired'. Redeliveries and
- * replays that have not been attempted yet stay queued. Returns how many were failed, and the deliveries that
- * PostgreSQL rejects; they stay queued until they are deleted.
+ * Fails up to 1,000 queued deliveries of the tenant that are more than `days` old, with the reason 'expired', in the
+ * order of their IDs after `after`. Redeliveries and replays that have not been attempted yet stay queued. Returns how
+ * many were failed, the last ID (undefined: none remains), and the deliveries that PostgreSQL rejects; they stay queued
+ * until they are deleted.
  */
 export async function failExpiring(
   db: Queryable,
   { workspaceId, environment }: Tenant,
   days: number,
-  signal: AbortSignal,
-): Promise<{ ended: number; rejected: Rejected<QueuedRow>[] }> {
-  let ended = 0;
-  const rejected: Rejected<QueuedRow>[] = [];
-  for (let after = ''; !signal.aborted; ) {
-    const { rows } = await db.query<QueuedRow>(
-      `select workspace_id, environment, id, lease from webhooks.deliveries
-        where workspace_id = $1 and environment = $2 and id > $4 and id < ${firstIdOfDay('$3')}
-          and (tries > 0 or origin = 'event')
-        order by id limit ${rowsPerStatement}`,
-      [workspaceId, environment, days, after],
-    );
-    const last = rows.at(-1);
-    if (!last) break;
-    const refused = await failDeliveries(db, rows, 'expired');
-    ended += rows.length - refused.length;
-    rejected.push(...refused);
-    after = last.id;
-  }
-  return { ended, rejected };
+  after: string,
+): Promise<{ ended: number; rejected: Rejected<QueuedRow>[]; last: string | undefined }> {
+  const { rows } = await db.query<QueuedRow>(
+    `select workspace_id, environment, id, lease from webhooks.deliveries
+      where workspace_id = $1 and environment = $2 and id > $4 and id < ${firstIdOfDay('$3')}
+        and (tries > 0 or origin = 'event')
+      order by id limit ${rowsPerStatement}`,
+    [workspaceId, environment, days, after],
+  );
+  const rejected = rows.length > 0 ? await failDeliveries(db, rows, 'expired') : [];
+  return { ended: rows.length - rejected.length, rejected, last: rows.at(-1)?.id };
 }
