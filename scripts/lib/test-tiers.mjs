@@ -8,6 +8,7 @@ const complete = [
   'describeWith',
   'chromiumPath',
   'startKafka',
+  'restartWithData',
   'startRedis',
   'startRedisCluster',
   'startRedisSentinels',

@@ -16,5 +16,5 @@ export { type OpenLimiterOptions, openLimiter } from './open-limiter.ts';
 export { createRedisServers, openRedisServers } from './open-redis-servers.ts';
 export type { RedisAddress } from './redis-address.ts';
 export { createRedisLimiter, type RedisLimiterOptions } from './redis-limiter.ts';
-export { findMissingRights, limiterRights, type RedisRights, sessionRights } from './redis-rights.ts';
+export { findMissingRights, isLoading, limiterRights, type RedisRights, sessionRights } from './redis-rights.ts';
 export type { RedisServer, RedisServers } from './redis-servers.ts';

@@ -54,9 +54,14 @@ export const sessionRights: RedisRights = {
   ],
 };
 
+/** Whether the server rejected a command because it loads its data. */
+export function isLoading(error: unknown): boolean {
+  return /^LOADING\b/.test((error as Error | undefined)?.message ?? '');
+}
+
 /**
  * Calls every command that a service needs. Returns an error that names the commands and keys that the user of the
- * connection may not use; undefined if the user has all rights. Rejects if Redis is unreachable.
+ * connection may not use; undefined if the user has all rights. Rejects if Redis is unreachable or loads its data.
  */
 export async function findMissingRights(
   redis: Redis,
@@ -85,7 +90,7 @@ export async function findMissingRights(
           if (message.startsWith('ERR unknown command')) commands.add(command);
           else if (!message.startsWith('NOPERM')) {
             // Other responses are expected: an unknown script, or a read-only server.
-            if (!/^[A-Z]+ /.test(message)) throw error;
+            if (!/^[A-Z]+ /.test(message) || isLoading(error)) throw error;
           } else if (/\bkeys?\b/i.test(message)) keys = true;
           else commands.add(command);
         }

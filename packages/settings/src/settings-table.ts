@@ -65,6 +65,7 @@ export const settingsTable = {
   OIDC_ISSUER: setting('OpenID Connect provider for sign-in, as it names itself; empty: none', '', issuer),
   OIDC_CLIENT_ID: setting('client ID of the dashboard at the provider', '', text),
   OIDC_CLIENT_SECRET: setting('client secret of the dashboard at the provider', '', text, true),
+  OIDC_CA_FILE: setting("CA of the provider's certificate; empty: the public CAs", '', text),
   OIDC_NAME: setting('name of the provider on the sign-in button', 'single sign-on', text),
   OIDC_EMAIL_CLAIM: setting('claim with the email address', 'email', claim),
   OIDC_EMAIL_TRUST: setting('treat an address without the claim email_verified as verified', 'false', flag),

@@ -35,8 +35,10 @@ export function readTlsFiles(settings: Settings, prefix: StorePrefix): TlsFiles 
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 }
 
+type CaFileName = 'WEBHOOK_CA_FILE' | 'SMTP_CA_FILE' | 'OIDC_CA_FILE';
+
 /** Reads a file of CA certificates; undefined if the setting is empty. Throws {@link SettingsError}. */
-export function readCaFile(settings: Settings, name: 'WEBHOOK_CA_FILE' | 'SMTP_CA_FILE'): Buffer | undefined {
+export function readCaFile(settings: Settings, name: CaFileName): Buffer | undefined {
   const ca = read(settings[name], name);
   if (ca) checkCertificate(ca, name);
   return ca;
@@ -51,7 +53,7 @@ const refreshMs = 5_000;
  */
 export function followCaFile(
   settings: Settings,
-  name: 'WEBHOOK_CA_FILE' | 'SMTP_CA_FILE',
+  name: CaFileName,
   options: FollowOptions = {},
 ): Followed<string> | undefined {
   const read = () => readCaFile(settings, name)?.toString('utf8') ?? '';

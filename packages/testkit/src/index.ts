@@ -21,6 +21,7 @@ export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
 export { type FailoverPair, startFailoverPair } from './servers/failover-pair.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
+export { isLoadingData, restartWithData, slowLoading } from './servers/loading-redis.ts';
 export { type LoopbackServer, listenOnLoopback } from './servers/loopback-server.ts';
 export { type PostgresServer, startPostgres, startPostgresAt } from './servers/postgres.ts';
 export { type Program, startProgram } from './servers/program.ts';

@@ -1,12 +1,14 @@
 import type { CidrList } from '@rms/cidr';
 import { localUrl, readTrustedProxies } from '@rms/http';
 import type { MetricsAddress } from '@rms/service';
-import { type Followed, followSecret, requireSettings, type Settings } from '@rms/settings';
+import { type Followed, followCaFile, followSecret, requireSettings, type Settings } from '@rms/settings';
 
 export interface OidcConfig {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Followed<string>;
+  /** CA of the provider's certificate as PEM; undefined: the public CAs. */
+  readonly ca: Followed<string> | undefined;
   /** Name of the provider on the sign-in button. */
   readonly name: string;
   /** Name of the claim with the email address. */
@@ -104,5 +106,6 @@ function readOidcConfig(settings: Settings): OidcConfig | undefined {
   requireSettings(settings, 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'DASHBOARD_URL');
   const { OIDC_EMAIL_CLAIM: emailClaim, OIDC_EMAIL_TRUST: trustEmail } = settings;
   const clientSecret = followSecret(settings, 'OIDC_CLIENT_SECRET');
-  return { issuer, clientId, clientSecret, name, emailClaim, trustEmail };
+  const ca = followCaFile(settings, 'OIDC_CA_FILE', { refreshMs: 0 });
+  return { issuer, clientId, clientSecret, ca, name, emailClaim, trustEmail };
 }

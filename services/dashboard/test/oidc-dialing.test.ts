@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { testSlowNames } from '@rms/testkit';
-import { fetchFromProvider } from '../src/oidc/provider-fetch.ts';
+import { createProviderFetch } from '../src/oidc/provider-fetch.ts';
+
+const fetchFromProvider = createProviderFetch();
 
 describe('requests reach an OpenID Connect provider', () => {
   testSlowNames(async () => {

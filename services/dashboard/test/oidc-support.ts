@@ -1,6 +1,7 @@
 import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { startDashboard, type TestDashboard } from './support.ts';
@@ -85,10 +86,11 @@ function defaults(): Behavior {
   };
 }
 
-export async function startOidcScene(): Promise<OidcScene> {
+/** @param tls certificate and key of the provider, as PEM; default: plain HTTP */
+export async function startOidcScene(tls?: { cert: Buffer; key: Buffer }): Promise<OidcScene> {
   const tokenRequests: URLSearchParams[] = [];
   const authorizations: (string | undefined)[] = [];
-  const provider = createServer((request, response) => {
+  const respond: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -108,9 +110,10 @@ export async function startOidcScene(): Promise<OidcScene> {
       }
       return response.end(JSON.stringify(documentAt(request.url ?? '', scene)));
     });
-  }).listen(0, '127.0.0.1');
+  };
+  const provider = (tls ? createTlsServer(tls, respond) : createServer(respond)).listen(0, '127.0.0.1');
   await once(provider, 'listening');
-  const issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${(provider.address() as AddressInfo).port}`;
   const startWith = (env: Record<string, string>) =>
     startDashboard(
       {

@@ -5,23 +5,23 @@ import { Agent, fetch } from 'undici';
 const connectTimeoutMs = 5_000;
 
 /**
- * Sends a request to the OpenID Connect provider. It opens a connection per request, because a provider that closes an
+ * Returns a function that sends requests to the OpenID Connect provider. It opens a connection per request, because a provider that closes an
  * idle connection while a request is sent would fail a sign-in, and an authorization code cannot be used again.
+ * @param ca returns the CA of the next connection, as PEM; undefined: the public CAs
  */
-export const fetchFromProvider = ((url: string, options: object) =>
-  fetch(url, {
-    ...options,
-    dispatcher: oneRequestPerConnection,
-  } as never)) as unknown as Required<DiscoveryRequestOptions>[typeof customFetch];
-
-const oneRequestPerConnection = new Agent({
-  pipelining: 0,
-  connect({ protocol, hostname, port }, done) {
-    const isTls = protocol === 'https:';
-    const tls = isTls ? { ALPNProtocols: ['http/1.1'] } : undefined;
-    connect({ host: hostname, port: Number(port) || (isTls ? 443 : 80), timeoutMs: connectTimeoutMs, tls }).then(
-      (socket) => done(null, socket),
-      (error: Error) => done(error, null),
-    );
-  },
-});
+export function createProviderFetch(
+  ca: () => string | undefined = () => undefined,
+): Required<DiscoveryRequestOptions>[typeof customFetch] {
+  const dispatcher = new Agent({
+    pipelining: 0,
+    connect({ protocol, hostname, port }, done) {
+      const isTls = protocol === 'https:';
+      const tls = isTls ? { ALPNProtocols: ['http/1.1'], ca: ca() } : undefined;
+      connect({ host: hostname, port: Number(port) || (isTls ? 443 : 80), timeoutMs: connectTimeoutMs, tls }).then(
+        (socket) => done(null, socket),
+        (error: Error) => done(error, null),
+      );
+    },
+  });
+  return ((url: string, options: object) => fetch(url, { ...options, dispatcher } as never)) as never;
+}

@@ -19,7 +19,7 @@ import {
 import type { OidcConfig } from '../config.ts';
 import { createClientAuthentication } from './client-authentication.ts';
 import { type Claims, lacksEmail, mergeClaims } from './identity.ts';
-import { fetchFromProvider } from './provider-fetch.ts';
+import { createProviderFetch } from './provider-fetch.ts';
 import type { Visit } from './visit.ts';
 
 /** Values that the callback must match. */
@@ -52,6 +52,7 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
   const { issuer, clientId, clientSecret } = config;
   let known: { readonly configuration: Configuration; readonly atMs: number } | undefined;
   let discovering: Promise<Configuration> | undefined;
+  const fetchFromProvider = createProviderFetch(() => config.ca?.(log));
   const isLocal = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:|\/|$)/.test(issuer);
   const { authenticate, exchange } = createClientAuthentication(() => clientSecret(log));
   const client = { [clockTolerance]: clockToleranceSeconds };

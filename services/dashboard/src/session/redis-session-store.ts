@@ -1,12 +1,14 @@
 import { withTimeout } from '@rms/async';
 import { RmsError } from '@rms/errors';
-import { findMissingRights, type RedisServer, type RedisServers, sessionRights } from '@rms/limiter';
+import { findMissingRights, isLoading, type RedisServer, type RedisServers, sessionRights } from '@rms/limiter';
 import type { Logger } from '@rms/logging';
 import { expiresAtMs, type Session } from './session.ts';
 import { isForeignRecord, type SessionBox } from './session-box.ts';
 import { listNameOf, maxPerUser, type SessionStore } from './session-store.ts';
 
 const timeoutMs = 2_000;
+/** Interval of checks while Redis loads its data. */
+const loadingCheckMs = 1_000;
 
 // The prefix differs from the limiter's "rms:", so that Redis users can separate the dashboard from the gateways.
 const sessionKey = (tokenHash: string) => `rms-dashboard:session:${tokenHash}`;
@@ -23,17 +25,24 @@ const listKey = (list: string) => `rms-dashboard:sessions-of:${list}`;
 export function createRedisSessionStore(servers: RedisServers, box: SessionBox, log: Logger): SessionStore {
   /** The error that names the missing rights, per server. */
   const missing = new Map<RedisServer, Error>();
+  /** Servers that load their data. */
+  const loading = new Set<RedisServer>();
   const checkRights = async (server: RedisServer) => {
     const { redis, ownKey } = server;
     try {
       const error = await findMissingRights(redis, sessionRights, ownKey);
+      if (loading.delete(server)) server.log.info('Redis has loaded its data');
       if (!error) missing.delete(server);
       else if (missing.get(server)?.message !== error.message) {
         missing.set(server, error);
         server.log.error({ err: error }, 'Redis cannot be used; users cannot sign in');
       }
-    } catch {
-      // The connection was lost. The next one is checked.
+    } catch (error) {
+      // If the connection was lost, the next one is checked.
+      if (!isLoading(error)) return;
+      if (!loading.has(server)) server.log.warn('Redis is loading its data; until then, users cannot sign in');
+      loading.add(server);
+      setTimeout(() => void checkRights(server), loadingCheckMs).unref();
     }
   };
   servers.onServer((server) => {
@@ -47,7 +56,10 @@ export function createRedisSessionStore(servers: RedisServers, box: SessionBox, 
       reported = '';
       void checkRights(server);
     });
-    return () => missing.delete(server);
+    return () => {
+      missing.delete(server);
+      loading.delete(server);
+    };
   });
 
   /** Runs a command on the server that owns the key. */
