@@ -28,7 +28,15 @@ test('metadata of the provider are read again after an hour, and kept while it i
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   let nowMs = 0;
   const provider = createProvider(
-    { issuer, clientId: 'rms', clientSecret: () => 'secret', name: '', emailClaim: 'email', trustEmail: false },
+    {
+      issuer,
+      clientId: 'rms',
+      clientSecret: () => 'secret',
+      name: '',
+      emailClaim: 'email',
+      trustEmail: false,
+      ca: undefined,
+    },
     createLogger({ name: 'test', level: 'silent' }),
     () => nowMs,
   );
@@ -70,7 +78,15 @@ describe('a provider whose issuer ends with a slash', () => {
     try {
       const { OIDC_ISSUER = '' } = readSettings({ OIDC_ISSUER: issuerOf(issuer) });
       const provider = createProvider(
-        { issuer: OIDC_ISSUER, clientId: 'rms', clientSecret: () => '', name: '', emailClaim: '', trustEmail: false },
+        {
+          issuer: OIDC_ISSUER,
+          clientId: 'rms',
+          clientSecret: () => '',
+          name: '',
+          emailClaim: '',
+          trustEmail: false,
+          ca: undefined,
+        },
         createLogger({ name: 'test', level: 'silent' }),
       );
       const visit = { ...provider.newChecks(), redirectUri: 'https://dashboard.example.com/', state: 'state' };

@@ -28,7 +28,8 @@ describeWith('redis-server', 'Redis that runs but rejects or evicts data', () =>
       for (const [name, value] of Object.entries(settings)) await redis.config('SET', name, value);
     });
   /** Returns when a limiter registered last, in milliseconds since 1970. */
-  const registeredAt = async (redis: Redis) => Number((await redis.zrange('rms:limiters', -1, -1, 'WITHSCORES'))[1]);
+  const registeredAt = async (redis: Redis) =>
+    Number((await redis.zrange('rms:limiters', '-1', '-1', 'WITHSCORES'))[1]);
   /** Stores 5 MB. */
   const fill = () =>
     bench.raw(async (redis) => {
