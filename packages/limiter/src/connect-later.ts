@@ -54,9 +54,13 @@ export function isDemotion({ message }: Error): boolean {
 /**
  * Creates a connection that opens on connect(): to the server of the URL, to the primary that the sentinels name, or to
  * `endpoint`. Each connection uses the current password, TLS files and the primary that the sentinels name.
- * @param followMs interval of {@link followAddress}
+ * @param times in milliseconds: the interval of {@link followAddress}, and the time in which a connection must open
  */
-export function connectLater(address: RedisAddress, endpoint?: Endpoint, followMs = 60_000): Scripted {
+export function connectLater(
+  address: RedisAddress,
+  endpoint?: Endpoint,
+  { followMs = 60_000, timeoutMs = connectTimeoutMs } = {},
+): Scripted {
   const target = () => parseRedisUrl(currentOf(address.url));
   const { isTls, family, database } = target();
   const hasSentinels = (address.sentinels ?? []).length > 0;
@@ -77,7 +81,7 @@ export function connectLater(address: RedisAddress, endpoint?: Endpoint, followM
       family,
       tls: isTls ? () => currentOf(address.tls ?? {}) : undefined,
       mustBePrimary: hasSentinels,
-      timeoutMs: connectTimeoutMs,
+      timeoutMs,
     }),
     reconnectOnError: (error) => {
       if (!isDemotion(error)) return false;

@@ -22,7 +22,7 @@ describe('a client connects to Redis', () => {
     return {
       port: (server.address() as AddressInfo).port,
       reach: async (host, port) => {
-        const redis = connectLater({ url: `redis://${host}:${port}` });
+        const redis = connectLater({ url: `redis://${host}:${port}` }, undefined, { timeoutMs: 60_000 });
         try {
           await redis.connect();
           expect(await redis.ping()).toBe('OK');
@@ -65,7 +65,7 @@ describe('a client connects to Redis', () => {
     second.on('connection', () => reached.push('second'));
     const addresses = ['127.0.0.1'];
     const removeName = serveNames({ 'redis.example': addresses });
-    const redis = connectLater({ url: `redis://redis.example:${port}` }, undefined, 20);
+    const redis = connectLater({ url: `redis://redis.example:${port}` }, undefined, { followMs: 20 });
     const errors: string[] = [];
     redis.on('error', ({ message }: Error) => errors.push(message));
     try {

@@ -74,6 +74,8 @@ describe('dialing an endpoint', () => {
   });
 
   test('the error names the step that failed and its duration, and the attempt has the times', async () => {
+    // The limit is 5 s. On a loaded machine it takes longer; a timer may end some milliseconds early.
+    const atLeastMs = 4_900;
     const port = await freePort();
     const frozen = await startFrozenReceiver();
     const [refused, silent, unestablished] = await Promise.all([
@@ -83,10 +85,12 @@ describe('dialing an endpoint', () => {
     ]);
     await frozen.stop();
     expect(refused.error).toMatch(/^connect: ECONNREFUSED after \d+ ms$/);
-    expect(silent.error).toMatch(/^dns: timed out after (?:[5-9]|\d\d)\.\d s$/);
-    expect(silent.timings).toMatchObject({ dns: expect.closeTo(5_000, -3), connect: 0, tls: 0 });
-    expect(unestablished.error).toMatch(/^connect: timed out after \d\.\d s$/);
-    expect(unestablished.timings).toMatchObject({ connect: expect.closeTo(5_000, -3), tls: 0 });
+    expect(silent.error).toMatch(/^dns: timed out after \d+\.\d s$/);
+    expect(silent.timings).toMatchObject({ connect: 0, tls: 0 });
+    expect(silent.timings.dns).toBeGreaterThanOrEqual(atLeastMs);
+    expect(unestablished.error).toMatch(/^connect: timed out after \d+\.\d s$/);
+    expect(unestablished.timings.tls).toBe(0);
+    expect(unestablished.timings.connect).toBeGreaterThanOrEqual(atLeastMs);
   });
 
   describe('with TLS', () => {
