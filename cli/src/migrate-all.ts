@@ -14,6 +14,7 @@ export async function migrateAll(settings: Settings, log: Logger): Promise<Migra
   try {
     return await migrate(pool, [audit, auth, outbox, resources, webhooks, alerts], {
       rolePrefix: settings.DATABASE_ROLE_PREFIX,
+      log,
     });
   } finally {
     await pool.end();

@@ -1,3 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { RmsError } from '@rms/errors';
+import type { Logger } from '@rms/logging';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
@@ -11,19 +14,33 @@ export interface Firsts {
   readonly login: { readonly email: string; readonly password: string | undefined } | undefined;
 }
 
+/** Time to wait while auth is unavailable, for example because PostgreSQL has no free connection. */
+const patienceMs = 20_000;
+const retryMs = 500;
+
 /**
  * Creates the first workspace with its admin keys, unless one exists. Makes the user with `ownerEmail` its owner, unless
  * a workspace has a member.
  */
-export async function bootstrap(authAddress: string, security: RpcSecurity, ownerEmail: string): Promise<Firsts> {
+export async function bootstrap(
+  authAddress: string,
+  { security, ownerEmail, log }: { security: RpcSecurity; ownerEmail: string; log: Logger },
+): Promise<Firsts> {
   const options = { target: authAddress, timeoutMs: 10_000, security };
   const workspaces = createClient(WorkspacesService, options);
   const users = createClient(UsersService, options);
   try {
-    const { created, keys, keyValues } = await workspaces.bootstrapWorkspace({ name: 'default' });
+    const { created, keys, keyValues } = await whenAvailable(
+      () => workspaces.bootstrapWorkspace({ name: 'default' }),
+      log,
+    );
     const keyOf = (environment: Environment) =>
       keyValues[keys.findIndex((key) => key.environment === environment)] ?? '';
-    const { created: isNew, user, password } = await users.bootstrapUser({ email: ownerEmail });
+    const {
+      created: isNew,
+      user,
+      password,
+    } = await whenAvailable(() => users.bootstrapUser({ email: ownerEmail }), log);
     return {
       keys: created ? { live: keyOf(Environment.LIVE), sandbox: keyOf(Environment.SANDBOX) } : undefined,
       login: user && { email: user.email, password: isNew ? password : undefined },
@@ -31,5 +48,19 @@ export async function bootstrap(authAddress: string, security: RpcSecurity, owne
   } finally {
     workspaces.close();
     users.close();
+  }
+}
+
+async function whenAvailable<T>(call: () => Promise<T>, log: Logger): Promise<T> {
+  const giveUpAtMs = performance.now() + patienceMs;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await call();
+    } catch (err) {
+      const isUnavailable = err instanceof RmsError && err.code === 'service_unavailable';
+      if (!isUnavailable || performance.now() > giveUpAtMs) throw err;
+      if (tries === 1) log.warn({ err }, 'auth is unavailable; waiting');
+    }
+    await delay(retryMs);
   }
 }

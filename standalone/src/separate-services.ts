@@ -84,7 +84,7 @@ export function createSeparateServices(
       const SESSION_KEY = settings.SESSION_KEY || keepSecret(join(dataDir.path, 'session.key'), 'base64');
       await run('dashboard', { SESSION_KEY, ...metricsOf('dashboard') }, () => reportsReady(dashboardUrl));
       dataDir.writeServices(addresses, shownSettings);
-      const firsts = await bootstrap(addresses.auth, security, settings.OWNER_EMAIL);
+      const firsts = await bootstrap(addresses.auth, { security, ownerEmail: settings.OWNER_EMAIL, log });
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
       say(
         announcement({

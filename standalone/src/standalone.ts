@@ -140,7 +140,11 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
         dataDir: dataDir.path,
         postgres: given.DATABASE_URL === '' ? 'embedded' : 'external',
         // Runs last, when everything has started, because keys and login are shown only once.
-        ...(await bootstrap(auth.address, createRpcSecurity(settings, log), given.OWNER_EMAIL)),
+        ...(await bootstrap(auth.address, {
+          security: createRpcSecurity(settings, log),
+          ownerEmail: given.OWNER_EMAIL,
+          log,
+        })),
       }),
     );
   };

@@ -17,6 +17,14 @@ export interface Migration {
   readonly grants: Grants;
 }
 
+export interface MigrateOptions {
+  /** Prefix of the names of the services' roles; unset: no roles. */
+  readonly rolePrefix?: string | undefined;
+  /** Maximum number of tries of a transaction that waits for a table lock. */
+  readonly lockTries?: number;
+  readonly log?: { warn(fields: object, message: string): void };
+}
+
 export interface MigrationResult {
   readonly schema: string;
   /** Names of the files that this call ran, in order. */
@@ -25,6 +33,10 @@ export interface MigrationResult {
 
 /** Arbitrary ID of the advisory lock, not used by anything else in the database. */
 const lockId = 7_267_001;
+/** 53300: all connections are used. 57P03: the server is starting. Both end without a change by an operator. */
+const busyCodes = ['53300', '57P03'];
+const connectWaitMs = 20_000;
+const connectRetryMs = 500;
 const lockWaitMs = 120_000;
 const lockPollMs = 50;
 /** Large enough to build an index on a large table. */
@@ -49,6 +61,8 @@ const tableLockRetryMs = 2_000;
  * A transaction that waits 1.5 s for a table lock is rolled back and repeated, up to 30 times in two minutes, so that
  * services keep working while a long transaction (a backup, for example) holds the table.
  *
+ * While the server has no free connection or is starting, migrate() waits for up to 20 s, and `log` says so.
+ *
  * With a `rolePrefix`, each service gets its own role with exactly the privileges in `grants`.
  *
  * @throws SettingsError if the database has another encoding than UTF8
@@ -56,9 +70,9 @@ const tableLockRetryMs = 2_000;
 export async function migrate(
   pool: Pool,
   migrations: readonly Migration[],
-  { rolePrefix, lockTries = tableLockTries }: { rolePrefix?: string | undefined; lockTries?: number } = {},
+  { rolePrefix, lockTries = tableLockTries, log }: MigrateOptions = {},
 ): Promise<MigrationResult[]> {
-  const client = await pool.connect();
+  const client = await connectWhenFree(pool, log);
   try {
     await checkEncoding(client);
     await client.query('set statement_timeout = 0; set lock_timeout = 0');
@@ -73,6 +87,20 @@ export async function migrate(
   } finally {
     // Closing the connection releases the lock and discards the session settings.
     client.release(true);
+  }
+}
+
+async function connectWhenFree(pool: Pool, log: MigrateOptions['log']): Promise<PoolClient> {
+  const giveUpAtMs = performance.now() + connectWaitMs;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await pool.connect();
+    } catch (err) {
+      const { code = '' } = err as { code?: string };
+      if (!busyCodes.includes(code) || performance.now() > giveUpAtMs) throw err;
+      if (tries === 1) log?.warn({ err }, 'PostgreSQL accepts no connection yet; waiting');
+    }
+    await delay(connectRetryMs);
   }
 }
 

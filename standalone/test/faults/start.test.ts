@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createClient } from '@rms/rpc';
-import { freePort, testDatabase, waitUntil } from '@rms/testkit';
+import { freePort, startPostgres, testDatabase, waitUntil } from '@rms/testkit';
 import { type Installation, newInstallation, npmStart, postgresOf, type Start } from '../npm-start.ts';
 
 describe('npm start', () => {
@@ -165,6 +165,23 @@ describe('npm start', () => {
     });
     expect(await totalWith(live)).toBe(2);
     expect((await fetch(`${installation.liveUrl}/livez`)).status).toBe(200);
+  });
+
+  test('waits for a PostgreSQL without free connections, says so, and becomes ready when there are some', async () => {
+    const server = await startPostgres({ max_connections: '40', superuser_reserved_connections: '0' });
+    const databases = [await testDatabase([], server.url), await testDatabase([], server.url)] as const;
+    const connections = await Promise.all(
+      databases.flatMap(({ pool }) => Array.from({ length: 20 }, () => pool.connect())),
+    );
+    const only = start({ DATABASE_URL: databases[0].url });
+    await waitUntil(() => only.errors().includes('PostgreSQL accepts no connection yet'), { what: 'the warning' });
+    for (const connection of connections) connection.release(true);
+    const { live } = await only.ready();
+    expect((await call('/v1/resources', live, { name: 'after' })).status).toBe(201);
+    only.child.kill('SIGTERM');
+    expect(await only.ended()).toBe(0);
+    await Promise.all(databases.map((database) => database.drop()));
+    await server.stop();
   });
 
   test('writes an invalid record to a file and continues with the next ones', async () => {
