@@ -24,7 +24,8 @@ export function fullAttemptDocument(attempt: Attempt) {
     ...attemptDocument(attempt),
     dns_ms: dnsMs,
     connect_ms: connectMs,
-    tls_ms: tlsMs,
+    // Null: plain HTTP, or a reused connection.
+    tls_ms: tlsMs || null,
     first_byte_ms: attempt.statusCode === 0 ? null : firstByteMs,
     address: address || null,
     request_headers: attempt.requestHeaders.map(headerDocument),
@@ -54,7 +55,8 @@ export function missingBefore(number: number, previous: number): string[] {
 export function describeAttempt(attempt: FullAttemptDocument): string {
   const { dns_ms, connect_ms, tls_ms, first_byte_ms, request_headers, response_headers } = attempt;
   const firstByte = first_byte_ms === null ? [] : [`first byte ${first_byte_ms} ms`];
-  const split = [`DNS ${dns_ms} ms`, `connect ${connect_ms} ms`, `TLS ${tls_ms} ms`, ...firstByte].join(', ');
+  const tls = tls_ms === null ? [] : [`TLS ${tls_ms} ms`];
+  const split = [`DNS ${dns_ms} ms`, `connect ${connect_ms} ms`, ...tls, ...firstByte].join(', ');
   const status = attempt.status_code === null ? [] : [`< ${attempt.status_code}`];
   const lines = (marker: string, headers: typeof request_headers) =>
     headers.map(({ name, value }) => `${marker} ${name}: ${value}`);

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Argument, Command, Help, type Option } from 'commander';
+import { checkUsage } from './check-usage.ts';
 
 /** Command whose module is loaded only if the command line names it. The help of `rms` needs no module. */
 interface Entry {
@@ -61,6 +62,7 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
     .version(ownVersion(), '--version', 'print the version of this command')
     .exitOverride()
     .configureHelp({ optionDescription })
+    .hook('preAction', (_, command) => checkUsage(command, words))
     .showHelpAfterError('(see rms --help)');
   const create = async ({ name, about, argument, load }: Entry) => {
     const command = inherit(new Command(name).description(about), program, `rms ${name}`);

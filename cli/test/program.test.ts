@@ -21,6 +21,22 @@ describe('the command line', () => {
     expect(await runRms(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(hint) });
   });
 
+  test.each([
+    [['audit', '--actor', ''], "error: option '--actor <actor>' is empty; give a value or omit it"],
+    [['deliveries', 'list', '--workspace='], "error: option '--workspace <id>' is empty; give a value or omit it"],
+    [
+      ['keys', 'create', '--environment', 'live', '--scope', 'read', '--name', 'ci', '--allow-ip', ''],
+      "error: option '--allow-ip <cidr>' is empty; give a value or omit it",
+    ],
+    [['keys', 'show', ''], "error: argument 'id' is empty"],
+    [['trace', ''], "error: argument 'request-id' is empty"],
+    [['deliveries', 'list', '--test', '--no-test'], "error: option '--test' cannot be used with option '--no-test'"],
+    [['deliveries', 'list', '--no-test', '--test'], "error: option '--test' cannot be used with option '--no-test'"],
+    [['audit', '--since', '1h', '--until', '2h'], 'error: --since must be before --until'],
+  ])('%j is a usage error', async (args, message) => {
+    expect(await runRms(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+  });
+
   test('help marks the options that cannot be omitted', async () => {
     const { stdout } = await runRms(['keys', 'create', '--help']);
     const text = stdout.replaceAll(/\s+/g, ' ');

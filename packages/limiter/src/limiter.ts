@@ -84,6 +84,11 @@ export interface Limiter {
    * other keys. Rejects if a server is not confirmed, and confirms none if `setAll` rejects.
    */
   confirmMarkers(setAll: (set: SetMarkers) => Promise<void>): Promise<void>;
+  /**
+   * Returns the time in milliseconds since 1970 by the clock that all processes share: that of Redis, continued by the
+   * monotonic clock. Uses the clock of this machine without Redis, and until Redis responds for the first time.
+   */
+  nowMs(): number;
   /** Raises quota counters to the used amounts; never lowers a counter. Rejects if Redis is unreachable. */
   raiseQuotas(uses: readonly QuotaUse[]): Promise<void>;
   /**

@@ -71,6 +71,7 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
       failures.set(address, step.arrivalUs);
       return step.allowed ? 0 : wholeSeconds(step.retryAfterUs);
     },
+    nowMs: now,
     setMarkers: async (changes) => setAll(changes),
     confirmMarkers: (pending) =>
       pending(async (changes) => {

@@ -61,6 +61,13 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   // The new owner of a slot may lack markers.
   servers.onMove(markersLost);
   const allWatches = (is: (watch: RedisWatch) => boolean) => watches.size > 0 && [...watches.values()].every(is);
+  const nowMs = () => {
+    for (const watch of watches.values()) {
+      const time = watch.nowMs();
+      if (time !== undefined) return time;
+    }
+    return Date.now();
+  };
   const members = () => Math.max(1, ...[...watches.values()].map((watch) => watch.members()));
   const local = createLocalShare(options, members);
   if (options.metrics) showDegradation(options.metrics, () => hasChecked && !allWatches((watch) => watch.usable()));
@@ -88,8 +95,8 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     { workspaceId, environment, keyId, keyVersion }: LimitCheck,
     rates: Rates,
     quota: number,
+    { month, endsInSeconds }: ReturnType<typeof monthOf>,
   ) => {
-    const { month, endsInSeconds } = monthOf(Date.now());
     return redis.rmsCheck(
       markerKey({ workspaceId, keyId }),
       `rms:{${workspaceId}}:rate:${keyId}`,
@@ -122,15 +129,16 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       const { redis, watch } = used;
       const limits = check.limits ?? options;
       const rates = ratesOf(limits);
+      const month = monthOf(nowMs());
       // Read before the call: a confirmation that arrives during the call may cover a marker that was set after Redis
       // checked the request.
       const trustedUntilMs = watch.markersTrustedUntilMs();
       try {
         const reply = await traced(
           () => checkStep,
-          () => withTimeout(ask(redis, check, rates, limits.monthlyQuota), checkTimeoutMs, 'Redis'),
+          () => withTimeout(ask(redis, check, rates, limits.monthlyQuota, month), checkTimeoutMs, 'Redis'),
         );
-        const decision = toDecision(reply, rates, limits);
+        const decision = toDecision(reply, rates, limits, month);
         // Compared after the response: once the trust has expired, a revocation can complete without a marker that this
         // check would have seen.
         const isTrusted = performance.now() < trustedUntilMs;
@@ -159,6 +167,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       const markers = changes.map((one) => change(markerKey(one), (redis) => setMarker(redis, one)));
       await withTimeout(Promise.all(markers), markerTimeoutMs, 'Redis');
     },
+    nowMs,
     confirmMarkers: (setAll) => confirmMarkers(servers, setAll),
     async raiseQuotas(uses) {
       const raised = uses.map(({ workspaceId, environment, monthMs, used }) => {
@@ -189,7 +198,12 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   };
 }
 
-function toDecision(reply: CheckReply, { own, workspace }: Rates, { monthlyQuota }: Limits): LimitDecision {
+function toDecision(
+  reply: CheckReply,
+  { own, workspace }: Rates,
+  { monthlyQuota }: Limits,
+  { endsInSeconds }: ReturnType<typeof monthOf>,
+): LimitDecision {
   const [outcome, retryAfterUs, remaining, resetUs, workspaceRemaining, workspaceResetUs, quotaRemaining, changed] =
     reply;
   const freshness = changed === 1 ? 'changed' : 'current';
@@ -200,7 +214,6 @@ function toDecision(reply: CheckReply, { own, workspace }: Rates, { monthlyQuota
     const retryAfterSeconds = wholeSeconds(retryAfterUs);
     return { ...common, outcome: 'rate_limited', quota: undefined, retryAfterSeconds };
   }
-  const { endsInSeconds } = monthOf(Date.now());
   const quota: LimitState | undefined =
     monthlyQuota > 0 ? { limit: monthlyQuota, remaining: quotaRemaining, resetSeconds: endsInSeconds } : undefined;
   if (outcome === 2) {

@@ -32,6 +32,8 @@ export interface RedisWatch {
   lacksRights(): boolean;
   /** End of the trust in the markers, as performance.now() in milliseconds. */
   markersTrustedUntilMs(): number;
+  /** Time of the server in milliseconds since 1970; undefined before the first probe. */
+  nowMs(): number | undefined;
   /** Number of limiters that checked recently, including this one. */
   members(): number;
   /** Resolves after the first probe, if the server is connected. Throws SettingsError if its user lacks rights. */
@@ -92,6 +94,8 @@ export function createRedisWatch(
   let known: Pick<ServerState, 'runId' | 'epoch' | 'evictedKeys'> | undefined;
   let memberCount = 1;
   let trustedUntilMs = 0;
+  /** Difference of the server's clock to performance.now(). */
+  let clockOffsetMs: number | undefined;
   /** When the server was last seen to have evicted keys, in milliseconds of performance.now(). */
   let evictedAtMs = Number.NEGATIVE_INFINITY;
   /** The policy of evictions that was logged last. */
@@ -159,6 +163,7 @@ export function createRedisWatch(
     const [seconds, microseconds] = await withTimeout(redis.time(), probeTimeoutMs, 'Redis');
     const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     const sentAtMs = performance.now();
+    clockOffsetMs = nowMs - sentAtMs;
     const [epochs, confirmed, members] = [epochKey, confirmedKey, membersKey].map(ownKey) as [string, string, string];
     const pipeline = redis.pipeline().set(epochs, randomUUID(), 'NX').get(epochs).info('server', 'memory', 'stats');
     pipeline.get(confirmed).pttl(confirmed);
@@ -257,6 +262,7 @@ export function createRedisWatch(
     failed: unavailable,
     lacksRights: () => rights instanceof Error,
     markersTrustedUntilMs: () => trustedUntilMs,
+    nowMs: () => (clockOffsetMs === undefined ? undefined : Math.floor(performance.now() + clockOffsetMs)),
     members: () => memberCount,
     async start() {
       // An unreachable Redis at the start is treated like a later failure.

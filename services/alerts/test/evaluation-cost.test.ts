@@ -1,10 +1,10 @@
 import { createPool } from '@rms/db';
 import { createLogger } from '@rms/logging';
 import { Counter } from '@rms/metrics';
-import { toTenant } from '@rms/tenant';
+import { type Tenant, toTenant } from '@rms/tenant';
 import { type TestDatabase, waitUntil } from '@rms/testkit';
 import { createEvaluator } from '../src/evaluate/evaluator.ts';
-import { readCurrent } from '../src/incident/incident-queries.ts';
+import { deleteSurplus, readCurrent } from '../src/incident/incident-queries.ts';
 import { alertsDatabase, newTenant } from './support.ts';
 
 const webhooks = 300;
@@ -68,17 +68,38 @@ describe('The evaluation of a tenant with many failing webhooks', () => {
     expect(Math.max(...committed)).toBeLessThan(20);
   });
 
-  test('reads a bounded number of incidents that have closed within a day', async () => {
-    const tenant = toTenant(newTenant());
-    await database.pool.query(
+  /** Stores one open incident, and `closed` incidents that ended one per second. */
+  const addIncidents = (tenant: Tenant, closed: number) =>
+    database.pool.query(
       `insert into alerts.incidents
               (workspace_id, environment, id, kind, subject_id, state, opened_at, last_notice_at, notices, closed_at, value,
                worst_value, threshold, summary, flaps)
        select $1, $2, 'inc_' || n, 'webhook_disabled', 'wh_' || n, case n when 1 then 'open' else 'ended' end, now(), now(),
               1, case n when 1 then null else now() - n * interval '1 second' end, 1, 1, 0, '', 0
-         from generate_series(1, 5100) as n`,
-      [tenant.workspaceId, tenant.environment],
+         from generate_series(1, $3 + 1) as n`,
+      [tenant.workspaceId, tenant.environment, closed],
     );
+
+  test('keeps the open incidents and the newest 5,000 closed ones of the tenant', async () => {
+    const [tenant, other] = [toTenant(newTenant()), toTenant(newTenant())];
+    await addIncidents(tenant, 5_100);
+    await addIncidents(other, 5);
+    await deleteSurplus(database.pool, tenant);
+    const { rows } = await database.pool.query<{ state: string; count: number; last: number }>(
+      `select state, count(*)::integer as count, max(substr(id, 5)::integer) as last from alerts.incidents
+        where workspace_id = $1 group by state order by state`,
+      [tenant.workspaceId],
+    );
+    expect(rows).toEqual([
+      { state: 'ended', count: 5_000, last: 5_001 },
+      { state: 'open', count: 1, last: 1 },
+    ]);
+    expect(await readCurrent(database.pool, other)).toHaveLength(6);
+  });
+
+  test('reads a bounded number of incidents that have closed within a day', async () => {
+    const tenant = toTenant(newTenant());
+    await addIncidents(tenant, 5_099);
     const current = await readCurrent(database.pool, tenant);
     expect(current.filter(({ state }) => state === 'open')).toHaveLength(1);
     expect(current.filter(({ state }) => state === 'ended')).toHaveLength(5_000);

@@ -47,13 +47,14 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
   };
   const backend = createBackend(resources, clients);
   const probes = createProbes({ health, limiter });
+  const { nowMs } = limiter;
   const principals = {
-    live: new Principals(auth, 'live', config.limits),
-    sandbox: new Principals(auth, 'sandbox', config.limits),
+    live: new Principals(auth, 'live', { limits: config.limits, nowMs }),
+    sandbox: new Principals(auth, 'sandbox', { limits: config.limits, nowMs }),
   };
   const failures = new FailedAuthentications(limiter, config.authFailureLimit);
   const keyUses = new KeyUses(context.keyUses, log);
-  const usage = new RequestUsage(context.usage, log);
+  const usage = new RequestUsage(context.usage, { log, nowMs });
   const counts = createGatewayMetrics(metrics);
   const requests = new RequestLog({
     auth: context.requests,

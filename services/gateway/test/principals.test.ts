@@ -1,3 +1,4 @@
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { hashOfApiKey } from '@rms/api-key';
 import { KeyVerdict, type VerifyKeyResult } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
@@ -5,14 +6,14 @@ import { waitUntil } from '@rms/testkit';
 import { Principals } from '../src/checks/principals.ts';
 
 /** Creates Principals with an auth client whose responses the test releases one by one. */
-function heldPrincipals() {
+function heldPrincipals({ expireTime, nowMs = Date.now }: { expireTime?: Timestamp; nowMs?: () => number } = {}) {
   const held: ((verdict: KeyVerdict) => void)[] = [];
   const principal = { workspaceId: 'ws', environment: Environment.LIVE, keyId: 'key', scope: Scope.READ };
   const batchVerifyKeys = ({ requests }: { requests?: unknown[] }) =>
     new Promise((resolve) => {
       held.push((verdict) => {
         const results = (requests ?? []).map(
-          () => ({ verdict, principal, allowedIps: [], version: 1n }) as unknown as VerifyKeyResult,
+          () => ({ verdict, principal, allowedIps: [], version: 1n, expireTime }) as unknown as VerifyKeyResult,
         );
         resolve({ results });
       });
@@ -20,7 +21,10 @@ function heldPrincipals() {
   const principals = new Principals(
     { batchVerifyKeys } as unknown as ConstructorParameters<typeof Principals>[0],
     'live',
-    { rateLimitRequests: 10, workspaceRateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0 },
+    {
+      limits: { rateLimitRequests: 10, workspaceRateLimitRequests: 0, rateLimitWindowSeconds: 60, monthlyQuota: 0 },
+      nowMs,
+    },
   );
   return { principals, held };
 }
@@ -54,5 +58,21 @@ describe('Principals', () => {
     await found;
     expect(principals.cached(other)).toMatchObject({ fresh: false, version: 1 });
     expect(held).toHaveLength(1);
+  });
+
+  test.each([
+    ['is not cached once it has expired', -1, 0],
+    ['is cached until it expires', 60_000, 1],
+  ])('a key %s, by the clock that gateways share', async (_, remainingMs, cached) => {
+    const sharedNowMs = Date.UTC(2030, 0, 31);
+    const { principals, held } = heldPrincipals({
+      expireTime: timestampFromMs(sharedNowMs + remainingMs),
+      nowMs: () => sharedNowMs,
+    });
+    const found = principals.ask(one, 'req_test');
+    await waitUntil(() => held.length === 1, { what: 'the lookup' });
+    held[0]?.(KeyVerdict.VALID);
+    await found;
+    expect(principals.cached(one) ? 1 : 0).toBe(cached);
   });
 });

@@ -247,7 +247,7 @@ components that read it as the setting of that name, or as `setting`.
 {{- $_ := set $settings "SMTP_EHLO_NAME" $values.smtp.ehloName -}}
 {{- $more = append $more (mustFromJson (include "rms.storeTls" (dict "prefix" "SMTP" "tls" $values.smtp.tls))) -}}
 {{- end -}}
-{{- /* The gateway documents these rules, and the dashboard states them. */ -}}
+{{- /* webhooks enforces these rules; the OpenAPI document of the gateway and the dashboard describe them. */ -}}
 {{- if has .name (list "webhooks" "gateway" "dashboard") -}}
 {{- $_ := set $settings "WEBHOOK_ALLOW_CIDRS" (join "," $values.webhooks.egress.allowCidrs) -}}
 {{- $_ := set $settings "WEBHOOK_ALLOW_HTTP" $values.webhooks.egress.allowHttp -}}

@@ -1,10 +1,11 @@
 import { createMetrics } from '@rms/metrics';
 import { describeWith, testServer, waitUntil } from '@rms/testkit';
 import { Redis } from 'ioredis';
+import { monthOf } from '../../src/gcra.ts';
 import type { LimitDecision, Limiter } from '../../src/limiter.ts';
 import { createRedisLimiter } from '../../src/redis-limiter.ts';
 import { describeLimiter } from '../conformance.ts';
-import { check, log, openRedisBench, type RedisBench } from './redis-support.ts';
+import { check, log, openRedisBench, type RedisBench, timeOf } from './redis-support.ts';
 
 describeWith('redis', 'on Redis', () => {
   let raw: Redis;
@@ -206,5 +207,21 @@ describeWith('redis-server', 'the Redis limiter', () => {
     expect(countOf(await concurrentChecks(one, 50, { ...check, keyId: 'key_fresh' }), 'allowed')).toBe(10);
     const waits = await Promise.all(Array.from({ length: 50 }, () => one.countFailure('192.0.2.1')));
     expect(waits.filter((seconds) => seconds === 0)).toHaveLength(10);
+  });
+
+  test('a gateway whose clock is wrong counts in the month of the clock of Redis', async () => {
+    const correct = Date.now;
+    Date.now = () => correct() - 400 * 86_400_000;
+    try {
+      const limiter = await bench.open();
+      const monthBefore = monthOf(await bench.raw(timeOf)).month;
+      expect(await limiter.check({ ...check, workspaceId: 'ws_late' })).toMatchObject({ outcome: 'allowed' });
+      const counters = await bench.raw((redis) => redis.keys('rms:{ws_late}:quota:*'));
+      const nowMs = await bench.raw(timeOf);
+      expect([monthBefore, monthOf(nowMs).month]).toContain(counters[0]?.split(':').at(-1));
+      expect(Math.abs(limiter.nowMs() - nowMs)).toBeLessThan(86_400_000);
+    } finally {
+      Date.now = correct;
+    }
   });
 });

@@ -85,13 +85,16 @@ export async function retryEmail(db: Queryable, email: EmailRef, inMs: number, e
 }
 
 /**
- * Makes emails due that wait for another attempt, because the reason of their failures may have ended. An email that is
- * due later than a lease lasts is not leased.
+ * Makes up to 1,000 emails due that wait for another attempt, because the reason of their failures may have ended; each
+ * email that is sent makes more due. An email that is due later than a lease lasts is not leased.
  */
 export async function hastenEmails(db: Queryable, leaseMs: number): Promise<void> {
   await db.query(
     `update alerts.mails set due_at = now()
-      where state = 'queued' and last_error <> '' and due_at > now() + make_interval(secs => $1)`,
+      where ctid = any(array(
+        select ctid from alerts.mails
+         where state = 'queued' and last_error <> '' and due_at > now() + make_interval(secs => $1)
+         order by due_at limit 1000 for update skip locked))`,
     [leaseMs / 1_000],
   );
 }

@@ -4,7 +4,7 @@ import { newId } from '@rms/ids';
 import type { Logger } from '@rms/logging';
 import type { Worker } from '@rms/service';
 import type { Tenant } from '@rms/tenant';
-import { readCurrent, writeIncidents } from '../incident/incident-queries.ts';
+import { deleteSurplus, readCurrent, writeIncidents } from '../incident/incident-queries.ts';
 import type { AlertsMetrics } from '../metrics.ts';
 import { insertNotifications } from '../notify/notification-queries.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
@@ -62,6 +62,7 @@ export function createEvaluator({ pool, log, now, everyMs, onNotices, metrics }:
       const current = await readCurrent(tx, tenant);
       const decision = decide(rules, facts, current, { nowMs, newId: () => newId('inc') });
       await writeIncidents(tx, decision.incidents);
+      if (decision.incidents.length > 0) await deleteSurplus(tx, tenant);
       await insertNotifications(tx, decision.notices);
       const quiet = decision.open ? Math.max(everyMs, quietEveryMs) : undefined;
       await setDue(tx, tenant, isBusy(facts) ? everyMs : quiet);

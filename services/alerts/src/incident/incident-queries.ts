@@ -20,8 +20,13 @@ export interface IncidentNotice {
   readonly coveredBy: AlertKind | undefined;
 }
 
-/** Closed incidents that an evaluation reads. A tenant can create, break and delete any number of webhooks in a day. */
-const closedRead = 5_000;
+/**
+ * Closed incidents that are stored per tenant, and read by an evaluation. A tenant can create, break and delete any
+ * number of webhooks in a day.
+ */
+const closedKept = 5_000;
+/** With the default limits of webhooks and keys, an evaluation opens fewer. */
+const deletedPerCall = 5_000;
 
 /**
  * Returns the current incident of each subject of a tenant: the open incident, or else the last incident that closed
@@ -34,7 +39,7 @@ export async function readCurrent(db: Queryable, { workspaceId, environment }: T
               union all
               (select * from alerts.incidents
                 where workspace_id = $1 and environment = $2 and state <> 'open' and closed_at > now() - interval '1 day'
-                order by closed_at desc limit ${closedRead})
+                order by closed_at desc limit ${closedKept})
             ) as incidents
       order by kind, subject_id, state = 'open' desc, closed_at desc`,
     [workspaceId, environment],
@@ -83,6 +88,20 @@ export async function writeIncidents(tx: Queryable, incidents: readonly StoredIn
       column((one) => one.object),
     ],
   });
+}
+
+/**
+ * Deletes the oldest closed incidents of a tenant beyond the newest 5,000. Open ones stay; webhooks and keys limit
+ * their number.
+ */
+export async function deleteSurplus(tx: Queryable, { workspaceId, environment }: Tenant): Promise<void> {
+  await tx.query(
+    `delete from alerts.incidents where ctid = any(array(
+       select ctid from alerts.incidents
+        where workspace_id = $1 and environment = $2 and state <> 'open'
+        order by closed_at desc offset ${closedKept} limit ${deletedPerCall}))`,
+    [workspaceId, environment],
+  );
 }
 
 /** Deletes incidents 400 days after they closed. */

@@ -1,4 +1,4 @@
-/** Effective limits and rules, which the texts of the pages state. Limits that are 0: no limit. */
+/** Effective limits and rules, which the pages show. 0: no limit. */
 export interface LimitsDocument {
   /** null: the limits of the installation. */
   readonly plan: string | null;

@@ -29,7 +29,7 @@ export function newBrowser(): Browser {
   return { key: randomBytes(keyBytes), completed: [] };
 }
 
-/** Returns the browser of a cookie value; undefined if there is none. */
+/** Parses the value of the cookie; undefined if it is missing or malformed. */
 export function parseBrowser(text: string | undefined): Browser | undefined {
   const [, key, completed = ''] = cookieForm.exec(text ?? '') ?? [];
   return key === undefined

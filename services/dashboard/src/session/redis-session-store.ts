@@ -120,7 +120,7 @@ export function createRedisSessionStore(servers: RedisServers, box: SessionBox, 
     const sessions = listKey(list);
     const count = await on(sessions, async (redis) => {
       await redis.hset(sessions, id, tokenHash);
-      // Of the sessions of a list, the new one ends last.
+      // The list lives as long as its newest session, which ends last.
       await redis.pexpireat(sessions, endsAtMs);
       return redis.hlen(sessions);
     });

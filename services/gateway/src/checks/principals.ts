@@ -70,15 +70,24 @@ export class Principals {
   /** Keys whose last verdict was valid. Never grants access; auth still decides. */
   readonly #recentlyValid = new WorkspaceCache<true>({ max: recentSize, ttlMs: recentTtlMs });
   readonly #limits: Limits;
+  readonly #nowMs: () => number;
   readonly #verify: (question: Question) => Promise<VerifyKeyResult>;
   /**
    * The most recent running lookup of each key. Only its result is cached, unless `forget` invalidated it meanwhile.
    */
   readonly #latest = new Map<string, symbol>();
 
-  /** @param limits defaults for workspaces whose plan sets none */
-  constructor(auth: Pick<RpcClient<typeof KeysService>, 'batchVerifyKeys'>, environment: Environment, limits: Limits) {
+  /**
+   * @param parts.limits defaults for workspaces whose plan sets none
+   * @param parts.nowMs returns the time that all gateways share, in milliseconds since 1970; keys expire by it
+   */
+  constructor(
+    auth: Pick<RpcClient<typeof KeysService>, 'batchVerifyKeys'>,
+    environment: Environment,
+    { limits, nowMs }: { readonly limits: Limits; readonly nowMs: () => number },
+  ) {
     this.#limits = limits;
+    this.#nowMs = nowMs;
     this.#environment = toEnvironmentMessage(environment);
     this.#verify = coalesce(async (questions: Question[]) => {
       const requests = questions.map(({ keyHash, requestId }) => ({
@@ -132,7 +141,7 @@ export class Principals {
         maxWebhooks: limits?.maxWebhooks,
         fresh: true,
       };
-      const ttl = expireTime ? Math.min(cacheTtlMs, timestampDate(expireTime).getTime() - Date.now()) : cacheTtlMs;
+      const ttl = expireTime ? Math.min(cacheTtlMs, timestampDate(expireTime).getTime() - this.#nowMs()) : cacheTtlMs;
       if (this.#latest.get(cacheKey) === lookUp && ttl > 0)
         this.#cache.set(principal.workspaceId, cacheKey, { ...caller, fresh: false }, ttl);
       return caller;

@@ -29,7 +29,11 @@ const sums = ['requests', 'admitted', 'clientErrors', 'serverErrors', 'rateLimit
 export class RequestUsage {
   readonly #reporter: UsageReporter<RequestTally> | undefined;
 
-  constructor(alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'> | undefined, log: Logger) {
+  /** @param parts.nowMs returns the time that all gateways share, in milliseconds since 1970 */
+  constructor(
+    alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'> | undefined,
+    { log, nowMs }: { readonly log: Logger; readonly nowMs: () => number },
+  ) {
     if (!alerts) return;
     this.#reporter = new UsageReporter<RequestTally>({
       send: ({ reporterId, sequence, tallies }) =>
@@ -40,6 +44,7 @@ export class RequestUsage {
         earlier.monthlyQuota = later.monthlyQuota;
       },
       log,
+      now: nowMs,
     });
   }
 

@@ -115,6 +115,12 @@ export class ConnectClock {
   readonly #startedAtMs = performance.now();
   #resolvedAtMs: number | undefined;
   #connectedAtMs: number | undefined;
+  readonly #isTls: boolean;
+
+  /** @param isTls whether a TLS handshake follows; without one, its time is 0 */
+  constructor(isTls: boolean) {
+    this.#isTls = isTls;
+  }
 
   /** The step in progress. */
   get phase(): ConnectPhase {
@@ -143,7 +149,7 @@ export class ConnectClock {
     return {
       dns: rounded(resolved - this.#startedAtMs),
       connect: rounded(connected - resolved),
-      tls: rounded(nowMs - connected),
+      tls: this.#isTls ? rounded(nowMs - connected) : 0,
     };
   }
 }

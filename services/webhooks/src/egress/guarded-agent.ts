@@ -91,7 +91,7 @@ export function createGuardedAgent({
     keepAliveMaxTimeout: 60_000,
     connect(target, callback) {
       const proxy = proxyFor(target);
-      const clock = new ConnectClock();
+      const clock = new ConnectClock(target.protocol === 'https:');
       const connected = proxy ? connectThrough(proxy, target, clock) : connectDirectly(target, clock);
       connected.then(
         ({ socket, times, address }) => {

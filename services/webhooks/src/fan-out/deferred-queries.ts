@@ -5,13 +5,13 @@ import type { JobEvent } from '../delivery/store/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
 import { tenantsOf } from '../tenants-of.ts';
 import {
+  type CreatedRow,
   deliveriesPerStatement,
+  deliveryCtes,
+  deliveryCteValues,
   type NewDeliveries,
-  type StoredRow,
-  storing,
-  storingValues,
   toNewDeliveries,
-} from './storing.ts';
+} from './delivery-ctes.ts';
 
 /** Reads the tenants that have deferred events. */
 export async function readDeferredTenants(db: Queryable): Promise<Tenant[]> {
@@ -162,17 +162,17 @@ async function storeChunk(
   { after, last }: Chunk,
   events: readonly EventRow[],
   freeCapacity: Capacity,
-): Promise<StoredRow[]> {
-  const { rows } = await tx.query<StoredRow>({
+): Promise<CreatedRow[]> {
+  const { rows } = await tx.query<CreatedRow>({
     name: 'deferred-store',
     text: `
       with incoming as (
         select $8::text as workspace_id, $9::text as environment, e.*
           from unnest($10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[])
             as e (id, type, resource_id, sequence, request_id)
-      ), ${storing('incoming', 'w.id > $15 and w.id <= $16')}`,
+      ), ${deliveryCtes('incoming', 'w.id > $15 and w.id <= $16')}`,
     values: [
-      ...storingValues(freeCapacity),
+      ...deliveryCteValues(freeCapacity),
       workspaceId,
       environment,
       events.map(({ id }) => id),

@@ -7,13 +7,13 @@ import type { JobEvent } from '../delivery/store/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
 import type { Arrival } from './arrival.ts';
 import {
+  type CreatedRow,
   deliveriesPerStatement,
+  deliveryCtes,
+  deliveryCteValues,
   type NewDeliveries,
-  type StoredRow,
-  storing,
-  storingValues,
   toNewDeliveries,
-} from './storing.ts';
+} from './delivery-ctes.ts';
 
 /** Events of a tenant with more webhooks are always deferred. Bounds the rows that the statement reads per event. */
 const webhooksPerStatement = 500;
@@ -31,7 +31,7 @@ export interface FannedOut extends NewDeliveries {
 
 /**
  * Stores each event once, with its position in the feed of its tenant, and creates a delivery for each matching
- * webhook; see {@link storing}. Positions follow the order of `arrivals`, which is the bus order for events of the same
+ * webhook; see {@link deliveryCtes}. Positions follow the order of `arrivals`, which is the bus order for events of the same
  * resource. A repeated event is already stored and has no effect.
  *
  * Creates at most {@link deliveriesPerStatement} deliveries. Events that would exceed this limit are deferred,
@@ -49,7 +49,7 @@ export async function fanOut(
   const leasedAtMs = performance.now();
   const statements = [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, freeCapacity, defer)];
   const results = await inOneRoundTrip(pool, statements);
-  const rows: (StoredRow & { deferred: string[] | null })[] = results.at(-1)?.rows ?? [];
+  const rows: (CreatedRow & { deferred: string[] | null })[] = results.at(-1)?.rows ?? [];
   return { ...toNewDeliveries(rows, jobEvents, leasedAtMs), deferred: rows[0]?.deferred ?? [] };
 }
 
@@ -114,9 +114,9 @@ function storingEvents(
       ), deferring as (
         insert into webhooks.deferred_events (workspace_id, environment, position, event_id)
         select * from deferred
-      ), ${storing('immediate', 'true', { deferred: "(select coalesce(array_agg(id), '{}') from deferred)" })}`,
+      ), ${deliveryCtes('immediate', 'true', { deferred: "(select coalesce(array_agg(id), '{}') from deferred)" })}`,
     values: [
-      ...storingValues(freeCapacity),
+      ...deliveryCteValues(freeCapacity),
       events.map(({ workspaceId }) => workspaceId),
       events.map(({ environment }) => fromEnvironmentMessage(environment)),
       events.map(({ id }) => id),

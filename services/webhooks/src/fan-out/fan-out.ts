@@ -12,7 +12,7 @@ import { startConsumerSpans } from './consumer-spans.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { type DeadLetter, decode, isDead } from './decode.ts';
 import type { DeferredFanOut } from './deferred-fan-out.ts';
-import { createStore } from './store.ts';
+import { createEventStore } from './event-store.ts';
 
 export interface FanOutParts {
   readonly pool: Pool;
@@ -49,7 +49,7 @@ interface Failure {
 export function createFanOut(parts: FanOutParts): Worker {
   const { pool, bus, topic, deadLetterTopic, group, engine, watchers, deferred, time, metrics, log } = parts;
   const publishDeadLetters = createDeadLetters({ bus, topic: deadLetterTopic, source: topic, metrics, log });
-  const store = createStore({ pool, engine, watchers, deferred, time, metrics });
+  const store = createEventStore({ pool, engine, watchers, deferred, time, metrics });
 
   /** A batch fails if one of its events could not be stored. The other events of the batch are stored. */
   const storeTogether = coalesce(

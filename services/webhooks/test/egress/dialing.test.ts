@@ -7,6 +7,7 @@ import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls
 import { findAddresses } from '@rms/dial';
 import { freePort, makeCertificates, startFrozenReceiver, startReceiver, waitUntil, watchDials } from '@rms/testkit';
 import type { Authorities } from '../../src/egress/authorities.ts';
+import { ConnectClock } from '../../src/egress/connection-times.ts';
 import { selectPermitted } from '../../src/egress/dial.ts';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
@@ -91,6 +92,19 @@ describe('dialing an endpoint', () => {
     expect(unestablished.error).toMatch(/^connect: timed out after \d+\.\d s$/);
     expect(unestablished.timings.tls).toBe(0);
     expect(unestablished.timings.connect).toBeGreaterThanOrEqual(atLeastMs);
+  });
+
+  test('without TLS, the time until the request is sent is not that of a handshake', () => {
+    const tlsTimeOf = (isTls: boolean) => {
+      const clock = new ConnectClock(isTls);
+      clock.resolved();
+      clock.connected();
+      const endMs = performance.now() + 1;
+      while (performance.now() < endMs);
+      return clock.times().tls;
+    };
+    expect(tlsTimeOf(true)).toBeGreaterThanOrEqual(1);
+    expect(tlsTimeOf(false)).toBe(0);
   });
 
   describe('with TLS', () => {

@@ -1,7 +1,7 @@
 import type { Pool } from '@rms/db';
 import type { TestDatabase } from '@rms/testkit';
 import type { DeliveryJob } from '../../src/delivery/attempt/job.ts';
-import { createStore } from '../../src/fan-out/store.ts';
+import { createEventStore } from '../../src/fan-out/event-store.ts';
 import { arrivalOf, type Steps, stepsOn, unknown } from '../leases.ts';
 import { newEvent, newTenant, type Tenant, webhooksDatabase } from '../support.ts';
 
@@ -37,7 +37,7 @@ describe('storing the events of several tenants', () => {
     const time = { nowMs: () => Date.now() };
     const metrics = { fannedOut() {} };
     let nowMs = 0;
-    const store = createStore({ pool, engine, watchers: idle, deferred: idle, time, metrics, now: () => nowMs });
+    const store = createEventStore({ pool, engine, watchers: idle, deferred: idle, time, metrics, now: () => nowMs });
     const failedOf = async (events: readonly ReturnType<typeof newEvent>[]) => [
       ...(await store(events.map(arrivalOf))).failed.keys(),
     ];

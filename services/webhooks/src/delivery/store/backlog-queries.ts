@@ -120,7 +120,13 @@ const sample = `
     from (select * from webhooks.deliveries tablesample system ($3)) as d ${parents}
    group by 1`;
 
-/** Numbers of webhooks with an open circuit, and of webhooks whose due deliveries wait for the limit per second. */
+/** Maximum number that {@link readHeld} counts, and of webhooks with a limit per second that it reads. */
+const heldRead = 10_000;
+
+/**
+ * Numbers of webhooks with an open circuit, and of webhooks whose due deliveries wait for the limit per second. At most
+ * 10,000 each.
+ */
 export interface HeldWebhooks {
   readonly circuit: number;
   readonly rateLimit: number;
@@ -129,11 +135,12 @@ export interface HeldWebhooks {
 /** Counts the webhooks whose due deliveries wait for a circuit or for their rate limit. */
 export async function readHeld(db: Queryable): Promise<HeldWebhooks> {
   const { rows } = await db.query<HeldWebhooks>(`
-    select (select count(*)::integer from webhooks.endpoints where pause_ms > 0) as circuit,
+    select (select count(*)::integer
+              from (select from webhooks.endpoints where pause_ms > 0 limit ${heldRead}) as open) as circuit,
            (select count(*)::integer
-              from webhooks.webhooks as w
+              from (select id from webhooks.webhooks where requests_per_second is not null order by id limit ${heldRead}) as w
               join webhooks.endpoints as e on e.webhook_id = w.id
-             where w.requests_per_second is not null and e.not_before > now() and e.pause_ms = 0
+             where e.not_before > now() and e.pause_ms = 0
                and exists (select from webhooks.deliveries as d where d.webhook_id = e.webhook_id and d.due_at <= now()))
              as "rateLimit"`);
   return rows[0] ?? { circuit: 0, rateLimit: 0 };

@@ -156,7 +156,7 @@ export declare type Incident = Message<"rms.alerts.v1.Incident"> & {
   lastNoticeTime?: Timestamp | undefined;
 
   /**
-   * Number of notifications: 1, plus one per further day.
+   * Number of notifications: one when the incident opened, and one per further day.
    *
    * @generated from field: int32 notices = 9;
    */

@@ -187,7 +187,8 @@ export declare type TestRuleResponse = Message<"rms.alerts.v1.TestRuleResponse">
   addresses: string[];
 
   /**
-   * The email to each address, after the first attempt or a few seconds. Empty without an SMTP server or folder.
+   * State of the email to each address, read when the first attempt has ended, or after a few seconds. Empty without an
+   * SMTP server or folder.
    *
    * @generated from field: repeated rms.alerts.v1.TestEmail emails = 2;
    */

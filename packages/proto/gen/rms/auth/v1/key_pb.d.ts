@@ -100,7 +100,7 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
   createdBy: string;
 
   /**
-   * Own limit of requests per window, if it is lower than the limit of the plan.
+   * Rate limit of the key in requests per window, if it is lower than the limit of the plan.
    *
    * @generated from field: optional int64 rate_limit_requests = 14;
    */

@@ -227,8 +227,8 @@ export declare type GetSecondFactorResponse = Message<"rms.auth.v1.GetSecondFact
 export declare const GetSecondFactorResponseSchema: GenMessage<GetSecondFactorResponse>;
 
 /**
- * Second factor of the signed-in user: an authenticator with time-based codes (TOTP, RFC 6238), and recovery codes for
- * its loss. A wrong code or password returns invalid_request with a detail on the field, and is throttled like signing
+ * Second factor of the signed-in user: an authenticator with time-based codes (TOTP, RFC 6238), and recovery codes in
+ * case it is lost. A wrong code or password returns invalid_request with a detail on the field, and is throttled like signing
  * in.
  *
  * @generated from service rms.auth.v1.SecondFactorsService

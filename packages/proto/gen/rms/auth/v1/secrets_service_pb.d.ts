@@ -122,7 +122,7 @@ export declare const ReencryptSecretsResponseSchema: GenMessage<ReencryptSecrets
 export declare const SecretsService: GenService<{
   /**
    * Re-encrypts a batch of secrets with the current key; authenticators keep working. Call it with each next_page_token
-   * until that is empty. An interrupted run can be restarted at no cost.
+   * until that is empty. A new run skips secrets that already have it.
    *
    * @generated from rpc rms.auth.v1.SecretsService.ReencryptSecrets
    */

@@ -320,7 +320,7 @@ export declare const SignInService: GenService<{
   },
   /**
    * Returns whether a session is valid, and the current permissions of its user. Call it for every request of a
-   * session; a cached result delays the removal of a member accordingly.
+   * session: with a cached result, a removed member would keep access until the entry expires.
    *
    * @generated from rpc rms.auth.v1.SignInService.CheckSession
    */

@@ -50,8 +50,8 @@ export declare type Attempt = Message<"rms.webhooks.v1.Attempt"> & {
   number: number;
 
   /**
-   * Durations of the phases; 0 for phases that a reused connection skips. With an egress proxy, connect_ms includes
-   * dns_ms.
+   * Durations of the phases; 0 for phases that a reused connection skips, and for TLS over plain HTTP. With an egress
+   * proxy, connect_ms includes dns_ms.
    *
    * @generated from field: double dns_ms = 6;
    */

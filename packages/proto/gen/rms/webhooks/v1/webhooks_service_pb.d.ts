@@ -699,8 +699,8 @@ export declare const WebhooksService: GenService<{
     output: typeof RotateSecretResponseSchema;
   },
   /**
-   * Sends one sample event immediately and returns the endpoint's response. Not retried. The delivery log has it as a
-   * test delivery.
+   * Sends one sample event immediately and returns the endpoint's response. Not retried. It appears in the
+   * delivery log as a test delivery.
    *
    * @generated from rpc rms.webhooks.v1.WebhooksService.TestWebhook
    */

@@ -15,7 +15,7 @@ interface FirstRow {
   due: string[] | null;
 }
 
-export type StoredRow = FirstRow & (JobRow | { [column in keyof JobRow]: null });
+export type CreatedRow = FirstRow & (JobRow | { [column in keyof JobRow]: null });
 
 /** New deliveries of some events. */
 export interface NewDeliveries {
@@ -25,8 +25,8 @@ export interface NewDeliveries {
   readonly due: string[];
 }
 
-/** The values of $1 to $7 of {@link storing}. */
-export function storingValues(capacity: Capacity): unknown[] {
+/** The values of $1 to $7 of {@link deliveryCtes}. */
+export function deliveryCteValues(capacity: Capacity): unknown[] {
   const { total, ofWorkspaces, ofOtherWorkspaces, ofWebhooks, part } = capacity;
   return [leaseMs, total, jsonOf(ofWebhooks), part.rank, jsonOf(ofWorkspaces), ofOtherWorkspaces, part.count];
 }
@@ -37,7 +37,7 @@ function jsonOf(capacity: ReadonlyMap<string, number>): string {
 
 /**
  * Returns CTEs that create a delivery for each row of `incoming` (workspace_id, environment, id, type, resource_id,
- * sequence, request_id) and each webhook that matches, and a select that returns a {@link StoredRow} per leased
+ * sequence, request_id) and each webhook that matches, and a select that returns a {@link CreatedRow} per leased
  * delivery, and at least one row. Deliveries are leased up to the free capacity, unless the circuit of their webhook is
  * open, or the webhook has a limit per second, which only `leaseFor` enforces. Other deliveries are due immediately,
  * except those that wait for an earlier delivery of their lane. For a disabled webhook, a `skipped` entry is logged.
@@ -45,7 +45,7 @@ function jsonOf(capacity: ReadonlyMap<string, number>): string {
  * @param webhooks a condition on the webhooks `w` and the events `i`
  * @param firstColumns further columns of the first row, each as "name: expression"
  */
-export function storing(incoming: string, webhooks: string, firstColumns: Readonly<Record<string, string>> = {}) {
+export function deliveryCtes(incoming: string, webhooks: string, firstColumns: Readonly<Record<string, string>> = {}) {
   const first = Object.entries({
     due: "(select coalesce(array_agg(distinct webhook_id), '{}') from chosen where open and not waits and not leased)",
     ...firstColumns,
@@ -102,7 +102,7 @@ export function storing(incoming: string, webhooks: string, firstColumns: Readon
 
 /** @param events the events by ID. Leased deliveries of other events are not returned. */
 export function toNewDeliveries(
-  rows: readonly StoredRow[],
+  rows: readonly CreatedRow[],
   events: ReadonlyMap<string, JobEvent>,
   leasedAtMs: number,
 ): NewDeliveries {

@@ -10,7 +10,7 @@ import { createCooldowns } from './cooldowns.ts';
 import type { DeferredFanOut } from './deferred-fan-out.ts';
 import { fanOut } from './fan-out-queries.ts';
 
-export interface StoreParts {
+export interface EventStoreParts {
   readonly pool: Pool;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
@@ -45,7 +45,7 @@ const aloneMs = 5_000;
  * retried after the others, with growing pauses and smaller statements, so that a statement that exceeds its time limit
  * has less to do in the next try.
  */
-export function createStore({ pool, engine, watchers, deferred, time, metrics, now }: StoreParts) {
+export function createEventStore({ pool, engine, watchers, deferred, time, metrics, now }: EventStoreParts) {
   /** Tenants that could not be stored. */
   const cooldowns = createCooldowns(now);
 

@@ -1,0 +1,3 @@
+-- no transaction
+-- Notifications are found by workspace and due_at (notifications_in_turns).
+drop index concurrently if exists alerts.notifications_due;
