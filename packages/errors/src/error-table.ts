@@ -21,7 +21,7 @@ export const errorKinds = {
   ip_not_allowed: kind(403, false, 'The API key may not be used from this address. Change its IP allowlist.'),
   not_found: kind(404, false, 'Not found: the resource or path does not exist.'),
   method_not_allowed: kind(405, false, 'This path does not support the method.'),
-  request_timeout: kind(408, true, 'The request did not arrive in time.'),
+  request_timeout: kind(408, true, 'The request did not arrive in time. Send it again.'),
   conflict: kind(409, true, 'The request conflicts with a concurrent request. Send it again.'),
   precondition_failed: kind(
     412,
@@ -42,7 +42,7 @@ export const errorKinds = {
   headers_too_large: kind(431, false, 'The request headers are too large.'),
   internal_error: kind(500, false, 'An internal error occurred. Report the request ID to the operator.'),
   service_unavailable: kind(503, true, 'The service is temporarily unavailable. Try again in a few seconds.'),
-  timeout: kind(504, true, 'The service did not respond in time. A change may have taken effect.'),
+  timeout: kind(504, true, 'The service did not respond in time. Try again. A change may have taken effect.'),
 } as const satisfies Record<string, ErrorKind>;
 
 /** A public error code, as in `error.code` of a response. */

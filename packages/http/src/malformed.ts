@@ -34,7 +34,7 @@ function refusalOf(code: string, limits: ParserLimits): { code: ErrorCode; messa
       const [headers, whole] = [limits.headersMs / 1_000, limits.requestMs / 1_000];
       return {
         code: 'request_timeout',
-        message: `The request did not arrive in time: its headers must arrive within ${headers} s, and all of it within ${whole} s.`,
+        message: `The request did not arrive in time: its headers must arrive within ${headers} s, and all of it within ${whole} s. Send it again.`,
       };
     }
     default:

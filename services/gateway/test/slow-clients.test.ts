@@ -76,7 +76,7 @@ describe('Slow and greedy connections', () => {
       'close',
     ]);
     expect(response.body.error.message).toBe(
-      'The request did not arrive in time: its headers must arrive within 0.1 s, and all of it within 0.2 s.',
+      'The request did not arrive in time: its headers must arrive within 0.1 s, and all of it within 0.2 s. Send it again.',
     );
   });
 
