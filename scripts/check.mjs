@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { fastFolders, foldersOf, suites } from '../jest.config.js';
+import { fastFolders, foldersOf, suites } from '../test/projects.mjs';
 import { brokenReferences } from './lib/documents.mjs';
 import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, orExit, root } from './lib/prepare.mjs';
@@ -126,13 +126,13 @@ function lockFiles() {
   return problems.length === 0 ? undefined : problems.join('\n');
 }
 
-/** Checks that every test file belongs to a jest project; otherwise it would never run. */
+/** Checks that every test file belongs to a project; otherwise it would never run. */
 function testFilesInProjects() {
   const roots = ['test/cluster', ...fastFolders, ...suites.flatMap(foldersOf)];
   const missing = filesOf('*.test.ts', '*.test.tsx', '*.test.mjs').filter(
     (file) => !file.endsWith('.test.ts') || !roots.some((path) => file.startsWith(`${path}/`)),
   );
-  return missing.length === 0 ? undefined : `no jest project includes:\n${missing.join('\n')}`;
+  return missing.length === 0 ? undefined : `no project includes:\n${missing.join('\n')}`;
 }
 
 /** Checks that the fast tier imports nothing that starts the servers of the complete tier. */

@@ -2,7 +2,7 @@
 // last line is "N passed, N failed". A suite whose tools are missing says why; with CI=true, that counts as a failure.
 //
 //   fast        the fast tier (npm test)
-//   stores, faults, browser, traces, snippets   the suites of jest.config.js
+//   stores, faults, browser, traces, snippets   the suites of test/projects.mjs
 //   statements  the plans of the SQL statements that the fast tier has sent (see scripts/test-statements.mjs)
 //   rules       alert rules (promtool)
 //   chart       the Helm chart (helm, kubeconform, helm-unittest; built with Go when missing)
@@ -18,7 +18,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { suites as jestSuites } from '../jest.config.js';
+import { suites as testSuites } from '../test/projects.mjs';
 import { ensureNode } from './lib/node.mjs';
 import { root } from './lib/prepare.mjs';
 
@@ -31,7 +31,7 @@ const suites = {
   chart: script('test-chart.mjs'),
   fast: script('test.mjs'),
   statements: [process.execPath, join(root, 'test', 'statements', 'main.ts'), recording],
-  ...Object.fromEntries(jestSuites.map((suite) => [suite, script('test.mjs', suite)])),
+  ...Object.fromEntries(testSuites.map((suite) => [suite, script('test.mjs', suite)])),
   clients: script('test-clients.mjs'),
   fuzz: script('fuzz.mjs'),
   'node-26': script('test-newest-node.mjs'),

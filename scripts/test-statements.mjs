@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { statementProjects } from '../jest.config.js';
+import { statementProjects } from '../test/projects.mjs';
 import { ensureNode } from './lib/node.mjs';
 import { PrepareError, prepare, root } from './lib/prepare.mjs';
 

@@ -1,15 +1,14 @@
-// npm run test:stress [-- PATTERN|PROJECT …] [--times N] [--load] [jest's options]: repeats the fast tier, or the chosen
+// npm run test:stress [-- PATTERN|PROJECT …] [--times N] [--load] [vitest's options]: repeats the fast tier, or the chosen
 // test files, to find tests that depend on load, order or time. Prints the tests that failed, with how often they
 // failed, and the total as the last line, "N passed, N failed".
 //
 //   --times N   number of runs, default 3
 //   --load      two busy loops compete with the tests for the processors
 import { spawn } from 'node:child_process';
-import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureNode } from './lib/node.mjs';
-import { orExit, prepare, root } from './lib/prepare.mjs';
-import { summary } from './lib/test-result.mjs';
+import { orExit, prepare } from './lib/prepare.mjs';
+import { failedTests, summary } from './lib/test-result.mjs';
 import { runTests } from './lib/test-run.mjs';
 
 const busyLoops = 2;
@@ -29,7 +28,7 @@ for (let run = 1; run <= times; run += 1) {
   const result = summary(done);
   passed += result.passed;
   failed += Math.max(result.failures, result.failed ? 1 : 0);
-  for (const name of failedTests(done)) failures.set(name, (failures.get(name) ?? 0) + 1);
+  for (const name of failuresOf(done)) failures.set(name, (failures.get(name) ?? 0) + 1);
   const minutes = ((performance.now() - startedAtMs) / 60_000).toFixed(1);
   console.log(`\n${result.lines.join('\n')}\nrun ${run} of ${times}: ${minutes} min\n`);
   if (done.interrupted) process.exit(130);
@@ -60,14 +59,12 @@ function readArguments() {
   return { times, load: values.load, args: process.argv.slice(2).filter((_, index) => !own.has(index)) };
 }
 
-/** Returns the failed tests of a run; a file that could not run counts as one. */
-function failedTests({ result, leftovers }) {
-  const files = result?.testResults ?? [];
-  const names = files.flatMap(({ name, status, assertionResults }) => {
-    const file = relative(root, name);
-    const tests = assertionResults.filter((test) => test.status === 'failed').map((test) => test.fullName);
-    if (tests.length > 0) return tests.map((test) => `${file}: ${test}`);
-    return status === 'failed' ? [file] : [];
-  });
-  return [...names, ...leftovers.map((line) => `process left running: ${line}`)];
+/** Returns the names of what failed in a run. */
+function failuresOf({ result, leftovers }) {
+  const errors = result?.errors.map((error) => error.split('\n', 1)[0]) ?? [];
+  return [
+    ...(result ? failedTests(result) : []),
+    ...errors.map((error) => `an error outside of the tests: ${error}`),
+    ...leftovers.map((line) => `process left running: ${line}`),
+  ];
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { projects, suites } from '../../test/projects.mjs';
 import { endLeftovers } from './leftover.mjs';
 import { compileCache, root } from './prepare.mjs';
 import { provideServers } from './test-servers.mjs';
@@ -13,14 +14,17 @@ const workers = { fast: 4, suite: 2 };
 /** Space in memory that a run needs; the complete fast tier uses about half of it. */
 const memoryBytes = 4 * 1024 ** 3;
 
+/** Options of vitest whose value is the next argument. */
+const withValue = ['-t', '--testNamePattern', '--bail', '--maxWorkers', '--reporter', '--sequence.seed'];
+
 /**
- * Runs jest with `args`: patterns of file paths, names of projects, options of jest. Without a pattern or project, runs
- * the projects of the fast tier. All files that tests create are in one temporary folder.
- * Afterwards, kills the processes that still use the folder, and removes it.
- * Resolves to `{result, status, leftovers, interrupted}`: jest's report, its exit code, lines that name killed
- * processes, and whether a signal interrupted the run.
+ * Runs vitest with `args`: parts of file paths, names of projects, options of vitest, and -i for a single worker.
+ * Without a path or project, runs the projects of the fast tier. All files that tests create are in one temporary
+ * folder. Afterwards, kills the processes that still use the folder, and removes it.
+ * Resolves to `{result, status, leftovers, interrupted}`: the report (test-reporter.mjs), vitest's exit code, lines that
+ * name killed processes, and whether a signal interrupted the run.
  */
-export async function runTests(args, { config = 'jest.config.js' } = {}) {
+export async function runTests(args, { config = 'vitest.config.mjs' } = {}) {
   const folder = mkdtempSync(join(folderOfRuns(), 'rms-test-run-'));
   const [servers, temporary, report] = ['servers', 'tmp', 'result.json'].map((name) => join(folder, name));
   for (const path of [servers, temporary]) mkdirSync(path);
@@ -28,25 +32,33 @@ export async function runTests(args, { config = 'jest.config.js' } = {}) {
   for (const path of [folder, servers, temporary]) chmodSync(path, 0o711);
   const stopServers = provideServers(servers);
   let interrupted = false;
-  let jest;
-  // A terminal sends Ctrl-C to jest as well. This process waits until jest ends, then stops the servers.
+  let vitest;
+  // A terminal sends Ctrl-C to vitest as well. This process waits until vitest ends, then stops the servers.
   const onInterrupt = () => {
     interrupted = true;
   };
   const onTerminate = () => {
     interrupted = true;
-    jest?.kill('SIGTERM');
+    vitest?.kill('SIGTERM');
   };
   process.on('SIGINT', onInterrupt);
   process.on('SIGTERM', onTerminate);
   try {
-    jest = spawn(process.execPath, [...(await jestCommand(args, config)), '--json', `--outputFile=${report}`], {
+    const command = vitestCommand(args, config);
+    vitest = spawn(process.execPath, command.args, {
       cwd: root,
-      env: { ...process.env, TEST_RUN_DIR: servers, TMPDIR: temporary, NODE_COMPILE_CACHE: compileCache },
-      // The report goes to stderr; stdout would repeat the JSON.
-      stdio: ['inherit', 'ignore', 'inherit'],
+      env: {
+        ...process.env,
+        ...command.env,
+        TEST_RUN_DIR: servers,
+        TEST_REPORT: report,
+        TMPDIR: temporary,
+        NODE_COMPILE_CACHE: compileCache,
+      },
+      // stdout is for the summary.
+      stdio: ['inherit', 2, 'inherit'],
     });
-    const [code] = await once(jest, 'exit');
+    const [code] = await once(vitest, 'exit');
     return { status: code ?? 1, result: readReport(report), interrupted, leftovers: await end() };
   } finally {
     process.off('SIGINT', onInterrupt);
@@ -60,22 +72,21 @@ export async function runTests(args, { config = 'jest.config.js' } = {}) {
   }
 }
 
-async function jestCommand(args, config) {
-  const { default: configuration, suites = [] } = await import(`../../${config}`);
-  const names = (configuration.projects ?? []).map(({ displayName }) => displayName);
-  const chosen = args.filter((arg) => names.includes(arg));
-  const rest = args.filter((arg) => !names.includes(arg));
-  if (names.length > 0 && chosen.length === 0 && !rest.some((arg) => !arg.startsWith('-'))) {
-    chosen.push(...names.filter((name) => !suites.includes(name)));
-  }
-  const isFast = chosen.length > 0 && !chosen.some((name) => suites.includes(name));
-  const command = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  command.push(join(root, 'node_modules', 'jest', 'bin', 'jest.js'), '--config', join(root, config));
-  if (!rest.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg)))
-    command.push(`--maxWorkers=${isFast ? workers.fast : workers.suite}`);
-  command.push(...rest);
-  if (chosen.length > 0) command.push('--selectProjects', ...chosen);
-  return command;
+function vitestCommand(args, config) {
+  const chosen = args.filter((arg) => projects.has(arg));
+  const rest = args.filter((arg) => !projects.has(arg));
+  const hasPath = rest.some((arg, index) => !arg.startsWith('-') && !withValue.includes(rest[index - 1]));
+  if (chosen.length === 0) chosen.push(...[...projects.keys()].filter((name) => hasPath || !suites.includes(name)));
+  const isFast = !chosen.some((name) => suites.includes(name));
+  const options = rest.flatMap((arg) => (arg === '-i' || arg === '--runInBand' ? ['--maxWorkers', '1'] : [arg]));
+  if (!options.some((option) => option.startsWith('--maxWorkers')))
+    options.push('--maxWorkers', `${isFast ? workers.fast : workers.suite}`);
+  const reporters = ['--reporter', 'default', '--reporter', join(root, 'scripts', 'lib', 'test-reporter.mjs')];
+  const program = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  return {
+    args: [program, 'run', '--config', join(root, config), ...reporters, ...options],
+    env: { TEST_PROJECTS: chosen.join(' ') },
+  };
 }
 
 /**
@@ -93,7 +104,7 @@ function folderOfRuns() {
   }
 }
 
-/** Returns the report; undefined if jest did not write one. */
+/** Returns the report; undefined if vitest did not write one. */
 function readReport(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));

@@ -1,4 +1,4 @@
-// Which tier a test belongs to is decided by its folder (jest.config.js). Tests of the fast tier need only Node and
+// Which tier a test belongs to is decided by its folder (test/projects.mjs). Tests of the fast tier need only Node and
 // npm, and start nothing but the embedded PostgreSQL of the run, with the exceptions below.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { programEnv } from '@rms/testkit';
 import { openDataDir } from '../src/data-dir.ts';
 
 describe('a refused start', () => {
@@ -12,10 +13,10 @@ describe('a refused start', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   /** Runs the program of npm start. */
-  const start = (env: NodeJS.ProcessEnv) => {
+  const start = (env: Readonly<Record<string, string>>) => {
     const main = join(import.meta.dirname, '../src/main.ts');
     const { status, stdout, stderr } = spawnSync(process.execPath, [main], {
-      env: { PATH: process.env.PATH, DATA_DIR: join(folder, 'data'), ...env },
+      env: programEnv({ DATA_DIR: join(folder, 'data'), ...env }),
       timeout: 60_000,
       encoding: 'utf8',
     });

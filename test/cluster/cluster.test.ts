@@ -35,9 +35,8 @@ describe('On Kubernetes', () => {
     target = { shape, contract: await readContract(shape.liveUrl, shape.dispatcher) };
   }, 600_000);
   afterEach(stopTraffic, 60_000);
-  afterEach(async () => {
-    const { runningTest } = globalThis as { runningTest?: { errors: unknown[] } };
-    if (staged && (runningTest?.errors.length ?? 0) > 0) {
+  afterEach(async ({ task }) => {
+    if (staged && task.result?.state === 'fail') {
       throw new Error(`Warnings in the logs of the pods:\n${await warningsOfPods(staged.stage.release.kubernetes)}`);
     }
   }, 60_000);

@@ -1,4 +1,4 @@
-// Jest loads this file before each test file if STATEMENTS_DIR is set. It writes every distinct SQL statement that
+// vitest loads this file before each test file if STATEMENTS_DIR is set. It writes every distinct SQL statement that
 // source files send, with the values of its first execution in that test file, to a file of this process in
 // STATEMENTS_DIR.
 import { appendFileSync } from 'node:fs';
@@ -6,7 +6,11 @@ import { join, relative } from 'node:path';
 import pg from 'pg';
 import { encodeStatement } from './recorded-statement.ts';
 
-type Query = (this: unknown, ...given: unknown[]) => unknown;
+interface Query {
+  (this: unknown, ...given: unknown[]): unknown;
+  /** The method of pg, if this one records. */
+  original?: Query;
+}
 
 const root = join(import.meta.dirname, '..', '..');
 const file = join(process.env.STATEMENTS_DIR ?? '', `${process.pid}.jsonl`);
@@ -15,8 +19,9 @@ const stackFrames = 40;
 
 // A pool calls a client's query from a callback, whose stack does not show who called the pool.
 for (const prototype of [pg.Pool.prototype, pg.Client.prototype] as unknown as { query: Query }[]) {
-  const query = prototype.query;
-  prototype.query = function recordAndQuery(...given) {
+  // Test files of a worker share pg.
+  const query = prototype.query.original ?? prototype.query;
+  const recordAndQuery: Query = function (...given) {
     const [statement, values] = given as [string | pg.QueryConfig, unknown];
     const text = typeof statement === 'string' ? statement : statement?.text;
     if (text !== undefined && !known.has(text)) {
@@ -24,6 +29,8 @@ for (const prototype of [pg.Pool.prototype, pg.Client.prototype] as unknown as {
     }
     return query.apply(this, given);
   };
+  recordAndQuery.original = query;
+  prototype.query = recordAndQuery;
 }
 
 function record(text: string, values: unknown, options: string): void {
@@ -43,7 +50,7 @@ function optionsOf(sender: unknown): string {
   return options?.options ?? connectionParameters?.options ?? '';
 }
 
-/** Returns the files of the current call stack, innermost first. Skips jest's source maps, which cost milliseconds. */
+/** Returns the files of the current call stack, innermost first. Skips source maps, which cost milliseconds. */
 function stackFiles(): string[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   Error.stackTraceLimit = stackFrames;
@@ -60,7 +67,7 @@ function stackFiles(): string[] {
  */
 function sourceOf(files: readonly string[]): string | undefined {
   for (const file of files) {
-    const [, path] = /((?:services|packages)\/[\w-]+\/(?:src|test)\/[\w/.-]+\.ts)$/.exec(file) ?? [];
+    const [, path] = /((?:services|packages)\/[\w-]+\/(?:src|test)\/[\w/.-]+\.ts)(?:\?|$)/.exec(file) ?? [];
     if (path === undefined) continue;
     if (path.includes('/test/') || path.startsWith('packages/testkit/')) return undefined;
     if (!path.startsWith('packages/db/')) return path;

@@ -25,7 +25,7 @@ describe('page tokens', () => {
 
   test('a token is rejected for another listing, with another key, or with any changed character', () => {
     const token = makePageToken(keys, 'a list', { direction: 'after', keys: ['x'], page: 2 });
-    const refused = (read: () => unknown) => expect(read).toThrow(RmsError);
+    const refused = (read: () => unknown) => void expect(read).toThrow(RmsError);
     refused(() => readPageToken(keys, 'another list', token));
     refused(() => readPageToken([Buffer.alloc(32, 8)], 'a list', token));
     for (let at = 0; at < token.length; at += 1) {

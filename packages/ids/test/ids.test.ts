@@ -20,7 +20,7 @@ describe('IDs', () => {
   });
 
   test('contain their creation time in milliseconds', () => {
-    fc.assert(fc.property(anyPrefix, anyTimeMs, (prefix, atMs) => expect(idTime(newId(prefix, atMs))).toBe(atMs)));
+    fc.assert(fc.property(anyPrefix, anyTimeMs, (prefix, atMs) => void expect(idTime(newId(prefix, atMs))).toBe(atMs)));
     const before = Date.now();
     const createdAt = idTime(newId('res'));
     expect(createdAt).toBeGreaterThanOrEqual(before);

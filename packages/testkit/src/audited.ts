@@ -73,15 +73,15 @@ export async function auditedChain(
   return chain;
 }
 
-/** The globals of jest, whose types only tests have. */
-interface Jest {
+/** The globals of a test file, whose types only tests have. */
+interface TestGlobals {
   test(name: string, run: () => unknown): void;
   expect(value: unknown): { toEqual(expected: unknown): void };
 }
 
 /** Declares the tests that every method of the services has a case, and that each case leaves the expected entries. */
 export function testAuditedCases(services: readonly DescService[], cases: AuditedCases, db: () => Queryable): void {
-  const { test, expect } = globalThis as unknown as Jest;
+  const { test, expect } = globalThis as unknown as TestGlobals;
   test('are tested for every method', () => {
     expect(Object.keys(cases).sort()).toEqual(auditedMethods(services));
   });

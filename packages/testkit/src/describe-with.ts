@@ -10,7 +10,7 @@ import { type RunProgram, type RunServer, request } from './test-run.ts';
  */
 export type Need = Exclude<RunServer, 'postgres'> | RunProgram | 'small-disk' | 'ipv6';
 
-/** The functions of jest that this file uses; the benchmarks load the file without jest. */
+/** The global of test files that this file uses; the benchmarks load the file without it. */
 type Describe = { (name: string, suite: () => void): void; skip(name: string, suite: () => void): void };
 
 /**

@@ -11,8 +11,8 @@ interface OperatorMethodsCase {
   readonly start: () => Promise<{ readonly address: string; stop(): Promise<void> }>;
 }
 
-/** The globals of jest, whose types only tests have. */
-interface Jest {
+/** The globals of a test file, whose types only tests have. */
+interface TestGlobals {
   describe(name: string, declare: () => void): void;
   beforeAll(run: () => Promise<void>): void;
   afterAll(run: () => Promise<void> | undefined): void;
@@ -25,7 +25,7 @@ interface Jest {
 
 /** Declares the tests that exactly these methods of a service are refused unless an operator is the actor. */
 export function testOperatorMethods({ callers, services, forOperators, start }: OperatorMethodsCase): void {
-  const { describe, beforeAll, afterAll, test, expect } = globalThis as unknown as Jest;
+  const { describe, beforeAll, afterAll, test, expect } = globalThis as unknown as TestGlobals;
   describe('methods for operators', () => {
     let service: Awaited<ReturnType<typeof start>>;
     beforeAll(async () => {

@@ -16,7 +16,7 @@ export interface NamedServer {
 
 /** The globals of a test file. */
 type Hook = (run: () => Promise<void>) => void;
-interface Jest {
+interface TestGlobals {
   test(title: string, run: () => Promise<void>): void;
   readonly beforeEach: Hook;
   readonly afterEach: Hook;
@@ -32,7 +32,7 @@ const host = 'slow.example';
  * one; if the second one refuses, by the first one, although that takes a second.
  */
 export function testSlowNames(start: () => Promise<NamedServer> | NamedServer): void {
-  const { test, beforeEach, afterEach } = globalThis as unknown as Jest;
+  const { test, beforeEach, afterEach } = globalThis as unknown as TestGlobals;
   let server: NamedServer;
   let frozen: FrozenRelay;
   let removeName: () => void;

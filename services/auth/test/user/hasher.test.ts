@@ -1,4 +1,5 @@
 import { createPasswordHasher } from '../../src/password/hasher.ts';
+import { cheapCost } from '../support.ts';
 
 describe('The password hasher', () => {
   test('accepts only the correct password, and none without a hash', async () => {
@@ -64,7 +65,7 @@ describe('The password hasher', () => {
   });
 
   test('queues a hundred tasks of a network and rejects further ones immediately; all queued tasks complete', async () => {
-    const hasher = createPasswordHasher();
+    const hasher = createPasswordHasher(cheapCost);
     const hash = await hasher.hash('a quiet lake', '');
     const all = await Promise.allSettled(Array.from({ length: 150 }, () => hasher.verify(hash, 'a quiet lake', '')));
     const refused = all.filter(({ status }) => status === 'rejected');
@@ -76,7 +77,7 @@ describe('The password hasher', () => {
   });
 
   test('a network with a full queue does not keep out other networks', async () => {
-    const hasher = createPasswordHasher();
+    const hasher = createPasswordHasher(cheapCost);
     const hash = await hasher.hash('a quiet lake', '');
     let ended = 0;
     const busy = Array.from({ length: 150 }, () =>
@@ -95,7 +96,7 @@ describe('The password hasher', () => {
   });
 
   test('a failed task releases its slot', async () => {
-    const hasher = createPasswordHasher();
+    const hasher = createPasswordHasher(cheapCost);
     const all = await Promise.allSettled(Array.from({ length: 6 }, () => hasher.verify('no hash', 'x', '')));
     expect(all.map(({ status }) => status)).toEqual(Array(6).fill('rejected'));
     expect(await hasher.verify(await hasher.hash('x', ''), 'x', '')).toBe(true);

@@ -1,4 +1,4 @@
-const { default: Sequencer } = require('@jest/test-sequencer');
+import { BaseSequencer } from 'vitest/node';
 
 /** Files that take minutes, the longest first. They begin first, so that no worker is idle at the end of a run. */
 const slowest = [
@@ -12,13 +12,13 @@ const slowest = [
   'test/faults/revocation.test.ts',
 ];
 
-/** Puts the slowest files first. The other files keep jest's order: failed files, then by duration or size. */
-module.exports = class extends Sequencer {
-  sort(tests) {
-    const rank = ({ path }) => {
-      const index = slowest.findIndex((file) => path.endsWith(file));
+/** Puts the slowest files first. The other files keep vitest's order: isolated files, failed files, by duration or size. */
+export class SlowestFirst extends BaseSequencer {
+  async sort(files) {
+    const rank = ({ moduleId }) => {
+      const index = slowest.findIndex((file) => moduleId.endsWith(file));
       return index < 0 ? slowest.length : index;
     };
-    return super.sort(tests).sort((a, b) => rank(a) - rank(b));
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
-};
+}
