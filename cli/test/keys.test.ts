@@ -123,7 +123,7 @@ describe('rms keys', () => {
   });
 
   test('an invalid value fails with one line that names it', async () => {
-    const wrong = ['--name', '', '--allow-ip', '10.0.0.0/33', '--expires-in', '0s'];
+    const wrong = ['--name', 'n'.repeat(1_000), '--allow-ip', '10.0.0.0/33', '--expires-in', '0s'];
     const outcome = await services.rms('keys', 'create', '--environment', 'live', '--scope', 'read', ...wrong);
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toMatch(/^rms: .*name must have.*expires_at must be.*"10\.0\.0\.0\/33".*\n$/);

@@ -61,7 +61,7 @@ describe('rms plans and rms audit', () => {
     [['workspaces', 'plan', 'ws_none', '--plan', 'none'], 1, 'There is no workspace "ws_none"'],
     [['workspaces', 'plan', 'ws_none', '--plan', 'unheard-of'], 1, 'There is no plan "unheard-of"'],
     [['workspaces', 'plan', 'ws_none'], 2, '--plan'],
-    [['workspaces', 'plan', 'ws_none', '--plan', ''], 2, '--plan none'],
+    [['workspaces', 'plan', 'ws_none', '--plan', ''], 2, 'is empty'],
     [['audit', '--workspace', 'ws_none'], 1, 'There is no workspace "ws_none"'],
     [['audit', '--since', 'yesterday'], 2, 'ISO 8601'],
     [['audit', '--limit', '0'], 2, 'greater than 0'],

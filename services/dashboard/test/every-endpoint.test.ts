@@ -88,7 +88,10 @@ test('every endpoint with a body has a sample', () => {
   ).toEqual(Object.keys(bodies).sort());
 });
 
-describe.each(endpoints.map((endpoint) => [nameOf(endpoint), endpoint] as const))('%s', (name, endpoint) => {
+/** All but reads without a session. */
+const guarded = endpoints.filter((endpoint) => !isOpen(endpoint) || isChange(endpoint));
+
+describe.each(guarded.map((endpoint) => [nameOf(endpoint), endpoint] as const))('%s', (name, endpoint) => {
   const method = endpoint.method.toUpperCase();
   const body = bodies[name];
   const given = body === undefined ? {} : { body };
