@@ -16,6 +16,9 @@ const fast = chosen.filter((name) => !suites.includes(name)).flatMap((name) => p
 const recordStatements = Boolean(process.env.STATEMENTS_DIR);
 const isRecorded = (folder) => recordStatements && statementFolders.includes(folder);
 
+/** Option --sequence.shuffle.files, which has no effect if a sequencer is set. */
+const isShuffled = process.argv.some((arg) => arg.startsWith('--sequence.shuffle'));
+
 const testFiles = (folders) => folders.map((folder) => `${folder}/**/*.test.ts`);
 const ignored = ['**/node_modules/**', '**/dist/**'];
 const inSuites = suites.map((suite) => `**/test/${suite}/**`);
@@ -35,7 +38,7 @@ export default defineConfig({
     isolate: false,
     // Node loads the modules and strips the types, as in production.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    sequence: { hooks: 'list', sequencer: SlowestFirst },
+    sequence: { hooks: 'list', ...(isShuffled ? {} : { sequencer: SlowestFirst }) },
     setupFiles: ['test/late-rejections.ts'],
     // Tests wait for conditions, so on a loaded machine they are slower but do not fail.
     testTimeout: 180_000,

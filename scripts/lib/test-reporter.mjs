@@ -47,10 +47,15 @@ function ancestors({ parent }) {
   return parent ? [parent, ...ancestors(parent)] : [];
 }
 
-/** Returns message, difference and stack of an error. */
+/** Returns message, difference and stack of an error. vitest's own reporter may have named the cause "Caused by: …". */
 function textOf({ name, message, stack = '', diff, cause }) {
   const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
-  return [`${name ?? 'Error'}: ${message}`, diff, ...frames, cause && `Caused by: ${textOf(cause)}`]
+  return [
+    `${name ?? 'Error'}: ${message}`,
+    diff,
+    ...frames,
+    cause && `Caused by: ${textOf(cause).replace(/^Caused by: /, '')}`,
+  ]
     .filter(Boolean)
     .join('\n');
 }
