@@ -4,19 +4,18 @@ import { join } from 'node:path';
 import { createLogger } from '@rms/logging';
 import { readSettings } from '@rms/settings';
 import { type Certificates, describeWith, type Kafka, makeCertificates, startKafka, waitUntil } from '@rms/testkit';
-import {
-  AclOperationTypes,
-  AclPermissionTypes,
-  AclResourceTypes,
+import kafkajs, {
   type Admin,
-  ConfigResourceTypes,
   Kafka as KafkaClient,
   logLevel,
-  ResourcePatternTypes,
+  type AclOperationTypes as OperationType,
+  type AclResourceTypes as ResourceType,
 } from 'kafkajs';
 import { createKafkaBus, type EventBus, openBus, type Topic } from '../../src/index.ts';
 import { record, text } from '../conformance.ts';
 
+// Node finds no named exports for these.
+const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ConfigResourceTypes, ResourcePatternTypes } = kafkajs;
 const never = new AbortController().signal;
 
 // Uses its own broker, because it changes its topics and rights. If the shared Kafka is available, this machine can run
@@ -80,7 +79,7 @@ describeWith('kafka', 'topics of Kafka that an operator manages', () => {
     buses.push(bus);
     return bus;
   };
-  const grant = (resourceName: string, resourceType: AclResourceTypes, ...operations: AclOperationTypes[]) =>
+  const grant = (resourceName: string, resourceType: ResourceType, ...operations: OperationType[]) =>
     admin.createAcls({
       acl: operations.map((operation) => ({
         resourceType,
