@@ -3,7 +3,10 @@ import { projects, statementFolders, suites } from './test/projects.mjs';
 import { SlowestFirst } from './test/slowest-first.mjs';
 
 /** Files of the fast tier that run in a process of their own, each with the reason. */
-const isolated = [];
+const isolated = [
+  // Compares kafkajs before and after the first client of the process.
+  'packages/bus/test/kafka-idle.test.ts',
+];
 
 /** Projects of this run (scripts/lib/test-run.mjs); all of them if vitest is started by an editor. */
 const chosen = process.env.TEST_PROJECTS?.split(' ') ?? [...projects.keys()];
