@@ -11,7 +11,7 @@ import { provideServers } from './test-servers.mjs';
 /** Fast tests partly wait, so four workers keep two processors busy. Tests of suites run several processes each. */
 const workers = { fast: 4, suite: 2 };
 
-/** Space in memory that a run needs; the complete fast tier uses about half of it. */
+/** Free space that the file system in memory needs, so that a run does not fill it. */
 const memoryBytes = 4 * 1024 ** 3;
 
 /** Options of vitest whose value is the next argument. */

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { retry } from '@rms/async';
 import { RmsError } from '@rms/errors';
 import type { Logger } from '@rms/logging';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
@@ -51,16 +51,11 @@ export async function bootstrap(
   }
 }
 
-async function whenAvailable<T>(call: () => Promise<T>, log: Logger): Promise<T> {
-  const giveUpAtMs = performance.now() + patienceMs;
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await call();
-    } catch (err) {
-      const isUnavailable = err instanceof RmsError && err.code === 'service_unavailable';
-      if (!isUnavailable || performance.now() > giveUpAtMs) throw err;
-      if (tries === 1) log.warn({ err }, 'auth is unavailable; waiting');
-    }
-    await delay(retryMs);
-  }
+function whenAvailable<T>(call: () => Promise<T>, log: Logger): Promise<T> {
+  return retry(call, {
+    isTemporary: (error) => error instanceof RmsError && error.code === 'service_unavailable',
+    onWait: (err) => log.warn({ err }, 'auth is unavailable; waiting'),
+    forMs: patienceMs,
+    everyMs: retryMs,
+  });
 }

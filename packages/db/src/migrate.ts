@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { retry } from '@rms/async';
 import { SettingsError } from '@rms/settings';
 import type { QueryConfig } from 'pg';
 import { dropInvalidIndex } from './invalid-indexes.ts';
@@ -90,18 +91,13 @@ export async function migrate(
   }
 }
 
-async function connectWhenFree(pool: Pool, log: MigrateOptions['log']): Promise<PoolClient> {
-  const giveUpAtMs = performance.now() + connectWaitMs;
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await pool.connect();
-    } catch (err) {
-      const { code = '' } = err as { code?: string };
-      if (!busyCodes.includes(code) || performance.now() > giveUpAtMs) throw err;
-      if (tries === 1) log?.warn({ err }, 'PostgreSQL accepts no connection yet; waiting');
-    }
-    await delay(connectRetryMs);
-  }
+function connectWhenFree(pool: Pool, log: MigrateOptions['log']): Promise<PoolClient> {
+  return retry(() => pool.connect(), {
+    isTemporary: (error) => busyCodes.includes((error as { code?: string }).code ?? ''),
+    onWait: (err) => log?.warn({ err }, 'PostgreSQL accepts no connection yet; waiting'),
+    forMs: connectWaitMs,
+    everyMs: connectRetryMs,
+  });
 }
 
 /** Throws unless the database can store any text, and counts characters instead of bytes. */

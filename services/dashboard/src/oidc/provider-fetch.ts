@@ -5,8 +5,9 @@ import { Agent, fetch } from 'undici';
 const connectTimeoutMs = 5_000;
 
 /**
- * Returns a function that sends requests to the OpenID Connect provider. It opens a connection per request, because a provider that closes an
- * idle connection while a request is sent would fail a sign-in, and an authorization code cannot be used again.
+ * Returns a function that sends requests to the OpenID Connect provider. It opens a connection per request, because a
+ * provider that closes an idle connection while a request is sent would fail a sign-in, and an authorization code cannot
+ * be used again.
  * @param ca returns the CA of the next connection, as PEM; undefined: the public CAs
  */
 export function createProviderFetch(

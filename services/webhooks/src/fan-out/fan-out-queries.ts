@@ -31,8 +31,8 @@ export interface FannedOut extends NewDeliveries {
 
 /**
  * Stores each event once, with its position in the feed of its tenant, and creates a delivery for each matching
- * webhook; see {@link deliveryCtes}. Positions follow the order of `arrivals`, which is the bus order for events of the same
- * resource. A repeated event is already stored and has no effect.
+ * webhook; see {@link deliveryCtes}. Positions follow the order of `arrivals`, which is the bus order for events of the
+ * same resource. A repeated event is already stored and has no effect.
  *
  * Creates at most {@link deliveriesPerStatement} deliveries. Events that would exceed this limit are deferred,
  * beginning with the tenants that have the most deliveries, so that a busy tenant does not defer the events of others.

@@ -129,10 +129,11 @@ export const promptCases = (here: string, elsewhere: string): readonly HostileCa
   { name: 'the end', behavior: raw(''), status: 0, error: broken },
   { name: 'a reset', behavior: { kind: 'reset' }, status: 0, error: /^connection: / },
   {
+    // It arrives while the connection is opened, or in the handshake, which cannot be completed.
     name: 'an immediate reset',
     listener: 'resetting',
     status: 0,
-    error: /^(?:connect|connection): ECONNRESET /,
+    error: /^(?:connect|tls): ECONNRESET after /,
     unread: true,
   },
   { name: 'a self-signed certificate', listener: 'selfSigned', status: 0, error: /^tls: /, unread: true },

@@ -228,8 +228,8 @@ export declare const GetSecondFactorResponseSchema: GenMessage<GetSecondFactorRe
 
 /**
  * Second factor of the signed-in user: an authenticator with time-based codes (TOTP, RFC 6238), and recovery codes in
- * case it is lost. A wrong code or password returns invalid_request with a detail on the field, and is throttled like signing
- * in.
+ * case it is lost. A wrong code or password returns invalid_request with a detail on the field, and is throttled like
+ * signing in.
  *
  * @generated from service rms.auth.v1.SecondFactorsService
  */

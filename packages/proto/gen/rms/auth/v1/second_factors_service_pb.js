@@ -83,8 +83,8 @@ export const GetSecondFactorResponseSchema = /*@__PURE__*/
 
 /**
  * Second factor of the signed-in user: an authenticator with time-based codes (TOTP, RFC 6238), and recovery codes in
- * case it is lost. A wrong code or password returns invalid_request with a detail on the field, and is throttled like signing
- * in.
+ * case it is lost. A wrong code or password returns invalid_request with a detail on the field, and is throttled like
+ * signing in.
  *
  * @generated from service rms.auth.v1.SecondFactorsService
  */
