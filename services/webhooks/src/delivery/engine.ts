@@ -7,7 +7,7 @@ import { traceAttempt } from './attempt/attempt-span.ts';
 import type { EndpointAgents } from './attempt/endpoint-agents.ts';
 import { type DeliveryJob, leaseMs, startWithinMs } from './attempt/job.ts';
 import type { SecretCache } from './attempt/secret-cache.ts';
-import { send as sendOnce } from './attempt/send.ts';
+import { NoConnectionError, send as sendOnce } from './attempt/send.ts';
 import { healthOf, settle } from './attempt/settle.ts';
 import { createSigners } from './attempt/signers.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
@@ -156,7 +156,16 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     const agent = agents.of(job, job.endpoint);
     const result = await traceAttempt(job, (traceparent) =>
       sendOnce(agent, signer, { ...job, url: job.endpoint.url, traceparent }),
-    );
+    ).catch((error: unknown) => {
+      if (!(error instanceof NoConnectionError)) throw error;
+      report.unconnected(error);
+    });
+    if (!result) {
+      // Keeps its slot meanwhile, so that fewer connections are needed.
+      await abortableDelay(limits.noConnectionMs, stop.signal);
+      await release(job);
+      return undefined;
+    }
     const settlement = settle(job, result);
     report.attempted(job, result, settlement, wasFailing);
     return { result, settlement };

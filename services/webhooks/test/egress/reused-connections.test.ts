@@ -21,6 +21,8 @@ const respond = (socket: Socket) => void socket.write(ok);
 const end = (socket: Socket) => void socket.end();
 // A TLS socket cannot be reset; it ends without the alert that announces the end.
 const reset = (socket: Socket) => void (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy());
+const endIdle = (socket: Socket) =>
+  void socket.end('HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
 const beginThenReset = (socket: Socket) => void socket.write('H', () => setImmediate(() => reset(socket)));
 
 describe('a request over a connection that the receiver closes at this moment', () => {
@@ -83,13 +85,33 @@ describe('a request over a connection that the receiver closes at this moment', 
   test.each([
     ['http', 'ends', end],
     ['http', 'resets', reset],
+    ['http', 'ends with a 408', endIdle],
     ['https', 'ends', end],
     ['https', 'resets', reset],
+    ['https', 'ends with a 408', endIdle],
   ] as const)('%s: is repeated over a new connection if the receiver %s it', async (protocol, _, close) => {
     const attempt = await start(protocol, [respond, close]);
     expect(await attempt('evt_1')).toMatchObject({ statusCode: 200, error: '' });
     expect(await attempt('evt_2')).toMatchObject({ statusCode: 200, error: '' });
     expect(requests).toEqual([['evt_1', 'evt_2'], ['evt_2']]);
+  });
+
+  test('a 408 of a new connection is the response', async () => {
+    const attempt = await start('http', [respond, endIdle], [endIdle]);
+    await attempt('evt_1');
+    expect(await attempt('evt_2')).toMatchObject({ statusCode: 408, error: expect.stringMatching(/^status: /) });
+    expect(requests).toEqual([['evt_1', 'evt_2'], ['evt_2']]);
+  });
+
+  test('a 408 on the idle connection ends it, and the next request uses a new one', async () => {
+    const attempt = await start('http', [
+      (socket) => {
+        respond(socket);
+        endIdle(socket);
+      },
+    ]);
+    expect(await attempt('evt_1')).toMatchObject({ statusCode: 200, error: '' });
+    expect(await attempt('evt_2')).toMatchObject({ statusCode: 200, error: '' });
   });
 
   test('is repeated only once', async () => {

@@ -12,12 +12,16 @@ export interface AttemptReporter {
   attempted(job: DeliveryJob, result: AttemptResult, settlement: Settlement, wasFailing: boolean): void;
   /** Counts a released job: its lease could expire during the attempt, or no key decrypts the secret of its webhook. */
   released(reason: 'late' | 'secret'): void;
+  /** Counts a job that was released because no connection could be opened here. Logs this once per minute. */
+  unconnected(err: unknown): void;
   /** Counts and logs an attempt whose result could not be recorded. The delivery is attempted again. */
   unrecorded(job: DeliveryJob, err: unknown): void;
 }
 
 /** Prefixes of attempt errors; see {@link AttemptResult}. */
 const causes = new Set(['status', 'timeout', 'blocked', 'connect', 'proxy', 'dns', 'tls', 'connection']);
+/** Time between log lines about missing connections. */
+const quietMs = 60_000;
 const results = { delivered: 'delivered', pending: 'retry', failed: 'failed' } as const;
 
 export function createAttemptReporter(metrics: Metrics, log: Logger): AttemptReporter {
@@ -52,12 +56,13 @@ export function createAttemptReporter(metrics: Metrics, log: Logger): AttemptRep
   });
   const lost = new Counter({
     name: 'rms_delivery_attempts_lost_total',
-    help: 'Jobs released without an attempt (late, secret), and attempts that could not be recorded (unrecorded).',
+    help: 'Jobs released without an attempt (late, secret, connection), and attempts that could not be recorded (unrecorded).',
     labelNames: ['reason'],
     registers,
   });
-  for (const reason of ['late', 'secret', 'unrecorded']) lost.inc({ reason }, 0);
+  for (const reason of ['late', 'secret', 'connection', 'unrecorded']) lost.inc({ reason }, 0);
 
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
   const count = (job: DeliveryJob, result: AttemptResult, settlement: Settlement, wasFailing: boolean) => {
     const { environment, id, again, tries } = job;
     const labels = { environment, result: results[settlement.status], cause: causeOf(result) };
@@ -90,6 +95,12 @@ export function createAttemptReporter(metrics: Metrics, log: Logger): AttemptRep
       );
     },
     released: (reason) => lost.inc({ reason }),
+    unconnected(err) {
+      lost.inc({ reason: 'connection' });
+      if (performance.now() < quietUntilMs) return;
+      quietUntilMs = performance.now() + quietMs;
+      log.error({ err }, 'no further connection can be opened here; deliveries wait. Raise the limit of open files');
+    },
     unrecorded(job, err) {
       lost.inc({ reason: 'unrecorded' });
       // After the lease expires, an instance attempts the delivery again.

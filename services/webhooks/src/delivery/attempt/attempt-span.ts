@@ -24,9 +24,16 @@ export async function traceAttempt(
   const step = { name: 'POST', kind: spanKind.client, attributes: attributesOf(job) };
   const span = startSpan(step, parseTraceparent(job.traceparent));
   if (!span) return attempt(job.traceparent);
-  const result = await inSpans([span], () => attempt(traceparentOf(span.spanContext())));
-  end(span, result);
-  return result;
+  try {
+    const result = await inSpans([span], () => attempt(traceparentOf(span.spanContext())));
+    note(span, result);
+    return result;
+  } catch (error) {
+    failSpan(span, (error as Error).name);
+    throw error;
+  } finally {
+    span.end();
+  }
 }
 
 /** Only the host of the URL is recorded: its path and query may contain a secret. */
@@ -49,12 +56,11 @@ function attributesOf(job: DeliveryJob) {
   };
 }
 
-function end(span: Span, { statusCode, error, address }: AttemptResult): void {
+function note(span: Span, { statusCode, error, address }: AttemptResult): void {
   if (address) span.setAttribute(attribute.peerAddress, address);
   if (statusCode !== 0) span.setAttribute(attribute.httpStatus, statusCode);
   if (error !== '') {
     // Records only the class of the error, because the rest may be text from the endpoint.
     failSpan(span, error.startsWith('status: ') ? `${statusCode}` : (error.split(':', 1)[0] ?? ''));
   }
-  span.end();
 }

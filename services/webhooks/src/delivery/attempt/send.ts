@@ -22,18 +22,28 @@ export interface Outgoing extends DeliveryContent {
   readonly url: string;
 }
 
+/**
+ * Thrown instead of an attempt: this process or its machine has no file descriptor, buffer or memory for another
+ * connection, which is not a fault of the endpoint. Nothing was sent.
+ */
+export class NoConnectionError extends Error {
+  override readonly name = 'NoConnectionError';
+}
+
+const ownFaults = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
+
 /** The reason of the end of an attempt that took too long. */
 class DeadlineError extends Error {
   readonly code = 'DEADLINE';
 }
 
 /**
- * Makes one attempt: a signed POST. The whole response, including the body, must arrive within 10 seconds. Never
- * rejects: every error becomes the result of the attempt, next to everything that arrived of the response. Only status
- * 200 is a success; redirects are not followed.
+ * Makes one attempt: a signed POST. The whole response, including the body, must arrive within 10 seconds. Every error
+ * becomes the result of the attempt, next to everything that arrived of the response; rejects only with a
+ * {@link NoConnectionError}. Only status 200 is a success; redirects are not followed.
  *
  * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
- * of a response, and is repeated once over a new connection, as a part of the same attempt.
+ * of a response, or a 408, and is repeated once over a new connection, as a part of the same attempt.
  */
 export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
   const { workspaceId, url, body } = outgoing;
@@ -47,7 +57,7 @@ export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing
     const request = { ...requestTarget(url), method: 'POST', body, headers } as const;
     watch = watchRequest(() => agent.dispatch(workspaceId, request, exchange));
     await exchange.ended;
-    if (isUnanswered(exchange, watch)) {
+    if (isUnread(exchange, watch)) {
       exchange = new Exchange();
       watch = watchRequest(() => agent.dispatchAlone(request, exchange));
       await exchange.ended;
@@ -58,6 +68,9 @@ export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing
     clearTimeout(timer);
   }
   const { error, firstByteAtMs } = exchange;
+  if (error instanceof ConnectError && ownFaults.includes(error.code)) {
+    throw new NoConnectionError(error.message, { cause: error });
+  }
   const { statusCode, responseHeaders, responseBody } = responseOf(exchange, watch);
   const sentAtMs = watch?.sentAtMs ?? startedAtMs;
   const requested = statusCode === 429 || statusCode === 503 ? singleValue(responseHeaders, 'retry-after') : undefined;
@@ -91,9 +104,13 @@ function responseOf(exchange: Exchange, watch: Watch | undefined) {
   return { statusCode, responseHeaders: headers, responseBody: rest };
 }
 
-/** Whether a connection that was open before ended without a byte of the response. */
-function isUnanswered({ error }: Exchange, watch: Watch): boolean {
-  return error !== undefined && !(error instanceof DeadlineError) && watch.isReused && !watch.hasResponse();
+/**
+ * Whether the endpoint closed a connection that was open before, instead of reading the request: without a byte of a
+ * response, or with a 408, with which some servers end an idle connection (RFC 9110, 15.5.9).
+ */
+function isUnread({ error, statusCode }: Exchange, watch: Watch): boolean {
+  if (!watch.isReused || error instanceof DeadlineError) return false;
+  return statusCode === 408 || (error !== undefined && !watch.hasResponse());
 }
 
 /** Splits a URL for undici. Throws for URLs that CreateWebhook and UpdateWebhook reject. */

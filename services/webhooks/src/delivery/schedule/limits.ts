@@ -17,7 +17,7 @@ export const limits = {
   aheadPerAttempt: 4,
   aheadAtRefill: 1 / 4,
   /** Time that starts of attempts take in a turn of the event loop, in milliseconds. Workspaces take turns. */
-  startsPerTurnMs: 4,
+  startsPerTurnMs: 1,
   /** Total size in bytes of the bodies of leased deliveries. Nothing is leased above it. */
   bytes: 128 * 1024 * 1024,
   /** Deliveries per lease, and webhooks per lease. */
@@ -37,6 +37,8 @@ export const limits = {
   jitter: 0.5,
   /** How long before its time at the exact rate an attempt of a webhook with a rate limit may start. */
   rateToleranceMs: 50,
+  /** Pause of a slot that found no file descriptor or memory for a connection. */
+  noConnectionMs: 1_000,
   /** Longest and shortest time between polls. */
   pollMs: 1_000,
   betweenPollsMs: 20,
