@@ -186,6 +186,14 @@ export function optionalUrl(value: string): string | undefined {
   return withoutSlashes(href);
 }
 
+/** Parses a URL without a path; undefined if empty. Trailing slashes are removed. */
+export function optionalOrigin(value: string): string | undefined {
+  const url = optionalUrl(value);
+  if (url !== undefined && url !== new URL(url).origin)
+    throw new Error(`"${value}" has more than a scheme, a host and a port`);
+  return url;
+}
+
 /**
  * Parses the URL of an OpenID Connect provider; undefined if empty. A final slash is a part of its name: some providers
  * have one.

@@ -14,6 +14,7 @@ import {
   keys,
   name,
   oneOf,
+  optionalOrigin,
   optionalUrl,
   port,
   portOrZero,
@@ -56,7 +57,7 @@ export const settingsTable = {
     optionalUrl,
   ),
   DASHBOARD_PORT: setting('HTTP port of the dashboard', '8090', port),
-  DASHBOARD_URL: setting('public URL of the dashboard; empty: the host of the request', '', optionalUrl),
+  DASHBOARD_URL: setting('public URL of the dashboard; empty: the host of the request', '', optionalOrigin),
   TRACE_URL: setting(
     'URL of a trace viewer, with {trace_id} in it; empty: pages show the trace ID',
     '',

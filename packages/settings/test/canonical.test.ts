@@ -17,6 +17,7 @@ type Kind =
   | 'choice'
   | 'share'
   | 'url'
+  | 'origin'
   | 'secretUrl'
   | 'template'
   | 'host'
@@ -75,6 +76,10 @@ const kinds: Record<Kind, { valid: string; wrong: readonly string[] }> = {
       'https://example.com/a/../b',
       'ftp://example.com',
     ],
+  },
+  origin: {
+    valid: 'https://example.com:8443',
+    wrong: ['https://example.com/path', 'https://example.com/?a', 'https://a@example.com', 'https://EXAMPLE.com'],
   },
   secretUrl: { valid: '', wrong: ['example.com', ':6379', 'redis:/host', 'file:///etc/passwd', 'host:1 host:2'] },
   template: {
@@ -243,14 +248,8 @@ const kinds: Record<Kind, { valid: string; wrong: readonly string[] }> = {
 
 const byKind: Partial<Record<Kind, readonly SettingName[]>> = {
   share: ['OTEL_TRACES_SAMPLER_ARG'],
-  url: [
-    'PUBLIC_API_URL',
-    'PUBLIC_SANDBOX_URL',
-    'ERROR_CATALOG_URL',
-    'DASHBOARD_URL',
-    'OIDC_ISSUER',
-    'OTEL_EXPORTER_OTLP_ENDPOINT',
-  ],
+  url: ['PUBLIC_API_URL', 'PUBLIC_SANDBOX_URL', 'ERROR_CATALOG_URL', 'OIDC_ISSUER', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+  origin: ['DASHBOARD_URL'],
   template: ['TRACE_URL'],
   secretUrl: ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL'],
   host: ['HOST', 'GRPC_HOST', 'EGRESS_PROXY_HOST'],

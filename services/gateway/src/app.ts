@@ -98,7 +98,7 @@ export function createApp(parts: AppParts): RequestListener {
   app.enable('case sensitive routing').enable('strict routing');
   mount(app, endpoints, { serve, admit });
   mountProbes(app, probes);
-  mountDocs(app, config.webhookUrls);
+  mountDocs(app, config.webhookUrls, publicUrl ? new URL(publicUrl).pathname : '/');
 
   /** Wraps Express, because these steps apply to every response, including errors before routing. */
   return (incoming, outgoing) => {

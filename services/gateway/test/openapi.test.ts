@@ -24,6 +24,16 @@ describe('The OpenAPI document', () => {
     expect(body.openapi).toBe('3.1.1');
   });
 
+  test('names the path under which a proxy serves the API', async () => {
+    const other = await startGateway({ env: { PUBLIC_API_URL: 'https://example.com/rms' } });
+    try {
+      const { body } = await other.send('GET', '/openapi.json');
+      expect(body.servers).toMatchObject([{ url: '/rms' }]);
+    } finally {
+      await other.stop();
+    }
+  });
+
   test('passes the recommended rules of a linter', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rms-openapi-'));
     const file = join(folder, 'openapi.json');
@@ -193,8 +203,8 @@ describe('The OpenAPI document', () => {
     const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link as string);
     expect(links.length).toBe(4);
     for (const link of links) {
-      expect(link).toMatch(/^\/docs\//);
-      const file = await api.send('GET', link);
+      expect(link).toMatch(/^docs\//);
+      const file = await api.send('GET', `/${link}`);
       expect([file.status, file.text.length > 0]).toEqual([200, true]);
     }
     expect(page.text).not.toMatch(/<script(?![^>]*src=)|\son\w+=|style=/);

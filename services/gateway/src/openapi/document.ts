@@ -38,8 +38,14 @@ const ifNoneMatch = entityTags.describe(
   'ETag of an earlier response. If the response would be the same, it is 304 without a body.',
 );
 
-/** Generates the OpenAPI 3.1 document from the endpoints and schemas that serve the API. */
-export function openApiDocument(webhookUrls: WebhookUrls = { http: false, privateNetworks: false }): object {
+/**
+ * Generates the OpenAPI 3.1 document from the endpoints and schemas that serve the API.
+ * @param basePath the path of the API's public URL
+ */
+export function openApiDocument(
+  webhookUrls: WebhookUrls = { http: false, privateNetworks: false },
+  basePath = '/',
+): object {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint) };
@@ -55,7 +61,7 @@ export function openApiDocument(webhookUrls: WebhookUrls = { http: false, privat
         'fields and query parameters are rejected.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'The environment that served this document.' }],
+    servers: [{ url: basePath, description: 'The environment that served this document.' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     security: [{ apiKey: [] }],
     components: {

@@ -23,6 +23,7 @@ const end = (socket: Socket) => void socket.end();
 const reset = (socket: Socket) => void (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy());
 const endIdle = (socket: Socket) =>
   void socket.end('HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+const timeOut = (socket: Socket) => void socket.write('HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n');
 const beginThenReset = (socket: Socket) => void socket.write('H', () => setImmediate(() => reset(socket)));
 
 describe('a request over a connection that the receiver closes at this moment', () => {
@@ -101,6 +102,13 @@ describe('a request over a connection that the receiver closes at this moment', 
     await attempt('evt_1');
     expect(await attempt('evt_2')).toMatchObject({ statusCode: 408, error: expect.stringMatching(/^status: /) });
     expect(requests).toEqual([['evt_1', 'evt_2'], ['evt_2']]);
+  });
+
+  test('a 408 that does not close the connection is the response', async () => {
+    const attempt = await start('http', [respond, timeOut]);
+    await attempt('evt_1');
+    expect(await attempt('evt_2')).toMatchObject({ statusCode: 408, error: expect.stringMatching(/^status: /) });
+    expect(requests).toEqual([['evt_1', 'evt_2']]);
   });
 
   test('a 408 on the idle connection ends it, and the next request uses a new one', async () => {

@@ -43,7 +43,7 @@ class DeadlineError extends Error {
  * {@link NoConnectionError}. Only status 200 is a success; redirects are not followed.
  *
  * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
- * of a response, or a 408, and is repeated once over a new connection, as a part of the same attempt.
+ * of a response, or a 408 that closes the connection, and is repeated once over a new connection, as a part of the same attempt.
  */
 export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
   const { workspaceId, url, body } = outgoing;
@@ -106,11 +106,12 @@ function responseOf(exchange: Exchange, watch: Watch | undefined) {
 
 /**
  * Whether the endpoint closed a connection that was open before, instead of reading the request: without a byte of a
- * response, or with a 408, with which some servers end an idle connection (RFC 9110, 15.5.9).
+ * response, or with a 408 and `Connection: close`, with which some servers end an idle connection (RFC 9110, 15.5.9).
  */
-function isUnread({ error, statusCode }: Exchange, watch: Watch): boolean {
+function isUnread({ error, statusCode, rawHeaders }: Exchange, watch: Watch): boolean {
   if (!watch.isReused || error instanceof DeadlineError) return false;
-  return statusCode === 408 || (error !== undefined && !watch.hasResponse());
+  if (statusCode === 408) return singleValue(headerPairs(rawHeaders), 'connection')?.toLowerCase() === 'close';
+  return error !== undefined && !watch.hasResponse();
 }
 
 /** Splits a URL for undici. Throws for URLs that CreateWebhook and UpdateWebhook reject. */
