@@ -128,7 +128,7 @@ describeWith('chromium', 'A workspace in use', () => {
     }
   });
 
-  test.each([1_200])('no table overflows at a width of %i pixels', async (width) => {
+  test.each([1_024, 1_200])('no table overflows at a width of %i pixels', async (width) => {
     await page.setViewportSize({ width, height: 860 });
     let tables = 0;
     for (const path of pages) {

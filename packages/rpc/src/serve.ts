@@ -16,6 +16,7 @@ export interface ServeOptions {
   readonly log: {
     error(fields: object, message: string): void;
     warn(fields: object, message: string): void;
+    debug(fields: object, message: string): void;
   };
   /**
    * Translates every error that a handler throws, so that handlers need not. Default: no translation. An error other
@@ -71,17 +72,18 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
     'grpc.max_receive_message_length': 64 * 1024 * 1024,
   });
   const health = new HealthState(services.map(({ service }) => service.typeName));
-  const onError = (error: unknown, { requestId, method, peer }: RpcContext) => {
+  const onError = (error: unknown, { requestId, method, peer, isCanceled }: RpcContext) => {
     if (error instanceof CallerRefused) {
       log.warn({ request_id: requestId, method, peer, reason: error.message }, 'call refused');
       return;
     }
     const { code, kind } = toRmsError(error);
-    if (kind.httpStatus >= 500) log.error({ err: error, request_id: requestId, method, code }, 'rpc failed');
+    if (isCanceled && code === 'timeout') log.debug({ request_id: requestId, method }, 'call canceled by the caller');
+    else if (kind.httpStatus >= 500) log.error({ err: error, request_id: requestId, method, code }, 'rpc failed');
   };
   const onEnd = (context: RpcContext, error: unknown, startedAtMs: number) => {
     if (!onCall) return;
-    const code = error === undefined ? 'ok' : toRmsError(error).code;
+    const code = error === undefined ? 'ok' : context.isCanceled ? 'canceled' : toRmsError(error).code;
     onCall({ method: context.method, code, durationMs: performance.now() - startedAtMs }, context);
   };
   const stopping = new AbortController();

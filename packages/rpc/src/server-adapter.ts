@@ -28,6 +28,8 @@ export interface RpcContext
   /** Aborts when the server stops: an endless stream must end then, or it delays the shutdown. */
   readonly stopping: AbortSignal;
   readonly deadline: Date | undefined;
+  /** Whether the caller has canceled the call long before its deadline: nobody waits for the response. */
+  readonly isCanceled: boolean;
   /** Address of the caller. */
   readonly peer: string;
   /** "package.Service/Method". */
@@ -149,6 +151,9 @@ function requestsOf(call: AnyCall): AsyncIterable<unknown> {
   return { [Symbol.asyncIterator]: () => call.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown> };
 }
 
+/** At its deadline, a caller also cancels the call, and its clock may be a little earlier. */
+const deadlineToleranceMs = 500;
+
 /** Context that creates its signal on first use, because most handlers only use the scope. */
 class CallRpcContext implements RpcContext {
   readonly requestId: string;
@@ -208,6 +213,10 @@ class CallRpcContext implements RpcContext {
     const deadline = this.#call.getDeadline();
     if (deadline instanceof Date) return deadline;
     return Number.isFinite(deadline) ? new Date(deadline) : undefined;
+  }
+
+  get isCanceled(): boolean {
+    return this.#call.cancelled && !(this.deadline && this.deadline.getTime() - Date.now() < deadlineToleranceMs);
   }
 
   get peer(): string {

@@ -136,6 +136,32 @@ describe('Unary calls', () => {
     await aborted.promise;
   });
 
+  test.each([
+    { way: 'is canceled', signal: true, code: 'canceled', errors: 0 },
+    { way: 'reaches its deadline', signal: false, code: 'timeout', errors: 1 },
+  ])('a call that $way is reported as $code', async ({ signal, code, errors }) => {
+    const codes: string[] = [];
+    const reported = signaled();
+    const { client, logged } = await start(
+      {
+        createWorkspace: (_, context) =>
+          new Promise((_resolve, reject) => {
+            context.signal.addEventListener('abort', () => reject(context.signal.reason));
+          }),
+      },
+      {
+        onCall: (call) => {
+          codes.push(call.code);
+          reported.resolve();
+        },
+      },
+    );
+    const end = signal ? { signal: AbortSignal.timeout(200) } : { timeoutMs: 200 };
+    await expect(client.createWorkspace({}, end)).rejects.toBeInstanceOf(RmsError);
+    await reported.promise;
+    expect([codes, logged.length]).toEqual([[code], errors]);
+  });
+
   test('a signal that has aborted before the call ends it immediately', async () => {
     const { client } = await start({ createWorkspace: () => new Promise(() => {}) });
     const call = client.createWorkspace({}, { signal: AbortSignal.abort() });

@@ -47,6 +47,7 @@ export async function startWorkspaces(
     port: port ?? (await freePort()),
     log: {
       error: (fields, message) => void logged.push({ fields: fields as Record<string, unknown>, message }),
+      debug: () => {},
       warn: (fields, message) => void logged.push({ fields: fields as Record<string, unknown>, message }),
     },
     ...further,

@@ -26,7 +26,7 @@ function take(received: readonly ReceivedSpan[]): void {
   if (keep) spans.push(...received);
 }
 
-const log = { error: console.error, warn: console.error };
+const log = { error: console.error, warn: console.error, debug() {} };
 const traces = rpcService(TraceService, {
   export: async (request) => {
     take(receivedSpans(request));

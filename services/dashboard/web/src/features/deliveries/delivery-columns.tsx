@@ -22,7 +22,7 @@ export function deliveryColumns(tenant: Tenant, urls: ReadonlyMap<string, string
             params={{ ...tenant, id: delivery.id }}
             className="main-link"
           >
-            {delivery.event_type}
+            <EventType of={delivery.event_type} />
           </Link>
           {delivery.origin === 'test' ? <Badge>Test</Badge> : null}
         </span>
@@ -37,4 +37,15 @@ export function deliveryColumns(tenant: Tenant, urls: ReadonlyMap<string, string
     },
     created: { title: 'Created', cell: (delivery) => <Time at={delivery.created_at} /> },
   } satisfies Record<string, Column<DeliveryDocument>>;
+}
+
+/** An event type, for example resource.created. A narrow column breaks it after the point. */
+function EventType({ of }: { of: string }) {
+  const [object, ...rest] = of.split('.');
+  return (
+    <>
+      {object}.<wbr />
+      {rest.join('.')}
+    </>
+  );
 }
