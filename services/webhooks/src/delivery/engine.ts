@@ -2,13 +2,12 @@ import { abortableDelay, coalesce, createTurns, createWakeableSleep, waitAtMost 
 import type { Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { Worker } from '@rms/service';
+import { createAttempt } from './attempt/attempt-job.ts';
 import type { AttemptReporter } from './attempt/attempt-reporter.ts';
-import { traceAttempt } from './attempt/attempt-span.ts';
 import type { EndpointAgents } from './attempt/endpoint-agents.ts';
-import { type DeliveryJob, leaseMs, startWithinMs } from './attempt/job.ts';
+import { type DeliveryJob, leaseMs } from './attempt/job.ts';
 import type { SecretCache } from './attempt/secret-cache.ts';
-import { NoConnectionError, send as sendOnce } from './attempt/send.ts';
-import { healthOf, settle } from './attempt/settle.ts';
+import { healthOf } from './attempt/settle.ts';
 import { createSigners } from './attempt/signers.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import type { EngineState } from './engine-gauges.ts';
@@ -74,7 +73,7 @@ const noCapacity: Capacity = {
  *
  *   poll    reads the due webhooks (schedule-queries.ts)
  *   refill  leases deliveries that can start now (scheduler.ts decides, lease-queries.ts leases)
- *   attempt signs and sends (send.ts)
+ *   attempt signs and sends (attempt-job.ts)
  *   record  writes results in batches (recorder.ts)
  *
  * An attempt keeps its slot until its result is recorded, so a crash repeats at most the attempts in flight.
@@ -82,7 +81,9 @@ const noCapacity: Capacity = {
 export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const { pool, keyedPool, agents, secrets, health, endings, counters, report, reportRejected, log } = parts;
   const scheduler = new Scheduler<Task>(limits);
-  const { signerOf, unsignable } = createSigners(secrets, log);
+  const signers = createSigners(secrets, log);
+  const { unsignable } = signers;
+  const attemptJob = createAttempt({ agents, signers, report, isFailing: (id) => scheduler.isFailing(id) });
   const running = new Set<Promise<void>>();
   const sleeper = createWakeableSleep();
   const inTurn = createTurns(limits.startsPerTurnMs);
@@ -125,8 +126,14 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     const { job } = task;
     let outcome: Outcome = { durationMs: 0, health: 'not attempted' };
     try {
-      const attempted = await send(job);
-      if (attempted) {
+      // A result that cannot be recorded would cause another attempt.
+      if (recorder.behind()) await recorder.caughtUp();
+      const attempted = await attemptJob(job);
+      if ('releaseAfterMs' in attempted) {
+        // It keeps its slot meanwhile.
+        if (attempted.releaseAfterMs > 0) await abortableDelay(attempted.releaseAfterMs, stop.signal);
+        await release(job);
+      } else {
         const { result, settlement } = attempted;
         await recorder.record({ job, result, settlement });
         await health.note(job, settlement, scheduler.isOpen(job.webhookId));
@@ -137,38 +144,6 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       report.unrecorded(job, err);
     }
     finish(task, outcome);
-  };
-
-  /** Signs and sends a delivery. Returns undefined if the delivery was released instead. */
-  const send = async (job: DeliveryJob) => {
-    // A result that cannot be recorded would cause another attempt.
-    if (recorder.behind()) await recorder.caughtUp();
-    // The lease could expire during the attempt.
-    const tooLate = performance.now() - job.leasedAtMs > startWithinMs;
-    // If no key decrypts the secret, this instance skips the webhook for a while. Another instance may have the key.
-    const signer = tooLate ? undefined : signerOf(job);
-    if (!signer) {
-      report.released(tooLate ? 'late' : 'secret');
-      await release(job);
-      return undefined;
-    }
-    const wasFailing = scheduler.isFailing(job.webhookId);
-    const agent = agents.of(job, job.endpoint);
-    const result = await traceAttempt(job, (traceparent) =>
-      sendOnce(agent, signer, { ...job, url: job.endpoint.url, traceparent }),
-    ).catch((error: unknown) => {
-      if (!(error instanceof NoConnectionError)) throw error;
-      report.unconnected(error);
-    });
-    if (!result) {
-      // Keeps its slot meanwhile, so that fewer connections are needed.
-      await abortableDelay(limits.noConnectionMs, stop.signal);
-      await release(job);
-      return undefined;
-    }
-    const settlement = settle(job, result);
-    report.attempted(job, result, settlement, wasFailing);
-    return { result, settlement };
   };
 
   /** Ends an attempt and starts the next ones. */
