@@ -29,7 +29,7 @@ const arrows = {
   webhooks: ['Kafka', 'PostgreSQL', 'a receiver', 'alerts grpc', collector],
   alerts: ['Kafka', 'PostgreSQL', 'Redis', 'auth grpc', collector],
   dashboard: ['Redis', 'alerts grpc', 'auth grpc', 'resources grpc', collector, 'webhooks grpc'],
-  cli: ['alerts grpc', 'auth grpc', 'webhooks grpc'],
+  cli: ['alerts grpc', 'auth grpc', 'resources grpc', 'webhooks grpc'],
 };
 
 /** Pods that the tests add: three with labels of pods of the chart, a metrics scraper, and an unrelated pod. */
