@@ -149,7 +149,7 @@ function report(samples) {
 async function startGateway(shape, kind, env) {
   const main =
     kind === 'open'
-      ? join(import.meta.dirname, 'open-gateway.mjs')
+      ? join(import.meta.dirname, 'open-gateway.ts')
       : join(import.meta.dirname, '..', '..', 'services', 'gateway', 'src', 'main.ts');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;

@@ -1,35 +1,51 @@
 // A gateway without authentication, limits and revocation: every request acts for the workspace OPEN_WORKSPACE_ID. Used
 // only by the benchmark of the cost of those checks. It differs from the real gateway only in `admit`.
 
-import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { create } from '@bufbuild/protobuf';
+import { parseCidrs } from '@rms/cidr';
+import { Environment, PrincipalSchema, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { readSettings } from '@rms/settings';
 import { listen } from '../../packages/http/src/listener.ts';
 import { createApp } from '../../services/gateway/src/app.ts';
 import { createBackend } from '../../services/gateway/src/backend/backend.ts';
+import type { Caller } from '../../services/gateway/src/checks/principals.ts';
 import { readGatewayConfig } from '../../services/gateway/src/config.ts';
 import { createGatewayContext } from '../../services/gateway/src/context.ts';
+import { createRequestMetrics } from '../../services/gateway/src/http/request-metrics.ts';
 import { createProbes } from '../../services/gateway/src/probes.ts';
 import { RequestLog } from '../../services/gateway/src/requests/request-log.ts';
+import { endpoints } from '../../services/gateway/src/routes/endpoints.ts';
 
 const settings = readSettings(process.env);
 const config = readGatewayConfig(settings);
 const context = createGatewayContext(settings);
-const principal = {
-  workspaceId: process.env.OPEN_WORKSPACE_ID,
-  environment: Environment.LIVE,
-  keyId: 'key_open',
-  scope: Scope.ADMIN,
+const caller: Caller = {
+  principal: create(PrincipalSchema, {
+    workspaceId: process.env.OPEN_WORKSPACE_ID ?? '',
+    environment: Environment.LIVE,
+    keyId: 'key_open',
+    scope: Scope.ADMIN,
+  }),
+  keyName: 'open',
+  allowedIps: parseCidrs([]),
+  version: 1,
+  limits: config.limits,
+  maxWebhooks: undefined,
+  fresh: true,
 };
+const { auth: keys, resources, ...clients } = context;
+const paths = endpoints.map(({ path }) => path);
 const handle = createApp({
   environment: 'live',
   config,
-  admit: async () => ({ principal }),
-  backend: createBackend(context.resources, context.webhooks),
+  admit: async () => caller,
+  backend: createBackend(resources, { ...clients, keys }),
   probes: createProbes(context),
+  countRequest: createRequestMetrics(context.metrics).countRequests('live', paths),
   requests: new RequestLog({ auth: context.requests, scope: 'none', dropped() {}, log: context.log }),
   log: context.log,
 });
-const { host, livePort: port, maxConnections, trustedProxies } = config;
+const { host, livePort: port, maxConnections, trustedProxies, keepAliveMs } = config;
 const { address } = await listen({
   host,
   port,
@@ -37,6 +53,8 @@ const { address } = await listen({
   maxConnections,
   maxConnectionsPerAddress: 0,
   trustedProxies,
+  keepAliveMs,
   log: context.log,
+  onRefused() {},
 });
-process.send(address);
+process.send?.(address);
