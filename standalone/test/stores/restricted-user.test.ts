@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { describeWith, freePort, type TestDatabase, testDatabase, testServer } from '@rms/testkit';
+import { describeWith, type TestDatabase, testDatabase } from '@rms/testkit';
 import { type Installation, newInstallation, npmStart, type Start } from '../npm-start.ts';
+import { servicesEnv } from './services-env.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/start-services.mjs', import.meta.url));
 /** As OpenShift assigns them: a user without an entry in /etc/passwd, and the group 0. */
@@ -36,18 +36,7 @@ describeWith(['redis', 'kafka', 'small-disk'], 'npm run start:services', () => {
   });
 
   test('works as a user without a name on a read-only file system', async () => {
-    const env = {
-      ...installation.env,
-      DATA_DIR: '/mnt/data',
-      DATABASE_URL: database.url,
-      REDIS_URL: testServer('redis'),
-      KAFKA_BROKERS: testServer('kafka'),
-      KAFKA_PREFIX: `test-${randomBytes(6).toString('hex')}`,
-      AUTH_ADDRESS: `127.0.0.1:${await freePort()}`,
-      RESOURCES_ADDRESS: `127.0.0.1:${await freePort()}`,
-      WEBHOOKS_ADDRESS: `127.0.0.1:${await freePort()}`,
-      ALERTS_ADDRESS: `127.0.0.1:${await freePort()}`,
-    };
+    const env = { ...(await servicesEnv(installation, database)), DATA_DIR: '/mnt/data' };
     const command = ['unshare', ...restricted, process.execPath, script];
     services = npmStart(env, { command });
     const { live } = await services.ready();

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describeWith, freePort, type TestDatabase, testDatabase, testServer } from '@rms/testkit';
+import { describeWith, type TestDatabase, testDatabase } from '@rms/testkit';
 import { type Installation, newInstallation, npmStart, type Start } from '../npm-start.ts';
+import { servicesEnv } from './services-env.ts';
 
 const command = [process.execPath, fileURLToPath(new URL('../../../scripts/start-services.mjs', import.meta.url))];
 
@@ -22,17 +22,7 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
   beforeAll(async () => {
     installation = await newInstallation();
     database = await testDatabase([]);
-    env = {
-      ...installation.env,
-      DATABASE_URL: database.url,
-      REDIS_URL: testServer('redis'),
-      KAFKA_BROKERS: testServer('kafka'),
-      KAFKA_PREFIX: `test-${randomBytes(6).toString('hex')}`,
-      AUTH_ADDRESS: `127.0.0.1:${await freePort()}`,
-      RESOURCES_ADDRESS: `127.0.0.1:${await freePort()}`,
-      WEBHOOKS_ADDRESS: `127.0.0.1:${await freePort()}`,
-      ALERTS_ADDRESS: `127.0.0.1:${await freePort()}`,
-    };
+    env = await servicesEnv(installation, database);
   });
   afterAll(async () => {
     installation.remove();

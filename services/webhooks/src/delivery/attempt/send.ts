@@ -43,7 +43,8 @@ class DeadlineError extends Error {
  * {@link NoConnectionError}. Only status 200 is a success; redirects are not followed.
  *
  * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
- * of a response, or a 408 that closes the connection, and is repeated once over a new connection, as a part of the same attempt.
+ * of a response, or a 408 that closes the connection, and is repeated once over a new connection, as a part of the same
+ * attempt.
  */
 export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
   const { workspaceId, url, body } = outgoing;
