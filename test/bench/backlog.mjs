@@ -14,7 +14,7 @@ const nothingExcluded = { webhookIds: [], workspaceIds: [] };
 const webhooksPerClaim = 100;
 
 /**
- * Measures the cost of claiming 200 due deliveries, by size of the backlog and by number of webhooks it belongs
+ * Measures the cost of claiming 100 due deliveries, by size of the backlog and by number of webhooks it belongs
  * to. Claims are rolled back, so that each one sees the same backlog. Also measures the backlog query for metrics.
  */
 export async function run({ quick }) {

@@ -252,6 +252,30 @@ describe('the schedule of webhooks', () => {
     expect((await steps.lease()).jobs.map(({ webhookId }) => webhookId)).toEqual([changing.id, changing.id]);
   });
 
+  test('a webhook stays due while another transaction has locked one of its due deliveries', async () => {
+    const { tenant, id } = await subscribed();
+    await makeDue(tenant, 3);
+    await setDue(id, -60);
+    const recording = await database.pool.connect();
+    try {
+      await recording.query('begin');
+      const { rows } = await recording.query<{ id: string }>(
+        `select id from webhooks.deliveries where webhook_id = $1 order by due_at limit 1 for update`,
+        [id],
+      );
+      const { jobs, results } = await steps.lease();
+      expect(jobs).toHaveLength(2);
+      expect(jobs.map((job) => job.id)).not.toContain(rows[0]?.id);
+      expect(results).toMatchObject([{ webhookId: id, leased: 2, hasMore: true }]);
+      expect(await steps.dueInMs(id)).toBeLessThanOrEqual(0);
+    } finally {
+      await recording.query('rollback');
+      recording.release();
+    }
+    expect(await steps.claim()).toHaveLength(1);
+    expect(await steps.dueInMs(id)).toBeGreaterThan(0);
+  });
+
   describe('a webhook that is disabled', () => {
     const disable = async (webhookId: string) => {
       await database.pool.query("update webhooks.webhooks set status = 'disabled' where id = $1", [webhookId]);

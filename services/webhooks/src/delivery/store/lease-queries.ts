@@ -165,7 +165,8 @@ export async function leaseFor(pool: Pool, refills: readonly Refill[], { rank, c
         returning d.workspace_id, d.environment, d.id, d.event_id, d.webhook_id, d.resource_id, d.request_id, d.ordered,
                   d.origin, d.tries, d.lease
       ), next as materialized (
-        -- Without the leased deliveries; they are due at the end of their leases.
+        -- The leased deliveries are the earliest ones, except those that another transaction has locked. If there are
+        -- such deliveries, \`rest\` may be a leased one, which is due as they are.
         select endpoint.*, least(rest.due_at, case when own.leased > 0 then now() + $4 * interval '1 millisecond' end) as due_at,
                rate.rate_at,
                case when endpoint.pause_ms > 0 and own.leased > 0 then now() + $4 * interval '1 millisecond'
@@ -177,8 +178,7 @@ export async function leaseFor(pool: Pool, refills: readonly Refill[], { rank, c
           left join lateral (
                select d.due_at from webhooks.deliveries as d
                 where d.webhook_id = endpoint.webhook_id and d.due_at is not null
-                  and not exists (select from due where due.id = d.id and due.webhook_id = d.webhook_id)
-                order by d.due_at limit 1) as rest on true
+                order by d.due_at offset own.leased limit 1) as rest on true
       ), scheduled as (
         update webhooks.endpoints as e
            set next_due_at = case when next.abandoned then now() + $5 * interval '1 millisecond'
