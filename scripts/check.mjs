@@ -17,6 +17,7 @@ const checks = {
   'types of the sources': () => run('tsc', []),
   'types of the pages': () => run('tsc', ['-p', 'services/dashboard/web']),
   'types of the tests': () => run('tsc', ['-p', 'tsconfig.test.json']),
+  'types of the scripts and benchmarks': () => run('tsc', ['-p', 'tsconfig.scripts.json']),
   'protos: lint': () => run('buf', ['lint']),
   'protos: compatible': protosCompatible,
   'protos: generated code': generatedCode,

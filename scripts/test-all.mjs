@@ -68,7 +68,8 @@ process.exit(sum('failed') > 0 ? 1 : 0);
  * Runs a command and reads its last line "N passed, N failed". A command that fails but reports no failure counts as
  * one failure.
  */
-async function run([command, ...args]) {
+async function run(commandLine) {
+  const [command, ...args] = commandLine;
   const child = spawn(command, args, {
     cwd: root,
     env: { ...process.env, STATEMENTS_DIR: recording },

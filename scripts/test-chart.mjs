@@ -132,7 +132,9 @@ function template(helm, values, release) {
 /** Finds calls of Helm functions that return an error as a map or as a list, with which the render would continue. */
 function uncheckedParsing() {
   const folder = join(chart, 'templates');
-  const files = readdirSync(folder, { recursive: true }).filter((file) => /\.(tpl|yaml|txt)$/.test(file));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /\.(tpl|yaml|txt)$/.test(file),
+  );
   const found = files.flatMap((file) => {
     const text = readFileSync(join(folder, file), 'utf8').replaceAll(/\{\{-? ?\/\*[\s\S]*?\*\/ ?-?\}\}/g, '');
     return [...text.matchAll(/\b(from(?:Json|Yaml|Toml)\w*)/g)].map(([, name]) => `${file}: ${name}`);

@@ -95,7 +95,8 @@ async function startReceiver({ certFile, keyFile }) {
   );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { server, events, url: `https://127.0.0.1:${server.address().port}/hook` };
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return { server, events, url: `https://127.0.0.1:${port}/hook` };
 }
 
 /** Runs a check and prints its result. Returns whether it has passed. */

@@ -54,6 +54,7 @@ function buildImage() {
   }
   const name = `localhost/rms:test-${randomBytes(4).toString('hex')}`;
   const env = { ...process.env, IMAGE: name };
+  /** @type {[string, string[]][]} */
   const steps = [
     [process.execPath, [join(root, 'scripts', 'image.mjs')]],
     [load, [...args, name]],

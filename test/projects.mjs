@@ -30,10 +30,12 @@ export const statementFolders = [...childrenOf('services').filter(hasTests), 'pa
 export const statementProjects = statementFolders.map((folder) => basename(folder));
 
 /** Folders by project: one project per folder of the fast tier, with the name of the folder, and one per suite. */
-export const projects = new Map([
-  ...fastFolders.map((folder) => [basename(folder), [folder]]),
-  ...suites.map((suite) => [suite, foldersOf(suite)]),
-]);
+export const projects = new Map(
+  /** @type {[string, string[]][]} */ ([
+    ...fastFolders.map((folder) => [basename(folder), [folder]]),
+    ...suites.map((suite) => [suite, foldersOf(suite)]),
+  ]),
+);
 
 /** Returns the folders of a suite, for example test/stores and packages/bus/test/stores. */
 export function foldersOf(suite) {

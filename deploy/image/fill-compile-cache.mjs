@@ -12,7 +12,7 @@ enableCompileCache(join(folder, 'cache'));
 const mains = Object.values(programs);
 for (const main of mains) {
   const sources = main.slice(0, main.indexOf('/src/') + '/src'.length);
-  for (const file of readdirSync(join(folder, sources), { recursive: true })) {
+  for (const file of readdirSync(join(folder, sources), { recursive: true, encoding: 'utf8' })) {
     // A main file runs its program when it is imported.
     if (!file.endsWith('.ts') || /(^|-)main(-|\.)/.test(file)) continue;
     await import(pathToFileURL(join(folder, sources, file)).href);

@@ -10,4 +10,4 @@ const name = basename(process.argv[1] ?? '');
 if (!Object.hasOwn(programs, name)) {
   throw new Error(`no program "${name}": expected one of ${Object.keys(programs).join(', ')}`);
 }
-await import(new URL(`../${programs[name]}`, import.meta.url));
+await import(new URL(`../${programs[name]}`, import.meta.url).href);

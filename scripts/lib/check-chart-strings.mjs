@@ -101,7 +101,7 @@ const everything = {
   networkPolicy: { ingressPeers: [{ ipBlock: { cidr: '' } }] },
 };
 
-function valuesOf({ values: { each, ...values } }) {
+function valuesOf({ values: { each = undefined, ...values } }) {
   const components = each ? ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'] : [];
   return merge(values, Object.fromEntries(components.map((name) => [name, each])));
 }

@@ -13,7 +13,7 @@ const startLimitMs = 180_000;
  * @param options `env(port)`: environment of the container. `address(port)`: address for the tests. `log`: text that
  * the container logs when it has started.
  */
-export async function startContainer({ image, port: inside, env = () => ({}), log = '', address }) {
+export async function startContainer({ image, port: inside, env = (_port) => ({}), log = '', address }) {
   const engine = await findEngine();
   if (!engine) return undefined;
   const port = await freePort();
@@ -61,7 +61,7 @@ async function isUp(engine, id, port, log) {
 async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address();
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   server.close();
   await once(server, 'close');
   return port;

@@ -20,13 +20,13 @@ export async function ensureNode() {
   const child = spawn(binary, process.argv.slice(1), { stdio: 'inherit', env });
   // A terminal sends Ctrl-C to both processes; this one waits for the child.
   process.on('SIGINT', () => {});
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP'])) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(`${binary} cannot be run: ${error.message}`));
   await new Promise((resolve) => {
     child.on('exit', (code, signal) => {
       process.exitCode = code ?? 1;
       if (signal) process.exitCode = signal === 'SIGINT' ? 130 : 143;
-      resolve();
+      resolve(undefined);
     });
   });
   process.exit();

@@ -8,6 +8,7 @@ export function installPackages(names, packages) {
   if (names.every(isInstalled)) return undefined;
   if (process.getuid?.() !== 0 || !isInstalled('apt-get')) return `${names.join(' and ')} not found`;
   process.stderr.write(`rms: installing ${packages.join(' and ')} with apt-get\n`);
+  /** @type {import('node:child_process').SpawnSyncOptions} */
   const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: ['ignore', 'pipe', 'pipe'] };
   spawnSync('apt-get', ['update', '-qq'], options);
   const { status, stderr } = spawnSync(

@@ -56,7 +56,7 @@ async function measureLatency(shape, count) {
       const sentAtMs = wallMs();
       const body = JSON.stringify({ name: `Resource ${i}`, metadata: { note: 'n'.repeat(90) } });
       const response = await pool.request({ method: 'POST', path: '/v1/resources', headers, body });
-      const { data } = await response.body.json();
+      const { data } = JSON.parse(await response.body.text());
       sent.set(data.id, { sentAtMs, respondedAtMs: wallMs() });
     };
     const pace = async (total) => {

@@ -9,8 +9,11 @@ import { quantile } from './processes.mjs';
 
 const days = 30;
 const dayMs = 24 * 3_600_000;
-const pageSize = 50;
-const scope = { workspaceId: 'ws_bench', environments: ['live'] };
+const page = /** @type {const} */ ({
+  scope: { workspaceId: 'ws_bench', environments: ['live'] },
+  limit: 50,
+  attempts: 'summaries',
+});
 const webhookId = `wh_${'7'.padStart(26, '0')}`;
 
 /**
@@ -51,8 +54,8 @@ export async function run({ quick }) {
         for (const { rows, pool, times } of open) {
           const filter = filterOf(round + 5, rows);
           const startedAtMs = performance.now();
-          const { deliveries, next } = await readDeliveries(pool, scope, filter, pageSize);
-          if (next) await readDeliveries(pool, scope, { ...filter, before: next }, pageSize);
+          const { deliveries, next } = await readDeliveries(pool, { ...page, filter });
+          if (next) await readDeliveries(pool, { ...page, filter: { ...filter, before: next } });
           if (deliveries.length === 0) throw new Error(`filter "${name}" matched no deliveries (${rows} attempts)`);
           if (round >= 0) times.get(name).push((performance.now() - startedAtMs) / (next ? 2 : 1));
         }
@@ -67,7 +70,7 @@ export async function run({ quick }) {
     }));
     const worst = Math.max(...rows.map(({ ratio }) => ratio));
     return {
-      about: `milliseconds per page of ${pageSize} deliveries with their attempts (p50)`,
+      about: `milliseconds per page of ${page.limit} deliveries with their attempts (p50)`,
       rows,
       goals: [
         { goal: `a page costs the same at ${large.rows} attempts within 1.2×`, measured: worst, met: worst <= 1.2 },

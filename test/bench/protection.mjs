@@ -24,6 +24,7 @@ export async function run({ quick }) {
   const limited = await startGateway(shape, 'limited', { AUTH_FAILURE_LIMIT: '1' });
   const { data: workspaces } = await shape.rms('workspaces', 'list');
   const open = await startGateway(shape, 'open', { OPEN_WORKSPACE_ID: workspaces[0].id });
+  const unlogged = await startGateway(shape, 'unlogged', { AUTH_FAILURE_LIMIT: '0', REQUEST_LOG: 'none' });
   try {
     const newKey = async (...options) =>
       (await shape.rms('keys', 'create', '--environment', 'live', '--scope', 'admin', '--name', 'bench', ...options))
@@ -38,19 +39,15 @@ export async function run({ quick }) {
       redis: shape.pids.redis,
     };
     const real = { url: shape.liveUrl, pids: { gateway: shape.pids.gateway, ...stores } };
+    const get = { path: `/v1/resources/${id}`, key, status: 200 };
     const bare = { url: baseline.url, pids: { gateway: baseline.pid } };
     const contenders = {
-      'GET protected': { ...real, path: `/v1/resources/${id}`, key, status: 200 },
-      'GET open': {
-        url: open.url,
-        pids: { gateway: open.pid, ...stores },
-        path: `/v1/resources/${id}`,
-        key,
-        status: 200,
-      },
+      'GET protected': { ...real, ...get },
+      'GET protected, no request log': { url: unlogged.url, pids: { gateway: unlogged.pid, ...stores }, ...get },
+      'GET open': { url: open.url, pids: { gateway: open.pid, ...stores }, ...get },
       '401 unknown keys': { ...real, path: '/v1/resources', key: () => generateApiKey('live'), status: 401 },
       '401 one wrong key': { ...real, path: '/v1/resources', key: generateApiKey('live'), status: 401 },
-      '401 no key': { ...real, path: '/v1/resources', status: 401 },
+      '401 no key': { ...real, path: '/v1/resources', key: undefined, status: 401 },
       '429 over its rate': { ...real, path: '/v1/resources', key: slow, status: [429, 200] },
       '429 address refused': {
         url: limited.url,
@@ -60,8 +57,8 @@ export async function run({ quick }) {
         // Once a minute, a wrong key gets 401. Likewise, the key over its rate gets 200 once a minute.
         status: [429, 401],
       },
-      'Express 401': { ...bare, path: '/refused/401', status: 401 },
-      'Express 429': { ...bare, path: '/refused/429', status: 429 },
+      'Express 401': { ...bare, path: '/refused/401', key: undefined, status: 401 },
+      'Express 429': { ...bare, path: '/refused/429', key: undefined, status: 429 },
     };
     await spend(contenders);
     const samples = Object.fromEntries(Object.keys(contenders).map((name) => [name, []]));
@@ -72,7 +69,7 @@ export async function run({ quick }) {
     }
     return report(samples);
   } finally {
-    await Promise.all([open.stop(), limited.stop()]);
+    await Promise.all([open.stop(), unlogged.stop(), limited.stop()]);
     await baseline.stop();
     await shape.stop();
   }
@@ -84,7 +81,7 @@ async function makeResource(url, key) {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'bench' }),
   });
-  return (await response.json()).data.id;
+  return JSON.parse(await response.text()).data.id;
 }
 
 /** Exhausts the limits of the contenders that measure 429 responses. */
@@ -133,8 +130,10 @@ function report(samples) {
     about: `${connections} connections, CPU-seconds per 1,000 requests by process; the client generates the keys for "unknown keys"`,
     rows,
     goals: [
-      informational('GET with protection, CPU, ratio to without', ratio('GET protected', 'GET open', 'total')),
-      informational('GET with protection, p50, ratio to without', ratio('GET protected', 'GET open', 'p50')),
+      ...['GET protected', 'GET protected, no request log'].flatMap((name) => [
+        informational(`${name}, CPU, ratio to open`, ratio(name, 'GET open', 'total')),
+        informational(`${name}, p50, ratio to open`, ratio(name, 'GET open', 'p50')),
+      ]),
       ...['401 unknown keys', '401 one wrong key', '401 no key'].map((name) =>
         informational(`${name}, requests/s, ratio to bare Express`, ratio(name, 'Express 401', 'perSecond')),
       ),

@@ -23,7 +23,10 @@ function drip(response) {
   response.on('close', () => clearInterval(timer));
 }
 
-server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
+server.listen(0, '127.0.0.1', () => {
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  process.send({ port });
+});
 setInterval(() => {
   if (arrivals.length === 0) return;
   process.send({ arrivals });

@@ -9,8 +9,8 @@ export async function startBenchReceiver() {
   const arrivals = new Map();
   let count = 0;
   let waiting;
-  child.on('message', (message) => {
-    for (const { id, atMs } of message.arrivals ?? []) {
+  child.on('message', (/** @type {{ arrivals?: { id: string, atMs: number }[] }} */ { arrivals: arrived = [] }) => {
+    for (const { id, atMs } of arrived) {
       count++;
       if (!arrivals.has(id)) arrivals.set(id, atMs);
     }
@@ -24,7 +24,7 @@ export async function startBenchReceiver() {
         isDone,
         resolve: () => {
           clearTimeout(timer);
-          resolve();
+          resolve(undefined);
         },
       };
       if (isDone()) waiting.resolve();

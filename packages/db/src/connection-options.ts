@@ -122,7 +122,7 @@ function takeTls(
   const tls = tlsOptions(mode, files);
   return {
     ...(tls === undefined ? {} : { ssl: tls }),
-    ...(negotiation === undefined ? {} : { sslnegotiation: negotiation }),
+    ...(negotiation === 'direct' || negotiation === 'postgres' ? { sslnegotiation: negotiation } : {}),
   };
 }
 
