@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const ticksPerSecond = 100; // USER_HZ, the unit of times in /proc
 
@@ -24,6 +25,23 @@ export function tree(pid) {
   const found = [pid];
   for (const one of found) found.push(...(children.get(one) ?? []));
   return found;
+}
+
+/** Ends all descendants of this process: SIGTERM, and SIGKILL for those that still run after 10 s. */
+export async function endDescendants() {
+  const startOf = (pid) => statOf(pid)?.[19];
+  const descendants = tree(process.pid)
+    .slice(1)
+    .map((pid) => ({ pid, start: startOf(pid) }));
+  // The ID of an ended process may be in use again, by a process that started later.
+  const running = () => descendants.filter(({ pid, start }) => startOf(pid) === start && statOf(pid)?.[0] !== 'Z');
+  const signal = (name) => {
+    for (const { pid } of running()) process.kill(pid, name);
+  };
+  signal('SIGTERM');
+  const killAtMs = performance.now() + 10_000;
+  while (running().length > 0 && performance.now() < killAtMs) await delay(50);
+  signal('SIGKILL');
 }
 
 /** Returns the CPU-seconds used by a process, its running descendants, and its ended descendants. */

@@ -2,6 +2,7 @@
 // instead.
 import { parseArgs } from 'node:util';
 import { ensureNode } from '../../scripts/lib/node.mjs';
+import { endDescendants } from './processes.mjs';
 
 await ensureNode();
 
@@ -38,12 +39,19 @@ const results = {};
 for (const name of positionals.length > 0 ? positionals : benchmarks) {
   const { run } = await import(`./${name}.mjs`);
   console.error(`${name} …`);
-  const result = await run({ quick: values.quick });
+  const result = await run({ quick: values.quick }).catch(fail);
   results[name] = result;
   if (!values.json) print(name, result);
 }
 if (values.json) console.log(JSON.stringify(results, null, 2));
 process.exit(0);
+
+/** Ends the servers that a failed benchmark has started, and this process. */
+async function fail(error) {
+  console.error(error);
+  await endDescendants();
+  process.exit(1);
+}
 
 /** Prints a result: `{ about, rows: [{…}], goals: [{ goal, measured, met }] }`. */
 function print(name, { about, rows, goals }) {
