@@ -49,6 +49,8 @@ process.exit(0);
 /** Ends the servers that a failed benchmark has started, and this process. */
 async function fail(error) {
   console.error(error);
+  // The benchmark's connections fail when their servers end.
+  process.on('uncaughtException', () => {});
   await endDescendants();
   process.exit(1);
 }
