@@ -36,7 +36,13 @@ export async function endDescendants() {
   // The ID of an ended process may be in use again, by a process that started later.
   const running = () => descendants.filter(({ pid, start }) => startOf(pid) === start && statOf(pid)?.[0] !== 'Z');
   const signal = (name) => {
-    for (const { pid } of running()) process.kill(pid, name);
+    for (const { pid } of running()) {
+      try {
+        process.kill(pid, name);
+      } catch {
+        // The process has ended meanwhile.
+      }
+    }
   };
   signal('SIGTERM');
   const killAtMs = performance.now() + 10_000;

@@ -49,10 +49,11 @@ process.exit(0);
 /** Ends the servers that a failed benchmark has started, and this process. */
 async function fail(error) {
   console.error(error);
+  process.exitCode = 1;
   // The benchmark's connections fail when their servers end.
   process.on('uncaughtException', () => {});
   await endDescendants();
-  process.exit(1);
+  process.exit();
 }
 
 /** Prints a result: `{ about, rows: [{…}], goals: [{ goal, measured, met }] }`. */
