@@ -29,7 +29,7 @@ const scenarios = [
   },
   {
     name: 'one Secret, certificates of the user, URLs of the ingress, KEDA on Kafka',
-    values: { tls: { mode: 'existingSecrets' }, webhooks: { keda: { enabled: true } } },
+    values: { tls: { mode: 'existingSecrets' }, each: {}, webhooks: { keda: { enabled: true } } },
     without: [
       ...[/\.(value|existingSecret)$/, /\.keda\./, /\.autoscaling\./, /^image\.tag/, /^fullnameOverride/],
       ...[/^gateway\.publicUrls/, /^dashboard\.publicUrl/],
@@ -101,8 +101,9 @@ const everything = {
   networkPolicy: { ingressPeers: [{ ipBlock: { cidr: '' } }] },
 };
 
-function valuesOf({ values: { each = undefined, ...values } }) {
-  const components = each ? ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'] : [];
+/** Returns the values of a scenario. `each` is for every component. */
+function valuesOf({ values: { each, ...values } }) {
+  const components = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'];
   return merge(values, Object.fromEntries(components.map((name) => [name, each])));
 }
 

@@ -165,8 +165,8 @@ export async function leaseFor(pool: Pool, refills: readonly Refill[], { rank, c
         returning d.workspace_id, d.environment, d.id, d.event_id, d.webhook_id, d.resource_id, d.request_id, d.ordered,
                   d.origin, d.tries, d.lease
       ), next as materialized (
-        -- The leased deliveries are the earliest ones, except those that another transaction has locked. If there are
-        -- such deliveries, \`rest\` may be a leased one, which is due as they are.
+        -- \`rest\` is the first delivery after the leased ones, which are the earliest. If another transaction has locked
+        -- one of the earliest, \`rest\` may be a leased delivery instead. Both are due already, and so is the webhook.
         select endpoint.*, least(rest.due_at, case when own.leased > 0 then now() + $4 * interval '1 millisecond' end) as due_at,
                rate.rate_at,
                case when endpoint.pause_ms > 0 and own.leased > 0 then now() + $4 * interval '1 millisecond'
