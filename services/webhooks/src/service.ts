@@ -16,6 +16,7 @@ import { createEndpointAgents } from './delivery/attempt/endpoint-agents.ts';
 import { createSecretCache } from './delivery/attempt/secret-cache.ts';
 import { showBacklog } from './delivery/backlog-gauges.ts';
 import { createDeliveryUsage } from './delivery/delivery-usage.ts';
+import { createEndCounter } from './delivery/ended-deliveries.ts';
 import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
 import { showEngine } from './delivery/engine-gauges.ts';
@@ -84,6 +85,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const time = createDatabaseTime(pool);
   const usage = createDeliveryUsage(context.usage, { log, now: time.nowMs });
   const tally = createAttemptTally(pool, { log, now: time.nowMs });
+  const counters = [usage, tally, createEndCounter(context.metrics)];
   const reportRejected = createRejectedReporter(context.metrics, log);
   const engine = createDeliveryEngine({
     pool,
@@ -92,7 +94,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     secrets,
     health,
     endings,
-    counters: [usage, tally],
+    counters,
     report: createAttemptReporter(context.metrics, log),
     reportRejected,
     log,
@@ -172,6 +174,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         metrics: context.metrics,
         eraseOnDelete: config.eraseOnDelete,
         retentionDays: config.retentionDays,
+        counters,
         reportRejected,
       }),
     ],

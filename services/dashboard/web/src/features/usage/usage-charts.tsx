@@ -78,9 +78,10 @@ export function UsageCharts({
     p95_ms = 0,
     delivered = 0,
     failed = 0,
+    canceled = 0,
   } = data.total ?? {};
   const errors = errorRate(client_errors + server_errors, requests);
-  const deliveries = deliveryRate({ delivered, failed, unfinished: unfinished.data?.count });
+  const deliveries = deliveryRate({ delivered, failed, canceled, unfinished: unfinished.data?.count });
   const isLoaded = Boolean(usage.data) && !unfinished.isPending;
   const tiles = [
     ['Requests', count(requests), `in the last ${span}`],
