@@ -29,6 +29,7 @@ import { createFanOut } from './fan-out/fan-out.ts';
 import { createFeedWatchers } from './feed/feed-watchers.ts';
 import { createAttemptTally } from './health/attempt-tally.ts';
 import { createHousekeeping } from './housekeeping.ts';
+import { logPartitions } from './log/partitions.ts';
 import { createWebhooksMetrics, showConsumerLag } from './metrics.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
 import { createReplayer } from './replay/replayer.ts';
@@ -184,6 +185,11 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     },
     async open() {
       await time.start();
+      await logPartitions.checkLocks(pool, {
+        setting: 'LOG_RETENTION_DAYS',
+        retentionDays: config.retentionDays,
+        connections: pool.options.max + keyedPool.options.max,
+      });
       usage.start();
       tally.start();
       await bus.start([
