@@ -1,7 +1,7 @@
 import { alertRules } from '@rms/alert-rules';
 import type { Tenant } from '@rms/tenant';
 import { type EmailContent, oneLine } from '../email/email.ts';
-import { renderLayout } from '../email/layout.ts';
+import { type Message, renderLayout } from '../email/layout.ts';
 import type { Notice } from '../incident/incident.ts';
 import type { AlertKind } from '../rule/rule.ts';
 
@@ -19,7 +19,7 @@ export interface AlertEmail extends Tenant {
   readonly workspaceName: string;
   /** For example "https://dashboard.example.com", without a trailing slash. */
   readonly dashboardUrl: string;
-  readonly unsubscribeUrl: string;
+  readonly unsubscribe: Omit<NonNullable<Message['unsubscribe']>, 'label'>;
 }
 
 const subjectPrefixes = { opened: '', repeated: 'Ongoing: ', recovered: 'Recovered: ', test: 'Test: ' } as const;
@@ -46,7 +46,7 @@ export function alertEmail(email: AlertEmail): EmailContent {
       `You receive this email because you are a recipient of the alert rule “${name}” of ${workspace}. ` +
         `Manage rules and recipients: ${tenantUrl(email)}/settings/alerts`,
     ],
-    unsubscribe: { label: 'Unsubscribe from this rule', url: email.unsubscribeUrl },
+    unsubscribe: { label: 'Unsubscribe from this rule', ...email.unsubscribe },
   });
 }
 

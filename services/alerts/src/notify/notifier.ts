@@ -24,7 +24,7 @@ import {
   type Notification,
   postponeNotifications,
 } from './notification-queries.ts';
-import { makeUnsubscribeToken } from './unsubscribe-token.ts';
+import { makeResubscribeToken, makeUnsubscribeToken } from './unsubscribe-token.ts';
 
 export interface NotifierParts {
   readonly pool: Pool;
@@ -86,9 +86,12 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const { workspaceId, environment, kind } = notification;
     return recipients.map((recipient) => {
       const id = `${notification.id}-${nameOf(recipient)}`;
-      const token = makeUnsubscribeToken(unsubscribeKeys, { workspaceId, environment, kind, address: recipient });
-      const unsubscribeUrl = `${dashboardUrl}/unsubscribe?token=${token}`;
-      const content = alertEmail({ ...notification, workspaceName, dashboardUrl, unsubscribeUrl });
+      const unsubscription = { workspaceId, environment, kind, address: recipient };
+      const unsubscribe = {
+        url: `${dashboardUrl}/unsubscribe?token=${makeUnsubscribeToken(unsubscribeKeys, unsubscription)}`,
+        undoToken: makeResubscribeToken(unsubscribeKeys, unsubscription, time.nowMs()),
+      };
+      const content = alertEmail({ ...notification, workspaceName, dashboardUrl, unsubscribe });
       const sealed = box.seal(JSON.stringify(content), emailContext({ workspaceId, environment, id }));
       return { workspaceId, environment, id, recipient, sealed, expiresAt: new Date(time.nowMs() + emailLifeMs) };
     });
