@@ -163,13 +163,18 @@ async function measurePace({ url, headers, receiver, pids }, seconds) {
 async function measureReads({ url, headers, receiver, pids }, count) {
   const ids = [...receiver.arrivals.keys()];
   const request = (i) => ({ method: 'GET', path: `/v1/resources/${ids[i % ids.length]}`, headers });
-  const { seconds, cpu } = await measure(pids, () => load({ url, connections: publishers, count, expect: 200, request }));
+  const { seconds, cpu } = await measure(pids, () =>
+    load({ url, connections: publishers, count, expect: 200, request }),
+  );
   return { 'GET by ID: CPU-s per 1,000': (sum(cpu) / count) * 1_000, 'GET by ID: requests/s': count / seconds };
 }
 
 async function measureIdle({ pids }, seconds) {
   const { cpu } = await measure(pids, () => delay(seconds * 1_000));
-  return { 'idle: % of a core': (sum(cpu) / seconds) * 100, 'idle: memory, MB': sum(Object.values(pids).map(memoryMb)) };
+  return {
+    'idle: % of a core': (sum(cpu) / seconds) * 100,
+    'idle: memory, MB': sum(Object.values(pids).map(memoryMb)),
+  };
 }
 
 /** Returns the medians of a figure, and its ratio of the rounds: median and range. */

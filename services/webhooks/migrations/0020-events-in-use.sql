@@ -2,8 +2,6 @@
 -- partitions of its day are kept until then (docs/adr/0010).
 
 create index deferred_events_by_event on webhooks.deferred_events (event_id);
--- Deliveries that moved from the log back to the queue.
-create index deliveries_again on webhooks.deliveries (id) where origin <> 'event';
 
 -- Whether an event of the tenant with an ID from `first` to `last` is in use. Event IDs and delivery IDs contain the time
 -- of the event at the same place.
