@@ -8,6 +8,7 @@ import type { Service } from '@rms/service';
 import { requireSettings, type Settings, SettingsError, type ShownSetting } from '@rms/settings';
 import { announcement } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
+import { checkEncryptionKey } from './check-encryption-key.ts';
 import { checkPorts, type OwnAddress, publicAddresses } from './check-ports.ts';
 import { checkConfigs } from './configs.ts';
 import { openDataDir } from './data-dir.ts';
@@ -67,7 +68,9 @@ export function createSeparateServices(
       stops.push(() => dataDir.release());
       await checkPorts([...publicAddresses(settings), ...grpcAddresses(settings), ...metricsAddresses(settings)]);
       await migrateAll(settings, log);
-      const { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS } = encryptionKeys(settings, dataDir.path);
+      const keys = encryptionKeys(settings, dataDir.path);
+      const { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS } = keys;
+      await checkEncryptionKey({ ...settings, ...keys }, log);
       const env = { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: ENCRYPTION_KEY_PREVIOUS.join(',') };
       const EMAIL_DIR = settings.EMAIL_DIR || join(dataDir.path, 'emails');
       const addresses = {

@@ -16,6 +16,7 @@ import type { Settings, ShownSetting } from '@rms/settings';
 import { createWebhooks, createWebhooksContext } from '@rms/webhooks';
 import { announcement } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
+import { checkEncryptionKey } from './check-encryption-key.ts';
 import { checkPorts, publicAddresses } from './check-ports.ts';
 import { checkConfigs, readConfigs } from './configs.ts';
 import { consumeDeadLetters } from './consume-dead-letters.ts';
@@ -79,6 +80,7 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     const DATABASE_URL = given.DATABASE_URL || (await startPostgres(dataDir.path));
     const settings: Settings = { ...given, ...own, DATABASE_URL, DATABASE_POOL_SIZE: poolSizeOf(given) };
     await migrateAll(settings, log);
+    await checkEncryptionKey(settings, log);
     const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
     const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus({ log: createLog('bus') }) } : {};
     if (bus.bus) stops.push(consumeDeadLetters(bus.bus, configs.webhooks, { dataDir: dataDir.path, log }));

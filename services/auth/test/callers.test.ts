@@ -14,7 +14,6 @@ const forOperators: readonly string[] = [
   'rms.auth.v1.SecretsService/ReencryptSecrets',
   'rms.auth.v1.UsersService/BootstrapUser',
   'rms.auth.v1.UsersService/CreateUser',
-  'rms.auth.v1.UsersService/GetUser',
   'rms.auth.v1.UsersService/ListUsers',
   'rms.auth.v1.UsersService/ResetUser',
   'rms.auth.v1.UsersService/SetUserDisabled',

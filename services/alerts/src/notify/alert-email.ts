@@ -2,7 +2,7 @@ import { alertRules } from '@rms/alert-rules';
 import type { Tenant } from '@rms/tenant';
 import { type EmailContent, oneLine } from '../email/email.ts';
 import type { EmailReport } from '../email/email-queries.ts';
-import { renderLayout } from '../email/layout.ts';
+import { type Message, renderLayout } from '../email/layout.ts';
 import type { Notice } from '../incident/incident.ts';
 import type { AlertKind } from '../rule/rule.ts';
 
@@ -20,7 +20,7 @@ export interface AlertEmail extends Tenant {
   readonly workspaceName: string;
   /** For example "https://dashboard.example.com", without a trailing slash. */
   readonly dashboardUrl: string;
-  readonly unsubscribeUrl: string;
+  readonly unsubscribe: Omit<NonNullable<Message['unsubscribe']>, 'label'>;
   /** Email that reported the incident to the same recipient. */
   readonly report?: EmailReport | undefined;
 }
@@ -66,7 +66,7 @@ export function alertEmail(email: AlertEmail): EmailContent {
       `You receive this email because you are a recipient of the alert rule “${name}” of ${workspace}. ` +
         `Manage rules and recipients: ${tenantUrl(email)}/settings/alerts`,
     ],
-    unsubscribe: { label: 'Unsubscribe from this rule', url: email.unsubscribeUrl },
+    unsubscribe: { label: 'Unsubscribe from this rule', ...email.unsubscribe },
   });
   return report ? { ...content, inReplyTo: report.id } : content;
 }

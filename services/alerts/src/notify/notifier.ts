@@ -24,7 +24,7 @@ import {
   type Notification,
   postponeNotifications,
 } from './notification-queries.ts';
-import { makeUnsubscribeToken } from './unsubscribe-token.ts';
+import { makeResubscribeToken, makeUnsubscribeToken } from './unsubscribe-token.ts';
 
 export interface NotifierParts {
   readonly pool: Pool;
@@ -92,10 +92,13 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const report = notice === 'opened' ? { thread, title: titleOf(notification) } : undefined;
     return recipients.map((recipient) => {
       const id = `${notification.id}-${nameOf(recipient)}`;
-      const token = makeUnsubscribeToken(unsubscribeKeys, { workspaceId, environment, kind, address: recipient });
-      const unsubscribeUrl = `${dashboardUrl}/unsubscribe?token=${token}`;
+      const unsubscription = { workspaceId, environment, kind, address: recipient };
+      const unsubscribe = {
+        url: `${dashboardUrl}/unsubscribe?token=${makeUnsubscribeToken(unsubscribeKeys, unsubscription)}`,
+        undoToken: makeResubscribeToken(unsubscribeKeys, unsubscription, time.nowMs()),
+      };
       const shown = { ...notification, report: reports?.get(recipient) };
-      const content = alertEmail({ ...shown, workspaceName, dashboardUrl, unsubscribeUrl });
+      const content = alertEmail({ ...shown, workspaceName, dashboardUrl, unsubscribe });
       const sealed = box.seal(JSON.stringify(content), emailContext({ workspaceId, environment, id }));
       const expiresAt = new Date(time.nowMs() + emailLifeMs);
       return { workspaceId, environment, id, recipient, sealed, expiresAt, report };

@@ -28,6 +28,7 @@ export function webhookUrlShape({ http, privateNetworks }: WebhookUrls) {
 
 const events = z
   .array(z.enum([...eventTypes, '*']))
+  .max(eventTypes.length)
   .superRefine((types, context) => {
     if (types.length === 0) context.addIssue('must contain at least one event type');
     if (new Set(types).size < types.length) context.addIssue('must not contain an event type twice');
@@ -37,6 +38,7 @@ const events = z
     override: {
       type: 'array',
       minItems: 1,
+      maxItems: eventTypes.length,
       // Generators of clients ignore `if`. With `oneOf`, some of them lose the type of the items; with `uniqueItems`, the
       // one for Java creates code that does not compile.
       if: { contains: { const: '*' } },
