@@ -51,6 +51,7 @@ describe('A delivery counts however it ends', () => {
     const output = standalone.output();
     key = /sk_live_\w+/.exec(output)?.[0] ?? '';
     password = /password +(\S+)/.exec(output)?.[1] ?? '';
+    await signIn();
     const { rows } = await database.pool.query<{ id: string }>('select id from auth.workspaces');
     workspace = rows[0]?.id ?? '';
   });
