@@ -158,6 +158,11 @@ export const settingsTable = {
     '1000',
     integer(0, 1e6),
   ),
+  MAX_HEADERS_KIB: setting(
+    'maximum size of the request line and the headers, in KiB; cookies of other applications on the domain count',
+    '32',
+    integer(16, 256),
+  ),
   KEEP_ALIVE_SECONDS: setting(
     'time after which an HTTP listener closes an idle connection; longer than the idle timeout of the load balancer',
     '620',
