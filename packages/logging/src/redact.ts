@@ -72,9 +72,9 @@ const margin = 500;
 
 /**
  * Removes texts that look like secrets from a finished log line. The work is linear in the length of the line.
- * @param length reads only the beginning of the line and returns the redacted form of so many characters
+ * @param options.length reads only the beginning of the line, and returns the redacted form of this many characters
  */
-export function redactLine(line: string, length = line.length): string {
+export function redactLine(line: string, { length = line.length }: { readonly length?: number } = {}): string {
   const read = line.slice(0, length + margin);
   if (!hints.some((hint) => read.includes(hint))) return read.slice(0, length);
   let redacted = '';

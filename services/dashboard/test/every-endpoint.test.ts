@@ -17,6 +17,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /api/account/password': { current_password: 'x', password: 'y' },
   'POST /api/account/email': { email: 'b@example.com', password: 'x', code: '' },
   'POST /api/account/delete': { password: 'x', code: '' },
+  'POST /api/account/identities/unlink': { issuer: 'https://id.example.com', password: 'x', code: '' },
   'POST /api/email-change': { token: 't' },
   'POST /api/account/second-factor/begin': { password: 'x' },
   'POST /api/account/second-factor/confirm': { code: '1' },
