@@ -1,6 +1,6 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import { idTime, isId } from '@rms/ids';
+import { timestampFromMs } from '@rms/rpc';
 import type { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { type EntryDocument, entryDocument } from '../audit.ts';

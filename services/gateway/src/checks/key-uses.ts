@@ -1,8 +1,8 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from '@rms/logging';
 import type { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
+import { timestampFromMs } from '@rms/rpc';
 import { PeriodicReport } from '../periodic-report.ts';
 
 const flushEveryMs = 5_000;
