@@ -11,6 +11,7 @@ import { trimInvitations } from './invitation/invitation-queries.ts';
 import { createUseTrim } from './key/trim-uses.ts';
 import { trimResets } from './password/reset-queries.ts';
 import { requestPartitions } from './request/request-log.ts';
+import { trimRequestCounts } from './request/request-queries.ts';
 import { trimNetworks } from './sign-in/network-queries.ts';
 import { throttles } from './sign-in/throttle.ts';
 
@@ -35,6 +36,7 @@ export function createHousekeeping(parts: {
         if (dropped > 0)
           log.info({ dropped, retention_days: requestLogDays }, 'dropped expired partitions of the request log');
       },
+      request_counts: (signal) => trimRequestCounts(pool, requestLogDays, signal),
       key_uses: createUseTrim(pool),
       throttles: (signal) => throttles.trim(pool, signal),
       networks: (signal) => trimNetworks(pool, signal),

@@ -40,7 +40,7 @@ export function createDashboardMetrics(metrics: Metrics): DashboardMetrics {
   for (const reason of ['malformed', 'too_many_connections', 'too_many_of_address']) refusals.inc({ reason }, 0);
   const lost = new Counter({
     name: 'rms_request_records_lost_total',
-    help: 'Requests missing from the request log: a report to auth failed, or too many had no valid key.',
+    help: 'Requests missing from the request log because a report to auth failed.',
     registers,
   });
   let open = () => 0;

@@ -107,7 +107,7 @@ export class FakeAuth {
     },
     searchRequests: async (request) => {
       this.searches.push(request);
-      return { requests: [...this.logged], page: 1, pageSize: request.pageSize };
+      return { requests: [...this.logged], page: 1, pageSize: request.pageSize, leftOut: 12n };
     },
   });
 
