@@ -44,6 +44,8 @@ export interface AuditFilter {
   readonly action: string;
   /** Matches entries of this environment, and entries that concern both. */
   readonly environment?: Environment | undefined;
+  /** Leaves out the entries that concern both environments. */
+  readonly ownEnvironmentOnly?: boolean;
   readonly actor?: string;
   readonly since: Date | undefined;
   /** Exclusive. */
@@ -93,6 +95,7 @@ function inOrder(start: PageStart | undefined): string {
  */
 export async function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditEntry[]> {
   const { workspaceId, targetId, targetIds = [], action, environment, actor, since, until, start, limit } = filter;
+  const both = filter.ownEnvironmentOnly ? environment : '';
   const backwards = start?.direction === 'before';
   const result = await db.query<EntryRow>(
     `select * from (
@@ -105,12 +108,12 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
       where ($5 = '' or action = $5 or (right($5, 1) = '.' and starts_with(action, $5)))
         and ($6::timestamptz is null or created_at >= $6)
         and ($7::timestamptz is null or created_at < $7)
-        and ($8 = '' or environment in ($8, ''))
+        and ($8 = '' or environment in ($8, $11))
         and ($9 = '' or actor = $9)
       order by id ${backwards ? 'asc' : 'desc'} limit $10`,
     [
       ...[workspaceId, targetId, targetIds, start?.keys[0] ?? null],
-      ...[action, since ?? null, until ?? null, environment ?? '', actor ?? '', limit],
+      ...[action, since ?? null, until ?? null, environment ?? '', actor ?? '', limit, both ?? ''],
     ],
   );
   const rows = backwards ? result.rows.reverse() : result.rows;
