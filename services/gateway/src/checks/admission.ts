@@ -34,7 +34,23 @@ export function createAdmission(parts: AdmissionParts): Admit {
   const { environment, principals, limiter, failures, keyUses, usage, metrics, log } = parts;
 
   return async (request, response, endpoint) => {
-    const { keyHash, caller: found } = await authenticate(request, response);
+    const { keyHash, caller } = await authenticate(request, response);
+    try {
+      return await authorize({ keyHash, caller }, request, response, endpoint);
+    } catch (thrown) {
+      const { code, kind } = toRmsError(thrown);
+      if (kind.httpStatus < 500) keyUses.noteRefusal(caller.principal, code);
+      throw thrown;
+    }
+  };
+
+  /** Checks the address, the scope and the limits of a caller. Returns the caller by the newest verdict. */
+  async function authorize(
+    { keyHash, caller: found }: { readonly keyHash: Buffer; readonly caller: Caller },
+    request: Request,
+    response: ApiResponse,
+    endpoint: Endpoint | undefined,
+  ): Promise<Caller> {
     let caller = found;
     const { workspaceId, keyId } = caller.principal;
     response.locals.workspaceId = workspaceId;
@@ -69,7 +85,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     checkLimits(decision, limits.rateLimitWindowSeconds);
     keyUses.note(caller.principal, response.locals.client().address, request.headers['user-agent']);
     return caller;
-  };
+  }
 
   /** Returns the caller of the key. Throws a 401 error, or a 429 error for an address with too many failures. */
   async function authenticate(request: Request, response: ApiResponse) {

@@ -92,6 +92,16 @@ export function KeyPage() {
             ['Expires', <Time key="expires" at={key.expires_at} />],
             ['Allowed IP addresses', key.allowed_ips.length > 0 ? key.allowed_ips.join(', ') : 'any'],
             ['Requests per window', keyLimitText(key.rate_limit_requests, limits)],
+            [
+              'Last refused',
+              key.last_refusal ? (
+                <span key="refused">
+                  <Time at={key.last_refusal.at} /> <code>{key.last_refusal.code}</code>
+                </span>
+              ) : (
+                'no refused request'
+              ),
+            ],
             ['Revoked', <Time key="revoked" at={key.revoked_at} none="no" />],
           ]}
         />
