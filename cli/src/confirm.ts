@@ -31,6 +31,23 @@ export async function confirmByName(
   if (typed !== name) throw new Error(`"${typed}" is not the name "${name}". Nothing was deleted.`);
 }
 
+/**
+ * Shows a consequence, and asks for "y" on a terminal. Throws for another answer. Without a terminal, the command
+ * continues.
+ */
+export async function confirmConsequence(
+  consequence: string,
+  { yes = false }: { readonly yes?: boolean },
+  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<void> {
+  if (yes || !input.isTTY) {
+    output.write(`rms: ${harmless(consequence)}\n`);
+    return;
+  }
+  const typed = await ask({ input, output }, `${consequence}\nContinue? (y/N) `);
+  if (!/^y(es)?$/i.test(typed.trim())) throw new Error('Nothing was changed.');
+}
+
 /** Returns the first line that the user types; '' if the input ends or is interrupted before it. */
 async function ask({ input, output }: Terminal, question: string): Promise<string> {
   const lines = createInterface({ input, output, prompt: harmless(question) });

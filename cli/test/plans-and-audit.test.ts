@@ -47,8 +47,13 @@ describe('rms plans and rms audit', () => {
     expect(await put('gold')).toMatchObject({ id, plan: 'gold' });
     expect(await planOf()).toBe('gold');
     expect((await services.rms('workspaces', 'list')).stdout).toMatch(new RegExp(`${id} +w +gold +active\n`));
+    expect(await services.rms('plans', 'delete', 'gold')).toMatchObject({
+      code: 1,
+      stderr: 'rms: 1 workspace has the plan "gold". Set another plan first.\n',
+    });
     expect(await put('none')).toMatchObject({ id, plan: null });
     expect(await planOf()).toBeNull();
+    expect(await services.json('plans', 'delete', 'gold')).toEqual({ name: 'gold' });
   });
 
   test.each([

@@ -25,6 +25,7 @@ export type ChangeAction =
   | 'user.password_changed'
   | 'user.reset'
   | 'user.identity_linked'
+  | 'user.identity_unlinked'
   | 'user.second_factor_enabled'
   | 'user.second_factor_removed'
   | 'user.recovery_codes_renewed'

@@ -5,8 +5,8 @@ import { expectsContinue } from './expectation.ts';
 import { parseMediaType } from './media-type.ts';
 import { shownText } from './shown-text.ts';
 
-const limitKib = 256;
-const limitBytes = limitKib * 1024;
+/** Maximum size of a request body, unless the endpoint has a lower one. */
+const maxBodyKib = 256;
 const maxShownLength = 100;
 
 /** Media type of request bodies. */
@@ -18,11 +18,15 @@ const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
  * Reads the body as JSON. Ignores a byte order mark at its start (RFC 8259, 8.1). Throws `unsupported_media_type`,
  * `payload_too_large` or `invalid_request`.
  */
-export async function readJsonBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limitKib = maxBodyKib,
+): Promise<unknown> {
   checkMediaType(request, response);
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
+  if (Number(request.headers['content-length'] ?? 0) > limitKib * 1024) throw tooLarge(limitKib);
   if (expectsContinue(request)) response.writeContinue();
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request, limitKib);
   if (bytes.length === 0) throw refused('is empty; send a JSON object');
   if (!isUtf8(bytes)) throw refused('is not UTF-8');
   try {
@@ -72,16 +76,16 @@ function refusedType(message: string): RmsError {
   return new RmsError('unsupported_media_type', { message });
 }
 
-function readBytes(request: IncomingMessage): Promise<Buffer> {
+function readBytes(request: IncomingMessage, limitKib: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
       // Data past the limit is read and discarded, so that the client can read the response.
-      if (length > limitBytes) {
+      if (length > limitKib * 1024) {
         chunks.length = 0;
-        reject(tooLarge());
+        reject(tooLarge(limitKib));
       } else chunks.push(chunk);
     });
     request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
@@ -89,7 +93,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-function tooLarge(): RmsError {
+function tooLarge(limitKib: number): RmsError {
   return new RmsError('payload_too_large', { message: `The request body has more than ${limitKib} KiB.` });
 }
 

@@ -52,7 +52,7 @@ describe('Periods', () => {
 
   test('a run of failures spans the minutes of a report and ends with a successful attempt', () => {
     const base = { workspaceId: 'ws_a', environment: 'live' as const, webhookId: 'wh_1', delivered: 0, failed: 0 };
-    const counts = { ...base, url: '', lastError: '', latencies: noLatencies() };
+    const counts = { ...base, canceled: 0, url: '', lastError: '', latencies: noLatencies() };
     const failing = { ...counts, atMs, attempts: 3, failedAttempts: 3, failuresAtEnd: 3 };
     expect(runsOf([failing, { ...failing, atMs: atMs + 60_000 }])).toMatchObject([
       { failures: 6, lastSuccessMs: undefined, lastAttemptMs: atMs + 60_000 },

@@ -33,7 +33,7 @@ import { createProvider } from './oidc/provider.ts';
 import type { StaticFiles } from './pages/static-files.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import type { RequestReports } from './requests/request-reports.ts';
-import { type Endpoint, type OpenCall, pathOf } from './routes/endpoint.ts';
+import { bodyLimitKibOf, type Endpoint, type OpenCall, pathOf } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
 import { mountOneClick } from './routes/unsubscribe.ts';
@@ -89,7 +89,7 @@ export function createApp(parts: AppParts): RequestListener {
     };
     const call: OpenCall<unknown, unknown> = {
       query: parseQuery(endpoint.query, request.url),
-      body: endpoint.body ? parseBody(endpoint.body, await readJsonBody(request, response)) : undefined,
+      body: endpoint.body && parseBody(endpoint.body, await readJsonBody(request, response, bodyLimitKibOf(endpoint))),
       param: (name) => String(request.params[name] ?? ''),
       request,
       response,

@@ -173,6 +173,11 @@ export const plansEntries: Entries<typeof PlansService> = {
     why: 'plans belong to the installation; they are assigned per workspace',
     attempts: ({ plans }) => [[() => plans.setPlan({ plan: { name: 'small', monthlyQuota: 1n } }), {}]],
   },
+  deletePlan: {
+    keyedBy: 'installation',
+    why: 'plans belong to the installation; a plan that a workspace has stays',
+    attempts: ({ plans }) => [[() => plans.deletePlan({ name: 'none' }), 'not_found']],
+  },
   listPlans: {
     keyedBy: 'installation',
     why: 'plans belong to the installation',

@@ -28,6 +28,7 @@ export function toPointMessage(startMs: number, requests: RequestSums, deliverie
     failedAttempts: BigInt(deliveries.failedAttempts),
     delivered: BigInt(deliveries.delivered),
     failed: BigInt(deliveries.failed),
+    canceled: BigInt(deliveries.canceled),
     deliveryP95Ms: latencyQuantile(deliveries.latencies, 0.95),
   };
 }

@@ -264,13 +264,13 @@ export async function setRolled(
   return toKey(rows[0] as KeyRow);
 }
 
-/** Stores the changeable settings of a key: name, allowlist and rate limit. */
+/** Stores the changeable settings of a key: name, allowlist, rate limit and expiry. */
 export async function updateKey(tx: Queryable, key: StoredKey): Promise<StoredKey> {
   const { rows } = await tx.query<KeyRow>(
-    `update auth.keys set name = $4, allowed_ips = $5, rate_limit_requests = $6, version = version + 1
+    `update auth.keys set name = $4, allowed_ips = $5, rate_limit_requests = $6, expires_at = $7, version = version + 1
       where workspace_id = $1 and environment = $2 and id = $3
       returning ${columns}`,
-    [key.workspaceId, key.environment, key.id, key.name, key.allowedIps, key.rateLimitRequests],
+    [key.workspaceId, key.environment, key.id, key.name, key.allowedIps, key.rateLimitRequests, key.expiresAt],
   );
   return toKey(rows[0] as KeyRow);
 }

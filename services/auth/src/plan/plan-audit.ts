@@ -13,11 +13,14 @@ const fields: AuditedFields<Plan> = {
 
 /** Returns the audit entry of a new or changed plan. Plans belong to the installation. */
 export function planSet(before: Plan | undefined, after: Plan): NewAuditEntry {
-  const { name } = after;
-  return {
-    workspaceId: '',
-    target: { id: name, name },
-    action: 'plan.set',
-    changes: changesBetween(fields, before, after),
-  };
+  return planEntry('plan.set', before, after);
+}
+
+export function planDeleted(plan: Plan): NewAuditEntry {
+  return planEntry('plan.deleted', plan, undefined);
+}
+
+function planEntry(action: string, before: Plan | undefined, after: Plan | undefined): NewAuditEntry {
+  const { name = '' } = after ?? before ?? {};
+  return { workspaceId: '', target: { id: name, name }, action, changes: changesBetween(fields, before, after) };
 }

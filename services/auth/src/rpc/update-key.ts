@@ -1,9 +1,10 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
-import { checkVersion } from '@rms/errors';
+import { checkVersion, RmsError } from '@rms/errors';
 import type { KeysService, UpdateKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { checkKeyInput, type KeyInput, type StoredKey } from '../key/key.ts';
+import { checkKeyInput, type KeyInput, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyUpdated } from '../key/key-audit.ts';
 import { readActivity, toKeyMessage } from '../key/key-message.ts';
 import { lockKey, updateKey as writeKey } from '../key/key-queries.ts';
@@ -35,16 +36,19 @@ export function updateKey({ pool, markers, log }: HandlerParts): Handlers<typeof
   };
 }
 
-function changed(key: StoredKey, { name, allowedIps, rateLimit }: UpdateKeyRequest): Omit<KeyInput, 'expiresAt'> {
-  // An update does not change the expiry date, so an expired key passes the check.
-  const { expiresAt, ...input } = checkKeyInput(
+function changed(key: StoredKey, { name, allowedIps, rateLimit, expiry }: UpdateKeyRequest): KeyInput {
+  const now = new Date();
+  // A key that is valid again would exceed the limit of valid keys.
+  if (expiry && verdictFor(key, key.environment, now) !== 'valid')
+    throw new RmsError('conflict', { message: 'The key is no longer valid. Create another one.' });
+  const input = checkKeyInput(
     {
       name: name ?? key.name,
       allowedIps: allowedIps?.cidrs ?? key.allowedIps,
       rateLimitRequests: rateLimit ? optional(rateLimit.requests) : key.rateLimitRequests,
-      expiresAt: undefined,
+      expiresAt: expiry?.time && timestampDate(expiry.time),
     },
-    new Date(),
+    now,
   );
-  return input;
+  return expiry ? input : { ...input, expiresAt: key.expiresAt };
 }
