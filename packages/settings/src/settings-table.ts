@@ -222,6 +222,11 @@ export const settingsTable = {
     oneOf('all', 'writes', 'none'),
   ),
   REQUEST_LOG_DAYS: setting('retention of recorded requests, in days', '7', integer(1, 3_650)),
+  AUDIT_LOG_DAYS: setting(
+    'days for which audit entries are kept, at least; months that are older are dropped by `rms migrate`; 0: forever',
+    '0',
+    integer(0, 36_500),
+  ),
   ERASE_ON_DELETE: setting(
     'erase delivered event bodies of a deleted resource; no names of resources in the audit log',
     'false',

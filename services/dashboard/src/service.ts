@@ -29,7 +29,12 @@ export function createDashboard(config: DashboardConfig, context: DashboardConte
   const probes = createProbes(sessions);
   const counts = createDashboardMetrics(metrics);
   const tails = createTailHub(log);
-  const reports = createRequestReports({ backend, isKept: config.requestLog !== 'none', log });
+  const reports = createRequestReports({
+    backend,
+    isKept: config.requestLog !== 'none',
+    lost: counts.countLostRequestRecords,
+    log,
+  });
   let listener: Listener | undefined;
   let metricsServer: MetricsServer | undefined;
   let stopping: Promise<void> | undefined;

@@ -1,5 +1,5 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type IdPrefix, isId, mustBeId } from '@rms/ids';
+import { timestampFromMs } from '@rms/rpc';
 import { z } from 'zod';
 import { deliveryDocument, deliveryStatuses } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
