@@ -32,14 +32,15 @@ export async function confirmByName(
 }
 
 /**
- * Shows a consequence, and asks for "y" on a terminal. Throws for another answer. Without a terminal, the command
- * continues.
+ * Shows a consequence, and asks for "y" on a terminal. Throws for another answer. Without a terminal or with --yes, the
+ * command continues; with --json, it also shows nothing.
  */
 export async function confirmConsequence(
   consequence: string,
-  { yes = false }: { readonly yes?: boolean },
+  { yes = false, json = false }: { readonly yes?: boolean; readonly json?: boolean },
   { input, output }: Terminal = { input: process.stdin, output: process.stderr },
 ): Promise<void> {
+  if (json) return;
   if (yes || !input.isTTY) {
     output.write(`rms: ${harmless(consequence)}\n`);
     return;

@@ -64,7 +64,7 @@ describe('rms plans and rms audit', () => {
     [['plans', 'set', 'p', '--quota', '-1'], 2, '0 means no limit'],
     [['plans', 'set'], 2, 'name'],
     [['workspaces', 'plan', 'ws_none', '--plan', 'none'], 1, 'There is no workspace "ws_none"'],
-    [['workspaces', 'plan', 'ws_none', '--plan', 'unheard-of'], 1, 'There is no plan "unheard-of"'],
+    [['workspaces', 'plan', 'ws_none', '--plan', 'unheard-of'], 1, 'There is no workspace "ws_none"'],
     [['workspaces', 'plan', 'ws_none'], 2, '--plan'],
     [['workspaces', 'plan', 'ws_none', '--plan', ''], 2, 'is empty'],
     [['audit', '--workspace', 'ws_none'], 1, 'There is no workspace "ws_none"'],

@@ -83,6 +83,7 @@ describe('rms on an installation with two workspaces', () => {
       expect((await services.json('webhooks', 'list', '--workspace', named)).data).toEqual([]);
       expect(await services.json('workspaces', 'plan', named, '--plan', 'none')).toMatchObject({ id });
     }
+    await services.json('workspaces', 'delete', name);
     expect(await services.rms('keys', 'list', '--workspace', 'No such name')).toMatchObject({
       code: 1,
       stderr: 'rms: There is no workspace "No such name".\n',

@@ -13,14 +13,13 @@ const fields: AuditedFields<Plan> = {
 
 /** Returns the audit entry of a new or changed plan. Plans belong to the installation. */
 export function planSet(before: Plan | undefined, after: Plan): NewAuditEntry {
-  return planEntry('plan.set', before, after);
+  return { ...entryOf(after.name), action: 'plan.set', changes: changesBetween(fields, before, after) };
 }
 
 export function planDeleted(plan: Plan): NewAuditEntry {
-  return planEntry('plan.deleted', plan, undefined);
+  return { ...entryOf(plan.name), action: 'plan.deleted', changes: changesBetween(fields, plan, undefined) };
 }
 
-function planEntry(action: string, before: Plan | undefined, after: Plan | undefined): NewAuditEntry {
-  const { name = '' } = after ?? before ?? {};
-  return { workspaceId: '', target: { id: name, name }, action, changes: changesBetween(fields, before, after) };
+function entryOf(name: string) {
+  return { workspaceId: '', target: { id: name, name } };
 }

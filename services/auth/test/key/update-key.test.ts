@@ -82,7 +82,7 @@ describe('UpdateKey', () => {
     await expect(update({ time: timestampFromMs(Date.now() - 1) })).rejects.toMatchObject({
       details: [{ field: 'expires_at' }],
     });
-    await auth.expireKey({ workspaceId, id });
+    await auth.expireKey({ id });
     await expect(update({})).rejects.toMatchObject({ code: 'conflict' });
     expect((await auth.verify(value))?.verdict).toBe(KeyVerdict.EXPIRED);
   });
