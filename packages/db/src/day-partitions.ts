@@ -3,14 +3,14 @@ import type { Queryable } from './queryable.ts';
 const dayMs = 24 * 3_600_000;
 
 /**
- * Tables of a schema that are partitioned by day (UTC). The schema's own functions make_partitions(first, last) and
- * drop_partitions(before) create and drop the partitions with the rights of the tables' owner.
+ * Tables of a schema that are partitioned by day or month (UTC). The schema's own functions make_partitions(first, last)
+ * and drop_partitions(before) create and drop the partitions that have these days.
  */
 export interface DayPartitions {
   /** Creates missing partitions and returns their number. */
   make(db: Queryable): Promise<number>;
   /**
-   * Drops partitions that are older than `retentionDays` and no longer needed, one day per statement; returns their
+   * Drops partitions that are older than `retentionDays` and no longer needed, one period per statement; returns their
    * number. Rejects with a timeout of PostgreSQL (see isTimeout) if another transaction uses the tables for longer than
    * the lock timeout. Blocks neither readers nor writers. A later call continues.
    */
@@ -33,7 +33,7 @@ export interface DayPartitions {
 
 /** @param daysBack maximum age of a row when it is inserted, in days */
 export function dayPartitions(
-  schema: 'auth' | 'webhooks',
+  schema: 'auth' | 'webhooks' | 'audit',
   { daysBack, daysAhead }: { daysBack: number; daysAhead: number },
 ): DayPartitions {
   const today = "(now() at time zone 'UTC')::date";

@@ -108,7 +108,6 @@ export const requestsEntries: Entries<typeof RequestsService> = {
   listRequests: {
     keyedBy: 'tenant',
     unspecified: 'both',
-    emptyWorkspace: 'requests without a valid key, which belong to no workspace',
     attempts: ({ requests }, as, { requestId }) => [
       [() => requests.listRequests({ ...as, requestId }), { requests: [] }],
     ],

@@ -1,5 +1,5 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { timestampFromMs } from '@rms/rpc';
 import { latencyQuantile } from '@rms/usage';
 import { type DeliverySums, type RequestSums, type Span, startOf } from './usage.ts';
 

@@ -191,14 +191,21 @@ export interface QuotaUse extends Tenant {
 export async function readQuotaUses(
   db: Queryable,
   monthMs: number,
-  after: Tenant | undefined,
-  limit: number,
+  { after, usedSinceMs, limit }: { after: Tenant | undefined; usedSinceMs: number | undefined; limit: number },
 ): Promise<QuotaUse[]> {
   const { rows } = await db.query<{ workspace_id: string; environment: Tenant['environment']; admitted: string }>(
-    `select workspace_id, environment, admitted from alerts.request_counts
+    `select workspace_id, environment, admitted from alerts.request_counts as month
       where period = 'month' and starts_at = $1 and (workspace_id, environment) > ($2, $3)
+        and ($5::timestamptz is null or (workspace_id, environment) in (
+              select workspace_id, environment from alerts.request_counts where period = 'minute' and starts_at >= $5))
       order by workspace_id, environment limit $4`,
-    [new Date(monthMs), after?.workspaceId ?? '', after?.environment ?? '', limit],
+    [
+      new Date(monthMs),
+      after?.workspaceId ?? '',
+      after?.environment ?? '',
+      limit,
+      usedSinceMs === undefined ? null : new Date(usedSinceMs),
+    ],
   );
   return rows.map((row) => ({
     workspaceId: row.workspace_id,

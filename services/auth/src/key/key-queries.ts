@@ -51,6 +51,25 @@ export async function insertKey(db: Queryable, key: StoredKey): Promise<void> {
   );
 }
 
+/**
+ * Returns the creator of a key: of a key that was created with another key, the creator of that key. Empty: unknown.
+ */
+export async function creatorOfKey(db: Queryable, { workspaceId, environments, id }: KeyRef): Promise<string> {
+  const { rows } = await db.query<{ created_by: string }>(
+    `with recursive creators as (
+       select created_by from auth.keys where workspace_id = $1 and environment = any($2) and id = $3
+        union
+       select keys.created_by
+         from creators
+         join auth.keys on workspace_id = $1 and environment = any($2) and id = substr(creators.created_by, 5)
+        where creators.created_by like 'key:%'
+     )
+     select created_by from creators where created_by not like 'key:%'`,
+    [workspaceId, environments, id],
+  );
+  return rows[0]?.created_by ?? '';
+}
+
 /** Returns the number of valid keys of a workspace, counted up to `most`. */
 export async function countValidKeys(tx: Queryable, workspaceId: string, most: number): Promise<number> {
   const { rows } = await tx.query<{ count: number }>(

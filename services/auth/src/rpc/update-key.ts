@@ -6,11 +6,10 @@ import type { KeysService, UpdateKeyRequest } from '@rms/proto/rms/auth/v1/keys_
 import type { Handlers } from '@rms/rpc';
 import { checkKeyInput, type KeyInput, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyUpdated } from '../key/key-audit.ts';
-import { toKeyMessage } from '../key/key-message.ts';
+import { readActivity, toKeyMessage } from '../key/key-message.ts';
 import { lockKey, updateKey as writeKey } from '../key/key-queries.ts';
 import { insertPendingMarkers } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
-import { readUses } from '../key/use-queries.ts';
 import { optional } from '../plan/plan-message.ts';
 import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
@@ -32,8 +31,8 @@ export function updateKey({ pool, markers, log }: HandlerParts): Handlers<typeof
     });
     await markers.hold([markerOf(updated)]);
     log.info({ workspace_id: workspaceId, key_id: id }, 'key updated');
-    const uses = await readUses(pool, [updated]);
-    return { key: toKeyMessage(updated, uses.get(id)) };
+    const activityOf = await readActivity(pool, [updated]);
+    return { key: toKeyMessage(updated, activityOf(id)) };
   };
 }
 

@@ -1,8 +1,8 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from '@rms/logging';
 import type { DeliveryCounts } from '@rms/proto/rms/alerts/v1/usage_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { RpcClient } from '@rms/rpc';
+import { timestampFromMs } from '@rms/rpc';
 import { type Tenant, toEnvironmentMessage } from '@rms/tenant';
 import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
 import type { DeliveryCounter } from './ended-deliveries.ts';

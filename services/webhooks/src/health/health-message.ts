@@ -1,4 +1,5 @@
-import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@rms/rpc';
 import { latencyQuantile } from '@rms/usage';
 import { toDelayReasonMessage } from '../log/delivery-message.ts';
 import { errorClasses } from './error-class.ts';

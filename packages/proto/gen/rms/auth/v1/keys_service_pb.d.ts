@@ -906,7 +906,8 @@ export declare const KeyVerdictSchema: GenEnum<KeyVerdict>;
  */
 export declare const KeysService: GenService<{
   /**
-   * An API key as the caller must have at least the scope of the new key; otherwise insufficient_scope.
+   * An API key as the caller must have at least the scope of the new key; otherwise insufficient_scope. The role of a
+   * user must permit keys of the scope; otherwise insufficient_role.
    *
    * @generated from rpc rms.auth.v1.KeysService.CreateKey
    */
