@@ -10,7 +10,7 @@ export interface DayPartitions {
   /** Creates missing partitions and returns their number. */
   make(db: Queryable): Promise<number>;
   /**
-   * Drops partitions that are older than `retentionDays` and no longer needed, one day per statement; returns their
+   * Drops partitions that are older than `retentionDays` by `agreed_now()` and no longer needed, one day per statement; returns their
    * number. Rejects with a timeout of PostgreSQL (see isTimeout) if another transaction uses the tables for longer than
    * the lock timeout. Blocks neither readers nor writers. A later call continues.
    */
@@ -26,7 +26,8 @@ export function dayPartitions(
   schema: 'auth' | 'webhooks',
   { daysBack, daysAhead }: { daysBack: number; daysAhead: number },
 ): DayPartitions {
-  const today = "(now() at time zone 'UTC')::date";
+  const dayOf = (time: string) => `(${time} at time zone 'UTC')::date`;
+  const today = dayOf('now()');
   const keptDays = (retentionDays: number) => Math.max(retentionDays, daysBack);
   return {
     async make(db) {
@@ -39,7 +40,7 @@ export function dayPartitions(
     async drop(db, retentionDays) {
       for (let all = 0; ; ) {
         const { rows } = await db.query<{ dropped: number }>(
-          `select ${schema}.drop_partitions(${today} - $1::integer) as dropped`,
+          `select ${schema}.drop_partitions(${dayOf(`${schema}.agreed_now()`)} - $1::integer) as dropped`,
           [keptDays(retentionDays)],
         );
         const dropped = rows[0]?.dropped ?? 0;

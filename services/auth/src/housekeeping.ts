@@ -1,4 +1,4 @@
-import type { Pool } from '@rms/db';
+import { createAgreedClock, type Pool } from '@rms/db';
 import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
@@ -29,6 +29,8 @@ export function createHousekeeping(parts: {
     log,
     metrics,
     tasks: {
+      // Before the tasks that delete by time.
+      clock: createAgreedClock({ db: pool, schema: 'auth', metrics, log }),
       make_partitions: () => requestPartitions.make(pool),
       async drop_partitions() {
         const dropped = await requestPartitions.drop(pool, requestLogDays);

@@ -1,4 +1,4 @@
-import { type Pool, workInTurns } from '@rms/db';
+import { createAgreedClock, type Pool, workInTurns } from '@rms/db';
 import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
@@ -7,7 +7,7 @@ import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
 import { contents } from './deletion/contents.ts';
 import type { RejectedReporter } from './delivery/rejected-reporter.ts';
 import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/store/expiry-queries.ts';
-import { wakeOrphans } from './delivery/store/schedule-queries.ts';
+import { repairSchedule } from './delivery/store/schedule-queries.ts';
 import { createErasure } from './log/erasure.ts';
 import { logPartitions } from './log/partitions.ts';
 import { trimReplays } from './replay/replay-queries.ts';
@@ -39,6 +39,8 @@ export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
     log,
     metrics,
     tasks: {
+      // Before the tasks that delete by time.
+      clock: createAgreedClock({ db: pool, schema: 'webhooks', metrics, log }),
       make_partitions: () => logPartitions.make(pool),
       // Before the partitions are dropped: a day with queued deliveries is kept.
       expired_deliveries: (signal) => endExpired(parts, signal),
@@ -49,18 +51,18 @@ export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
       replays: (signal) => trimReplays(pool, retentionDays, signal),
       idempotency_keys: (signal) => deleteExpiredKeys(pool, 'webhooks', signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
-      orphaned_endpoints: createOrphanSweep(pool),
+      schedule: createScheduleRepair(pool),
       ...(eraseOnDelete && { erasure: { everyMs: eraseEveryMs, run: createErasure(pool, log) } }),
     },
   });
 }
 
-/** Creates the task that removes the endpoints of deleted webhooks; see {@link wakeOrphans}. */
-function createOrphanSweep(pool: Pool): (signal: AbortSignal) => Promise<void> {
+/** Creates the task that repairs the schedule; see {@link repairSchedule}. */
+function createScheduleRepair(pool: Pool): (signal: AbortSignal) => Promise<void> {
   let after = '';
   return async (signal) => {
     for (let page = 0; page < endpointPages && !signal.aborted; page += 1) {
-      after = (await wakeOrphans(pool, after, endpointsRead)) ?? '';
+      after = (await repairSchedule(pool, after, endpointsRead)) ?? '';
       if (after === '') return;
     }
   };
