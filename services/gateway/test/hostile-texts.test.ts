@@ -2,7 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { networkOf, normalizeAddress, parseCidrs } from '@rms/cidr';
 import { RmsError } from '@rms/errors';
-import { checkHead, clientOf, parseBody, parseQuery, readJsonBody, requestIdOf, shownText } from '@rms/http';
+import {
+  BodyBudget,
+  checkHead,
+  clientOf,
+  parseBody,
+  parseQuery,
+  readJsonBody,
+  requestIdOf,
+  shownText,
+} from '@rms/http';
 import { isLinear } from '@rms/testkit';
 import { keyHashOf } from '../src/checks/authenticate.ts';
 import { idempotencyKeyOf } from '../src/checks/idempotency-key.ts';
@@ -111,7 +120,10 @@ describe('Texts of 64 KiB that are expensive for regular expressions', () => {
     for (const text of texts) {
       const request = Object.assign(Readable.from([]), { headers: { 'content-type': text } });
       const response = { setHeader() {} } as unknown as ServerResponse;
-      const reading = readJsonBody(request as unknown as IncomingMessage, response);
+      const reading = readJsonBody(request as unknown as IncomingMessage, response, {
+        budget: new BodyBudget(),
+        owners: [],
+      });
       await expect(reading).rejects.toBeInstanceOf(RmsError);
     }
   });

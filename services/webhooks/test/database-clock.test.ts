@@ -30,7 +30,15 @@ describe('the clock of PostgreSQL', () => {
   const housekeep = async () => {
     const metrics = createMetrics('webhooks');
     const log = createLogger({ name: 'webhooks', level: 'silent' });
-    const parts = { pool: database.pool, log, metrics, eraseOnDelete: false, retentionDays: 30, reportRejected() {} };
+    const parts = {
+      pool: database.pool,
+      log,
+      metrics,
+      eraseOnDelete: false,
+      retentionDays: 30,
+      counters: [],
+      reportRejected() {},
+    };
     await createHousekeeping(parts).pass(new AbortController().signal);
     return metrics.metrics();
   };

@@ -52,7 +52,7 @@ export function rollKey({
       const locked = await lockKeys(tx, [refOf(request), ...grantingKey(context)]);
       const old = found(oldOf(locked, request), 'key', id);
       const now = new Date(time.nowMs());
-      checkGrant(context, locked, old, now);
+      await checkGrant(tx, context, locked, old, now);
       if (old.rolledAt || verdictFor(old, old.environment, now) !== 'valid') {
         throw new RmsError('conflict', {
           message: 'Only a valid key can be rolled; this one is revoked, rolled or expired. Create a new key.',

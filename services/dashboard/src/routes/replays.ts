@@ -1,5 +1,6 @@
-import { durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { Replay } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { timestampFromMs } from '@rms/rpc';
 import { z } from 'zod';
 import { deliveryStatuses } from '../documents/delivery.ts';
 import { type ReplayResponseDocument, replayDocument } from '../documents/replay.ts';

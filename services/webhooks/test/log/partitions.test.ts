@@ -38,6 +38,15 @@ describe('partitions', () => {
     const log = { warn() {} };
     pool = createPool({ url: database.url, max: 2, applicationName: 'test', role: roleName(prefix, 'webhooks'), log });
   });
+  test('of a retention that does not fit the lock table of PostgreSQL are refused', async () => {
+    const check = (retentionDays: number) =>
+      logPartitions.checkLocks(pool, { setting: 'LOG_RETENTION_DAYS', retentionDays, connections: 15 });
+    await check(30);
+    await expect(check(3_650)).rejects.toThrow(
+      /^LOG_RETENTION_DAYS: 3650 daily partitions need max_locks_per_transaction/,
+    );
+  });
+
   afterAll(async () => {
     await pool?.end();
     for (const service of ['auth', 'resources', 'webhooks'] as const) {
