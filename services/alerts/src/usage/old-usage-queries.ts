@@ -17,7 +17,7 @@ export async function forgetCounts(db: Queryable, signal?: AbortSignal): Promise
     }
   }
   // Webhooks can be created and deleted without end.
-  const where = "period = 'month' and webhook_id <> '' and starts_at < now() - interval '400 days'";
+  const where = "period = 'month' and webhook_id <> '' and starts_at < alerts.agreed_now() - interval '400 days'";
   await deleteInBatches(db, 'alerts.delivery_counts', { where, order: 'starts_at' }, signal);
 }
 
