@@ -266,6 +266,13 @@ export const cases = [
     quiet: [`rms_housekeeping_success_timestamp_seconds{${pod},service="webhooks"} 0+60x120`],
   },
   {
+    alert: 'RmsClockJumped',
+    labels: { service: 'webhooks' },
+    atMinutes: 30,
+    fires: [gauge('rms_database_clock_ahead_seconds', ',service="webhooks"', 86_400)],
+    quiet: [gauge('rms_database_clock_ahead_seconds', ',service="webhooks"', 0)],
+  },
+  {
     alert: 'RmsEmailsNotSent',
     atMinutes: 60,
     fires: [emails('try_again', '0+1x400')],

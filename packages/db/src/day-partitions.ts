@@ -10,9 +10,9 @@ export interface DayPartitions {
   /** Creates missing partitions and returns their number. */
   make(db: Queryable): Promise<number>;
   /**
-   * Drops partitions that are older than `retentionDays` and no longer needed, one period per statement; returns their
-   * number. Rejects with a timeout of PostgreSQL (see isTimeout) if another transaction uses the tables for longer than
-   * the lock timeout. Blocks neither readers nor writers. A later call continues.
+   * Drops partitions that are older than `retentionDays` by two clocks, and no longer needed, one period per statement.
+   * Returns their number. Rejects with a timeout of PostgreSQL (see isTimeout) if another transaction uses the tables
+   * for longer than the lock timeout. Blocks neither readers nor writers. A later call continues.
    */
   drop(db: Queryable, retentionDays: number): Promise<number>;
   /** Returns the age in days at which partitions are dropped: at least the maximum age of a row when it is inserted. */
@@ -36,7 +36,11 @@ export function dayPartitions(
   schema: 'auth' | 'webhooks' | 'audit',
   { daysBack, daysAhead }: { daysBack: number; daysAhead: number },
 ): DayPartitions {
-  const today = "(now() at time zone 'UTC')::date";
+  const dayOf = (time: string) => `(${time} at time zone 'UTC')::date`;
+  const today = dayOf('now()');
+  /** The audit log is dropped by `rms migrate`, which has no agreed clock and uses the earlier one of both clocks. */
+  const expiryTime = () =>
+    schema === 'audit' ? `least(now(), to_timestamp(${Date.now() / 1000}))` : `${schema}.agreed_now()`;
   const keptDays = (retentionDays: number) => Math.max(retentionDays, daysBack);
   return {
     async make(db) {
@@ -49,7 +53,7 @@ export function dayPartitions(
     async drop(db, retentionDays) {
       for (let all = 0; ; ) {
         const { rows } = await db.query<{ dropped: number }>(
-          `select ${schema}.drop_partitions(${today} - $1::integer) as dropped`,
+          `select ${schema}.drop_partitions(${dayOf(expiryTime())} - $1::integer) as dropped`,
           [keptDays(retentionDays)],
         );
         const dropped = rows[0]?.dropped ?? 0;

@@ -1,3 +1,4 @@
+export { createAgreedClock } from './agreed-clock.ts';
 export { createDatabaseClock, type DatabaseClock } from './database-clock.ts';
 export { createDatabaseTime, type DatabaseTime } from './database-time.ts';
 export { type DayPartitions, dayPartitions } from './day-partitions.ts';

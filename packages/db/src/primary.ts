@@ -152,11 +152,12 @@ export function keepOnPrimary(
 
 /**
  * The plan cache mode of a session is never the default, see pool.ts. A session never acknowledges commits that a crash
- * of the server would lose; stricter settings are kept.
+ * of the server, or with a synchronous standby a failover, would lose; stricter settings are kept.
  */
 const settingsOf = `current_setting('transaction_read_only') = 'on' as read_only,
   current_setting('plan_cache_mode') <> 'auto' as configured,
-  case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end`;
+  case when current_setting('synchronous_commit') in ('off', 'local')
+       then set_config('synchronous_commit', 'on', false) end`;
 
 async function readTimeline(client: pg.ClientBase, timeoutMs: number): Promise<Server> {
   return readServer(

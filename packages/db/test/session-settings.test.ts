@@ -17,7 +17,6 @@ describe('a session in a database with other defaults', () => {
       'array_nulls to off',
       'default_transaction_isolation to serializable',
       'standard_conforming_strings to off',
-      'synchronous_commit to off',
     ])
       await before.query(`alter database "${name}" set ${setting}`);
     await before.end();
@@ -50,10 +49,22 @@ describe('a session in a database with other defaults', () => {
     expect(rows).toEqual([{ text: 'a\\nb' }]);
   });
 
-  test('acknowledges commits when they are on disk', async () => {
-    const { rows } = await pool.query(`select current_setting('synchronous_commit') as commit`);
-    expect(rows).toEqual([{ commit: 'on' }]);
-  });
+  test.each([
+    ['off', 'on'],
+    ['local', 'on'],
+    ['remote_apply', 'remote_apply'],
+  ])(
+    'synchronous_commit %s becomes %s: commits are on the disks of the primary and the synchronous standby',
+    async (set, used) => {
+      await database.pool.query(
+        `alter database "${new URL(database.url).pathname.slice(1)}" set synchronous_commit to ${set}`,
+      );
+      const own = open();
+      const { rows } = await own.query(`select current_setting('synchronous_commit') as commit`);
+      await own.end();
+      expect(rows).toEqual([{ commit: used }]);
+    },
+  );
 
   test('has the isolation level that the statements are written for', async () => {
     const { rows } = await pool.query(`select current_setting('transaction_isolation') as level`);

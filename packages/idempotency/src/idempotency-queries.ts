@@ -1,7 +1,7 @@
 import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
 
-/** Database schema with a table `idempotency_keys`. All these tables have the same columns. */
+/** Database schema with a table `idempotency_keys`, which has the same columns in each, and `agreed_now()`. */
 export type IdempotencySchema = 'webhooks' | 'auth';
 
 /** Primary key of a record. */
@@ -36,7 +36,7 @@ export async function claimKey(
      values ($1, $2, $3, $4, $5, now() + $6 * interval '1 second')
          on conflict (workspace_id, environment, key) do update
         set fingerprint = excluded.fingerprint, answer = excluded.answer, expires_at = excluded.expires_at
-      where k.expires_at <= now()`,
+      where k.expires_at <= ${schema}.agreed_now()`,
     [workspaceId, environment, key, fingerprint, answer, seconds],
   );
   return rowCount === 1;
@@ -77,7 +77,7 @@ export async function readResponse(
 ): Promise<StoredResponse | undefined> {
   const { rows } = await db.query<{ fingerprint: Buffer; answer: Buffer }>(
     `select fingerprint, answer from ${schema}.idempotency_keys
-      where workspace_id = $1 and environment = $2 and key = $3 and expires_at > now()`,
+      where workspace_id = $1 and environment = $2 and key = $3 and expires_at > ${schema}.agreed_now()`,
     [workspaceId, environment, key],
   );
   return rows[0];
@@ -85,5 +85,5 @@ export async function readResponse(
 
 /** Deletes expired keys. Returns the number of deleted keys. */
 export function deleteExpiredKeys(db: Queryable, schema: IdempotencySchema, signal?: AbortSignal): Promise<number> {
-  return deleteInBatches(db, `${schema}.idempotency_keys`, { where: 'expires_at <= now()' }, signal);
+  return deleteInBatches(db, `${schema}.idempotency_keys`, { where: `expires_at <= ${schema}.agreed_now()` }, signal);
 }

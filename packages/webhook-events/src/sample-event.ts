@@ -7,12 +7,12 @@ export interface SampleParts {
   readonly at: Date;
 }
 
-/** State of the resource after the change, and the previous values of the changed attributes. */
-const changes: Readonly<Record<EventType, { status: string; previous_attributes?: object }>> = {
-  'resource.created': { status: 'active' },
-  'resource.updated': { status: 'active', previous_attributes: { name: 'Old name', metadata: {} } },
-  'resource.deleted': { status: 'active' },
-  'resource.status_changed': { status: 'inactive', previous_attributes: { status: 'active' } },
+/** State and version of the resource after the change, and the previous values of the changed attributes. */
+const changes: Readonly<Record<EventType, { status: string; version: number; previous_attributes?: object }>> = {
+  'resource.created': { status: 'active', version: 1 },
+  'resource.updated': { status: 'active', version: 2, previous_attributes: { name: 'Old name', metadata: {} } },
+  'resource.deleted': { status: 'active', version: 2 },
+  'resource.status_changed': { status: 'inactive', version: 3, previous_attributes: { status: 'active' } },
 };
 
 /**
@@ -20,7 +20,7 @@ const changes: Readonly<Record<EventType, { status: string; previous_attributes?
  * document are such events.
  */
 export function sampleEvent(type: EventType, { eventId, resourceId, at }: SampleParts) {
-  const { status, ...previous } = changes[type];
+  const { status, version, ...previous } = changes[type];
   const time = at.toISOString();
   const object = {
     id: resourceId,
@@ -30,6 +30,7 @@ export function sampleEvent(type: EventType, { eventId, resourceId, at }: Sample
     metadata: { team: 'blue' },
     created_at: time,
     updated_at: time,
+    version,
   };
   return { id: eventId, type, created_at: time, data: { object, ...previous } };
 }

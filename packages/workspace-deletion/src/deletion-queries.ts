@@ -115,7 +115,7 @@ export async function readDueSweeps(db: Queryable, schema: Schema, limit: number
 export async function endSweep(db: Queryable, schema: Schema, workspaceId: string): Promise<void> {
   const { rowCount } = await db.query(
     `delete from ${schema}.deleted_workspaces
-      where workspace_id = $1 and deleted_at < now() - interval '${keptDays} days'`,
+      where workspace_id = $1 and deleted_at < ${schema}.agreed_now() - interval '${keptDays} days'`,
     [workspaceId],
   );
   if (rowCount === 1) return;

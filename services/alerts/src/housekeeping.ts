@@ -1,7 +1,7 @@
-import type { Pool } from '@rms/db';
+import { createAgreedClock, type Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
-import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { createHousekeepingWorker, type Housekeeping } from '@rms/service';
 import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
 import { contents } from './deletion/contents.ts';
 import { forgetEmails } from './email/email-queries.ts';
@@ -15,12 +15,22 @@ import { forgetCounts, forgetReporters, forgetRuns } from './usage/old-usage-que
 const everyMs = 10 * 60_000;
 
 /** Creates the worker that deletes expired rows, and late rows of deleted workspaces. */
-export function createHousekeeping({ pool, log, metrics }: { pool: Pool; log: Logger; metrics: Metrics }): Worker {
+export function createHousekeeping({
+  pool,
+  log,
+  metrics,
+}: {
+  pool: Pool;
+  log: Logger;
+  metrics: Metrics;
+}): Housekeeping {
   return createHousekeepingWorker({
     everyMs,
     log,
     metrics,
     tasks: {
+      // Before the tasks that delete by time.
+      clock: createAgreedClock({ db: pool, schema: 'alerts', metrics, log }),
       counts: (signal) => forgetCounts(pool, signal),
       runs: (signal) => forgetRuns(pool, signal),
       reporters: (signal) => forgetReporters(pool, signal),

@@ -1,5 +1,5 @@
 import { auditLogBytes, auditPartitions, auditThrottles } from '@rms/audit';
-import type { Pool } from '@rms/db';
+import { createAgreedClock, type Pool } from '@rms/db';
 import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import { Gauge, type Metrics } from '@rms/metrics';
@@ -36,6 +36,8 @@ export function createHousekeeping(parts: {
     log,
     metrics,
     tasks: {
+      // Before the tasks that delete by time.
+      clock: createAgreedClock({ db: pool, schema: 'auth', metrics, log }),
       make_partitions: () => requestPartitions.make(pool),
       audit_partitions: () => auditPartitions.make(pool),
       audit_throttles: (signal) => auditThrottles.trim(pool, signal),

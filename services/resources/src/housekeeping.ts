@@ -1,7 +1,7 @@
-import type { Pool } from '@rms/db';
+import { createAgreedClock, type Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
-import { createHousekeepingWorker, type Worker } from '@rms/service';
+import { createHousekeepingWorker, type Housekeeping } from '@rms/service';
 import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
 import { contents } from './deletion/contents.ts';
 import { deleteExpired } from './idempotency/idempotency-queries.ts';
@@ -11,12 +11,22 @@ const everyMs = 60_000;
 /**
  * Creates the worker that deletes expired idempotency records (TTL 24 hours), and late rows of deleted workspaces.
  */
-export function createHousekeeping({ pool, log, metrics }: { pool: Pool; log: Logger; metrics: Metrics }): Worker {
+export function createHousekeeping({
+  pool,
+  log,
+  metrics,
+}: {
+  pool: Pool;
+  log: Logger;
+  metrics: Metrics;
+}): Housekeeping {
   return createHousekeepingWorker({
     everyMs,
     log,
     metrics,
     tasks: {
+      // Before the tasks that delete by time.
+      clock: createAgreedClock({ db: pool, schema: 'resources', metrics, log }),
       idempotency_keys: (signal) => deleteExpired(pool, signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
     },

@@ -33,6 +33,7 @@ describe('BatchCreateResources', () => {
           metadata: { a: '1', b: '2' },
           created_at: new Date(idTime(resource.id)).toISOString(),
           updated_at: new Date(idTime(resource.id)).toISOString(),
+          version: 1,
         },
       },
     });

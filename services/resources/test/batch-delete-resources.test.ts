@@ -18,7 +18,9 @@ describe('BatchDeleteResources', () => {
     expect(await countsOf(rms.database, context)).toEqual([{ status: 'active', counted: 0, stored: 0 }]);
     const events = await eventsOf(rms.database, context);
     expect(events.map(({ type }) => type)).toEqual(['resource.created', 'resource.deleted']);
-    expect(events[1]?.json.data.object).toMatchObject({ id, name: 'last name', metadata: { a: '1' } });
+    expect(events[1]?.json.data.object).toMatchObject({ id, name: 'last name', metadata: { a: '1' }, version: 2 });
+    const [created = 0, deleted] = events.map(({ json }) => Date.parse(json.data.object.updated_at));
+    expect(deleted).toBeGreaterThan(created);
     expect(events[1]?.partition).toBe(events[0]?.partition);
   });
 

@@ -27,8 +27,10 @@ export async function startResources(
   instances = 1,
   keysOf: (instance: number) => ResourcesConfig['pageTokenKeys'] = () => [Buffer.alloc(32, 1)],
   eraseOnDelete = false,
+  prepare: (database: TestDatabase) => Promise<unknown> = async () => {},
 ) {
   const database = await testDatabase([auditMigrations, outbox, migrations]);
+  await prepare(database);
   // This bus has no consumer, so appended events stay in the outbox for the test to read.
   const bus = createInProcessBus({ log });
   const started: { service: GrpcService; client: Client }[] = [];

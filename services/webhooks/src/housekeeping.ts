@@ -1,4 +1,4 @@
-import { type Pool, workInTurns } from '@rms/db';
+import { createAgreedClock, type Pool, workInTurns } from '@rms/db';
 import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
@@ -8,7 +8,7 @@ import { contents } from './deletion/contents.ts';
 import { createEndCountTask, type DeliveryCounter } from './delivery/ended-deliveries.ts';
 import type { RejectedReporter } from './delivery/rejected-reporter.ts';
 import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/store/expiry-queries.ts';
-import { wakeOrphans } from './delivery/store/schedule-queries.ts';
+import { repairSchedule } from './delivery/store/schedule-queries.ts';
 import { createErasure } from './log/erasure.ts';
 import { logPartitions } from './log/partitions.ts';
 import { trimReplays } from './replay/replay-queries.ts';
@@ -44,6 +44,8 @@ export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
     log,
     metrics,
     tasks: {
+      // Before the tasks that delete by time.
+      clock: createAgreedClock({ db: pool, schema: 'webhooks', metrics, log }),
       ended_deliveries: { everyMs: soonMs, run: createEndCountTask(pool, counters) },
       make_partitions: () => logPartitions.make(pool),
       // Before the partitions are dropped: a day with queued deliveries is kept.
@@ -55,18 +57,18 @@ export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
       replays: (signal) => trimReplays(pool, retentionDays, signal),
       idempotency_keys: (signal) => deleteExpiredKeys(pool, 'webhooks', signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
-      orphaned_endpoints: createOrphanSweep(pool),
+      schedule: createScheduleRepair(pool),
       ...(eraseOnDelete && { erasure: { everyMs: soonMs, run: createErasure(pool, log) } }),
     },
   });
 }
 
-/** Creates the task that removes the endpoints of deleted webhooks; see {@link wakeOrphans}. */
-function createOrphanSweep(pool: Pool): (signal: AbortSignal) => Promise<void> {
+/** Creates the task that repairs the schedule; see {@link repairSchedule}. */
+function createScheduleRepair(pool: Pool): (signal: AbortSignal) => Promise<void> {
   let after = '';
   return async (signal) => {
     for (let page = 0; page < endpointPages && !signal.aborted; page += 1) {
-      after = (await wakeOrphans(pool, after, endpointsRead)) ?? '';
+      after = (await repairSchedule(pool, after, endpointsRead)) ?? '';
       if (after === '') return;
     }
   };

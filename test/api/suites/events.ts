@@ -72,7 +72,11 @@ export function eventsSuite(target: () => Target): void {
       const events = await all.waitForEventsOf(id, 4);
       const deleted = events.filter(({ envelope }) => envelope.type === 'resource.deleted');
       expect(deleted).toHaveLength(1);
-      expect(deleted[0]?.envelope.data).toEqual({ object: patched.body.data });
+      const updatedAt = patched.body.data.updated_at;
+      expect(deleted[0]?.envelope.data).toEqual({
+        object: { ...patched.body.data, updated_at: expect.stringMatching(timestampForm), version: 4 },
+      });
+      expect((deleted[0]?.envelope.data.object.updated_at ?? '') > updatedAt).toBe(true);
     });
 
     test('rejected requests and idempotent repeats emit no events', async () => {
@@ -99,7 +103,7 @@ export function eventsSuite(target: () => Target): void {
         id: expect.stringMatching(/^evt_[0-9a-z]+$/),
         type: 'resource.created',
         created_at: expect.stringMatching(timestampForm),
-        data: { object: created },
+        data: { object: { ...created, version: 1 } },
       });
     });
 
@@ -109,14 +113,33 @@ export function eventsSuite(target: () => Target): void {
       const changed = (await client.patch<One<Resource>>(`/v1/resources/${created.id}`, body)).body.data;
       const events = await all.waitForEventsOf(created.id, 3);
       const dataOf = (type: string) => events.find(({ envelope }) => envelope.type === type)?.envelope.data;
-      expect(dataOf('resource.updated')?.object).toEqual(changed);
+      expect(dataOf('resource.updated')?.object).toEqual({ ...changed, version: 2 });
       expect(dataOf('resource.updated')?.previous_attributes).toMatchObject({
         name: 'Old',
         status: 'active',
         metadata: { a: '1' },
       });
-      expect(dataOf('resource.status_changed')?.object).toEqual(changed);
+      expect(dataOf('resource.status_changed')?.object).toEqual({ ...changed, version: 3 });
       expect(dataOf('resource.status_changed')?.previous_attributes).toMatchObject({ status: 'active' });
+    });
+
+    test('the version in data.object counts the events of the resource; the ETag begins with the last one', async () => {
+      const created = await client.post<One<Resource>>('/v1/resources', { name: 'Versioned' });
+      const { id } = created.body.data;
+      const changed = await client.patch<One<Resource>>(`/v1/resources/${id}`, { status: 'inactive' });
+      expectStatus(await client.delete(`/v1/resources/${id}`), 204);
+      const events = await all.waitForEventsOf(id, 4);
+      const versions = events.map(({ envelope }) => [envelope.data.object.version, envelope.type]).sort();
+      expect(versions).toEqual([
+        [1, 'resource.created'],
+        [2, 'resource.updated'],
+        [3, 'resource.status_changed'],
+        [4, 'resource.deleted'],
+      ]);
+      expect([created.headers.etag, changed.headers.etag]).toEqual([
+        expect.stringMatching(/^"1\./),
+        expect.stringMatching(/^"3\./),
+      ]);
     });
 
     test('every event has a unique id, the same for all webhooks', async () => {
@@ -147,7 +170,7 @@ export function eventsSuite(target: () => Target): void {
         .update(event?.raw ?? '')
         .digest('hex');
       expect(event?.headers['x-service-signature']).toBe(expected);
-      expect(event?.envelope.data.object).toEqual(created);
+      expect(event?.envelope.data.object).toEqual({ ...created, version: 1 });
     });
 
     test('a Standard Webhooks verifier accepts the delivery and rejects a modified one', async () => {
@@ -210,7 +233,7 @@ export function eventsSuite(target: () => Target): void {
       const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${'k'.repeat(37)}-${i + 10}`, value]));
       const created = await create({ name: '資'.repeat(255), metadata });
       const [event] = await all.waitForEventsOf(created.id, 1);
-      expect(event?.envelope.data.object).toEqual(created);
+      expect(event?.envelope.data.object).toEqual({ ...created, version: 1 });
       expect(event?.headers['x-service-signature']).toBe(
         createHmac('sha256', all.secret)
           .update(event?.raw ?? '')

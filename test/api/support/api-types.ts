@@ -92,7 +92,7 @@ export interface Envelope {
   id: string;
   type: string;
   created_at: string;
-  data: { object: Resource; previous_attributes?: Partial<Resource> };
+  data: { object: Resource & { version: number }; previous_attributes?: Partial<Resource> };
 }
 
 /** An event of the feed; data is null once erased. */

@@ -179,6 +179,6 @@ export async function readWaiting(db: Queryable, workspaceId: string, limit: num
 
 /** Deletes emails 30 days after they were sent or failed. */
 export function forgetEmails(db: Queryable, signal: AbortSignal): Promise<number> {
-  const old = { where: `state <> 'queued' and ended_at < now() - interval '30 days'` };
+  const old = { where: `state <> 'queued' and ended_at < alerts.agreed_now() - interval '30 days'` };
   return deleteInBatches(db, 'alerts.mails', old, signal);
 }

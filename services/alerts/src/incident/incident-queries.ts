@@ -106,7 +106,7 @@ export async function deleteSurplus(tx: Queryable, { workspaceId, environment }:
 
 /** Deletes incidents 400 days after they closed. */
 export function forgetIncidents(db: Queryable, signal: AbortSignal): Promise<number> {
-  const old = { where: `state <> 'open' and closed_at < now() - interval '400 days'` };
+  const old = { where: `state <> 'open' and closed_at < alerts.agreed_now() - interval '400 days'` };
   return deleteInBatches(db, 'alerts.incidents', old, signal);
 }
 

@@ -33,7 +33,12 @@ export async function noteSequence(tx: Queryable, ref: WebhookRef, sequence: big
 
 /** Deletes sequences that are older than a week, because no notice is delayed for that long. */
 export function forgetSequences(db: Queryable, signal: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'alerts.webhook_notices', { where: `seen_at < now() - interval '7 days'` }, signal);
+  return deleteInBatches(
+    db,
+    'alerts.webhook_notices',
+    { where: `seen_at < alerts.agreed_now() - interval '7 days'` },
+    signal,
+  );
 }
 
 /** Stores that the webhooks service has disabled a webhook. */

@@ -47,7 +47,7 @@ export async function confirmAddress(tx: Queryable, workspaceId: string, address
 /** Deletes addresses that did not confirm while their link was valid. */
 export function forgetUnconfirmed(db: Queryable, afterSeconds: number, signal: AbortSignal): Promise<number> {
   const old = {
-    where: 'confirmed_at is null and asked_at < now() - make_interval(secs => $1)',
+    where: 'confirmed_at is null and asked_at < alerts.agreed_now() - make_interval(secs => $1)',
     values: [afterSeconds],
   };
   return deleteInBatches(db, 'alerts.outside_recipients', old, signal);

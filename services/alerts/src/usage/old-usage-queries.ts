@@ -12,12 +12,12 @@ const keptDays: readonly (readonly [Period, days: number])[] = [
 export async function forgetCounts(db: Queryable, signal?: AbortSignal): Promise<void> {
   for (const table of ['alerts.request_counts', 'alerts.delivery_counts']) {
     for (const values of keptDays) {
-      const where = 'period = $1 and starts_at < now() - make_interval(days => $2)';
+      const where = 'period = $1 and starts_at < alerts.agreed_now() - make_interval(days => $2)';
       await deleteInBatches(db, table, { where, values, order: 'starts_at' }, signal);
     }
   }
   // Webhooks can be created and deleted without end.
-  const where = "period = 'month' and webhook_id <> '' and starts_at < now() - interval '400 days'";
+  const where = "period = 'month' and webhook_id <> '' and starts_at < alerts.agreed_now() - interval '400 days'";
   await deleteInBatches(db, 'alerts.delivery_counts', { where, order: 'starts_at' }, signal);
 }
 
@@ -26,11 +26,16 @@ export async function forgetCounts(db: Queryable, signal?: AbortSignal): Promise
  * deletion of its webhook.
  */
 export function forgetRuns(db: Queryable, signal?: AbortSignal): Promise<number> {
-  const old = { where: `last_attempt_at < now() - interval '35 days'` };
+  const old = { where: `last_attempt_at < alerts.agreed_now() - interval '35 days'` };
   return deleteInBatches(db, 'alerts.webhook_runs', old, signal);
 }
 
 /** Deletes reporters without a report for seven days. A process retries a report for at most six days. */
 export function forgetReporters(db: Queryable, signal?: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'alerts.reporters', { where: `seen_at < now() - interval '7 days'` }, signal);
+  return deleteInBatches(
+    db,
+    'alerts.reporters',
+    { where: `seen_at < alerts.agreed_now() - interval '7 days'` },
+    signal,
+  );
 }

@@ -46,5 +46,5 @@ export async function deleteEmailChanges(tx: Queryable, userId: string): Promise
 
 /** Deletes expired tokens. */
 export function trimEmailChanges(db: Queryable, signal: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'auth.email_changes', { where: 'expires_at <= now()' }, signal);
+  return deleteInBatches(db, 'auth.email_changes', { where: 'expires_at <= auth.agreed_now()' }, signal);
 }

@@ -51,5 +51,5 @@ export async function deleteEmails(db: Queryable, ids: readonly string[]): Promi
 
 /** Deletes expired emails. */
 export function trimEmails(db: Queryable, signal: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'auth.mail_requests', { where: 'expires_at <= now()' }, signal);
+  return deleteInBatches(db, 'auth.mail_requests', { where: 'expires_at <= auth.agreed_now()' }, signal);
 }

@@ -141,7 +141,12 @@ export async function deleteInvitationsIn(
 
 /** Deletes invitations 30 days after their expiry. Until then owners see them as expired. */
 export function trimInvitations(db: Queryable, signal: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'auth.invitations', { where: `expires_at < now() - interval '30 days'` }, signal);
+  return deleteInBatches(
+    db,
+    'auth.invitations',
+    { where: `expires_at < auth.agreed_now() - interval '30 days'` },
+    signal,
+  );
 }
 
 function toInvitation(row: InvitationRow): Invitation {

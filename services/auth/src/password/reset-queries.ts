@@ -46,5 +46,5 @@ export async function deleteResets(tx: Queryable, userId: string): Promise<void>
 
 /** Deletes expired tokens. */
 export function trimResets(db: Queryable, signal: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'auth.password_resets', { where: 'expires_at <= now()' }, signal);
+  return deleteInBatches(db, 'auth.password_resets', { where: 'expires_at <= auth.agreed_now()' }, signal);
 }

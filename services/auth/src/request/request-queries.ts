@@ -132,7 +132,7 @@ export function trimRequestCounts(db: Queryable, retentionDays: number, signal?:
     db,
     'auth.request_counts',
     {
-      where: "day < (now() at time zone 'UTC')::date - $1::integer",
+      where: "day < (auth.agreed_now() at time zone 'UTC')::date - $1::integer",
       values: [requestPartitions.keptDays(retentionDays)],
       order: 'day',
     },

@@ -34,6 +34,6 @@ export async function isKnownNetwork(db: Queryable, emailKey: string, network: s
 
 /** Deletes networks without a sign-in for `keptDays`. */
 export function trimNetworks(db: Queryable, signal: AbortSignal): Promise<number> {
-  const old = { where: `last_sign_in_at < now() - $1 * interval '1 day'`, values: [keptDays] };
+  const old = { where: `last_sign_in_at < auth.agreed_now() - $1 * interval '1 day'`, values: [keptDays] };
   return deleteInBatches(db, 'auth.known_networks', old, signal);
 }

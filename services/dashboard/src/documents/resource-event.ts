@@ -6,10 +6,10 @@ import { timeOf } from './text.ts';
 export interface ResourceEventDocument {
   readonly id: string;
   readonly type: string;
-  /** Number of the event within its resource, starting at 1. */
-  readonly sequence: number;
+  /** Version of the resource after the change. */
+  readonly version: number;
   /** Position in the event feed, as used by `GET /v1/events?after=`. */
-  readonly position: number;
+  readonly sequence: number;
   readonly request_id: string;
   /** "key:key_…" or "user:usr_…"; null if it is unknown. */
   readonly actor: string | null;
@@ -31,8 +31,8 @@ export function resourceEventDocument(event: EventOfResource): ResourceEventDocu
   return {
     id: event.id,
     type: event.type,
-    sequence: Number(event.sequence),
-    position: Number(event.position),
+    version: Number(event.sequence),
+    sequence: Number(event.position),
     request_id: event.requestId,
     actor: event.actor || null,
     created_at: timeOf(event.createTime),

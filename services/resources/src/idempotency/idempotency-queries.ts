@@ -31,5 +31,5 @@ export async function readResponses(
 
 /** Deletes expired records. Returns the number of deleted records. */
 export function deleteExpired(db: Queryable, signal: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'resources.idempotency_keys', { where: 'expires_at <= now()' }, signal);
+  return deleteInBatches(db, 'resources.idempotency_keys', { where: 'expires_at <= resources.agreed_now()' }, signal);
 }

@@ -2,7 +2,7 @@ import { isExpected, RmsError } from '@rms/errors';
 import type { OutboxEvent } from '@rms/outbox';
 import type { CountChange } from './count-queries.ts';
 import { type Cause, type EventParts, makeEvent } from './event.ts';
-import { applyUpdate, type Resource, type ResourceUpdate } from './resource.ts';
+import { applyUpdate, nextUpdateTime, type Resource, type ResourceUpdate } from './resource.ts';
 import { type AuditedChange, auditOf } from './resource-audit.ts';
 import { type ResourceRef, refKey } from './resource-queries.ts';
 
@@ -50,8 +50,9 @@ export function applyChanges(resources: readonly Resource[], changes: readonly C
     const current = states.get(key);
     if (!current) return new RmsError('not_found', { message: `There is no resource "${ref.id}".` });
     if (!isExpected(current.sequence, expectedVersions)) return new RmsError('precondition_failed');
+    const now = new Date(parts.nowMs());
     if (action.kind === 'delete') {
-      const last = { ...current, sequence: current.sequence + 1 };
+      const last = { ...current, updatedAt: nextUpdateTime(current, now), sequence: current.sequence + 1 };
       states.delete(key);
       deleted.push(last);
       counts.push({ ...current, change: -1 });
@@ -59,7 +60,7 @@ export function applyChanges(resources: readonly Resource[], changes: readonly C
       audits.push(...auditOf(cause, { before: current }, parts));
       return last;
     }
-    const { resource, previous } = applyUpdate(current, action.update, new Date(parts.nowMs()));
+    const { resource, previous } = applyUpdate(current, action.update, now);
     if (resource === current) return current;
     const updated = { ...resource, sequence: current.sequence + 1 };
     events.push(makeEvent('resource.updated', updated, cause, parts, previous));

@@ -58,7 +58,7 @@ const createGuardedSql = `
         on conflict (workspace_id, environment, key) do update
        set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, answer = excluded.answer,
            expires_at = excluded.expires_at
-     where k.expires_at <= now()
+     where k.expires_at <= resources.agreed_now()
     returning resource_id
   ), created as (
     select * from input

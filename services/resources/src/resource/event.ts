@@ -72,12 +72,12 @@ export function makeEvent(
   };
 }
 
-/** Renders the resource as GET returns it. */
+/** Renders the resource as GET returns it, with its version, which GET returns in the ETag. */
 function renderResource(resource: Resource): string {
   return (
     `{"id":"${resource.id}","type":"resource","status":"${resource.status}","name":${JSON.stringify(resource.name)},` +
     `"metadata":${resource.metadataJson},"created_at":"${resource.createdAt.toISOString()}",` +
-    `"updated_at":"${resource.updatedAt.toISOString()}"}`
+    `"updated_at":"${resource.updatedAt.toISOString()}","version":${resource.sequence}}`
   );
 }
 

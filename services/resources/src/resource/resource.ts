@@ -17,7 +17,7 @@ export interface Resource extends Tenant {
   readonly inputType: InputType;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** Sequence number of the resource's latest event. */
+  /** Version of the resource: counts its events from 1. */
   readonly sequence: number;
 }
 
@@ -62,9 +62,12 @@ export function applyUpdate(
     ...(sameMetadata(metadataJson, resource.metadataJson) ? {} : { metadataJson: resource.metadataJson }),
   };
   if (Object.keys(previous).length === 0) return { resource, previous };
-  // Strictly increasing, even if the clocks of two instances differ.
-  const updatedAt = new Date(Math.max(now.getTime(), resource.updatedAt.getTime() + 1));
-  return { resource: { ...resource, name, status, metadataJson, updatedAt }, previous };
+  return { resource: { ...resource, name, status, metadataJson, updatedAt: nextUpdateTime(resource, now) }, previous };
+}
+
+/** Returns the time of a change: strictly increasing, even if the clocks of two instances differ. */
+export function nextUpdateTime({ updatedAt }: Resource, now: Date): Date {
+  return new Date(Math.max(now.getTime(), updatedAt.getTime() + 1));
 }
 
 /** Fields that a change replaced, with their previous values. */

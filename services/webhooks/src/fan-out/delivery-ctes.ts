@@ -63,7 +63,7 @@ export function deliveryCtes(incoming: string, webhooks: string, firstColumns: R
                case when e.pause_ms > 0 or w.requests_per_second is not null then 0
                     else coalesce(($3::jsonb ->> w.id)::integer,
                                   least(${partOf('w.max_concurrency', '$4', '$7')}, e.concurrency)) end as capacity,
-               coalesce(e.not_before <= now(), true) as open, ${endpointColumns}
+               coalesce(webhooks.pause_end(e.not_before) <= now(), true) as open, ${endpointColumns}
           from ${incoming} as i
           join webhooks.webhooks as w
             on w.workspace_id = i.workspace_id and w.environment = i.environment

@@ -36,12 +36,9 @@ export async function insertNotice(tx: Queryable, notice: Notice): Promise<void>
   );
 }
 
-/**
- * Reads the oldest notices and locks them until the transaction ends. Skips notices that another instance has locked,
- * so two instances may publish the notices of a webhook out of order. Consumers compare sequences.
- */
-export async function takeNotices(tx: Queryable, limit: number): Promise<PendingNotice[]> {
-  const { rows } = await tx.query<{
+/** Reads the oldest notices. */
+export async function readNotices(db: Queryable, limit: number): Promise<PendingNotice[]> {
+  const { rows } = await db.query<{
     workspace_id: string;
     environment: Environment;
     id: string;
@@ -56,7 +53,7 @@ export async function takeNotices(tx: Queryable, limit: number): Promise<Pending
        from webhooks.notices as n
        left join webhooks.webhooks as w
               on w.workspace_id = n.workspace_id and w.environment = n.environment and w.id = n.subject_id
-      order by n.sequence limit $1 for update of n skip locked`,
+      order by n.sequence limit $1`,
     [limit],
   );
   return rows.map((row) => ({
@@ -73,6 +70,6 @@ export async function takeNotices(tx: Queryable, limit: number): Promise<Pending
 }
 
 /** Deletes notices that the bus has acknowledged. */
-export async function deleteNotices(tx: Queryable, ids: readonly string[]): Promise<void> {
-  await tx.query('delete from webhooks.notices where id = any($1)', [ids]);
+export async function deleteNotices(db: Queryable, ids: readonly string[]): Promise<void> {
+  await db.query('delete from webhooks.notices where id = any($1)', [ids]);
 }

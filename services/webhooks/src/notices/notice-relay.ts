@@ -2,12 +2,12 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { abortableDelay } from '@rms/async';
 import type { EventBus } from '@rms/bus';
-import { inTransaction, type Pool } from '@rms/db';
+import type { Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import type { Worker } from '@rms/service';
 import { toEnvironmentMessage } from '@rms/tenant';
-import { deleteNotices, type PendingNotice, takeNotices } from './notice-queries.ts';
+import { deleteNotices, type PendingNotice, readNotices } from './notice-queries.ts';
 
 const everyMs = 1_000;
 const maxDelayMs = 60_000;
@@ -21,23 +21,22 @@ export interface NoticeRelayParts {
 }
 
 /**
- * Creates the worker that publishes notices, at least once. Two instances may publish them out of order. While the bus
- * does not accept notices, for example an in-process bus without a consumer, they stay in the table. Other work is not
- * affected.
+ * Creates the worker that publishes notices, at least once, and deletes them after the bus has acknowledged them. Two
+ * instances may publish the same notices, and in another order; consumers compare sequences. While the bus does not
+ * accept notices, for example an in-process bus without a consumer, they stay in the table. Other work is not affected.
  */
 export function createNoticeRelay({ pool, bus, topic, log }: NoticeRelayParts): Worker {
-  const publishSome = (signal: AbortSignal) =>
-    inTransaction(pool, async (tx) => {
-      const notices = await takeNotices(tx, batch);
-      if (notices.length === 0) return 0;
-      const records = notices.map((notice) => ({ key: notice.workspaceId, value: encode(notice), headers: {} }));
-      await bus.publish({ topic, partition: 0, records }, signal);
-      await deleteNotices(
-        tx,
-        notices.map(({ id }) => id),
-      );
-      return notices.length;
-    });
+  const publishSome = async (signal: AbortSignal) => {
+    const notices = await readNotices(pool, batch);
+    if (notices.length === 0) return 0;
+    const records = notices.map((notice) => ({ key: notice.workspaceId, value: encode(notice), headers: {} }));
+    await bus.publish({ topic, partition: 0, records }, signal);
+    await deleteNotices(
+      pool,
+      notices.map(({ id }) => id),
+    );
+    return notices.length;
+  };
   return {
     name: 'notices',
     async run(signal) {

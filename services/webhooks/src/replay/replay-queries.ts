@@ -64,7 +64,10 @@ export async function countRunning(tx: Queryable, workspaceId: string, most: num
 
 /** Deletes replays that have ended and were created more than `days` ago. Returns their number. */
 export function trimReplays(db: Queryable, days: number, signal: AbortSignal): Promise<number> {
-  const old = { where: "status <> 'running' and created_at < now() - make_interval(days => $1)", values: [days] };
+  const old = {
+    where: "status <> 'running' and created_at < webhooks.agreed_now() - make_interval(days => $1)",
+    values: [days],
+  };
   return deleteInBatches(db, 'webhooks.replays', old, signal);
 }
 

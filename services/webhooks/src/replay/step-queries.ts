@@ -5,10 +5,13 @@ import type { Replay } from './replay.ts';
 import { type ReplayRow, toReplay } from './replay-queries.ts';
 import { nextIds, stepLimit } from './selection-queries.ts';
 
-/** Reads one replay whose next step is due, and locks it until the transaction ends. */
+/**
+ * Reads one replay whose next step is due, and locks it until the transaction ends. A step that is due in more than ten
+ * minutes was scheduled before the clock of the database was set back: the longest pause is five minutes.
+ */
 export async function takeReplay(tx: Queryable): Promise<Replay | undefined> {
   const { rows } = await tx.query<ReplayRow>(
-    `select * from webhooks.replays where status = 'running' and next_at <= now()
+    `select * from webhooks.replays where status = 'running' and next_at not between now() and now() + interval '10 minutes'
       order by next_at limit 1 for update skip locked`,
   );
   return rows[0] && toReplay(rows[0]);

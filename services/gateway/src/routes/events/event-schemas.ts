@@ -24,6 +24,19 @@ const sequence = z
 const id = z.string().meta({ pattern: '^evt_[0-9a-z]+$', examples: ['evt_01jc3v9m0w7y8x2k4n6p8q0r2s'] });
 const type = z.enum(eventTypes);
 const createdAt = z.string().meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] });
+const object = resource
+  .extend({
+    version: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'Version of the resource after the change: 1 for its first event, then one more with each event. The ETag of ' +
+          'the resource begins with it. Absent in events of releases that did not send it.',
+      )
+      .meta({ examples: [2] }),
+  })
+  .meta({ id: 'ResourceOfEvent' });
 const previousAttributes = resource
   .pick({ name: true, status: true, metadata: true })
   .partial()
@@ -48,7 +61,7 @@ const example = {
 /** Returns the schema of an event as webhooks receive it. */
 export function envelopeOf(type: EventType) {
   const isChange = type === 'resource.updated' || type === 'resource.status_changed';
-  const data = { object: resource, ...(isChange ? { previous_attributes: previousAttributes } : {}) };
+  const data = { object, ...(isChange ? { previous_attributes: previousAttributes } : {}) };
   return z
     .strictObject({ id, type: z.literal(type), created_at: createdAt, data: z.strictObject(data) })
     .meta({ id: schemaNames[type], example: sampleEvent(type, example) });
@@ -61,7 +74,7 @@ const event = z
     created_at: createdAt.optional().describe('Absent in an erased event.'),
     data: z
       .strictObject({
-        object: resource,
+        object,
         previous_attributes: previousAttributes.optional(),
       })
       .nullable()

@@ -45,7 +45,7 @@ export async function setHealth(
       select w.id
         from webhooks.webhooks as w
         join note on w.workspace_id = note.workspace_id and w.environment = note.environment and w.id = note.id
-       where note.failing and w.failing_since < now() - $5::integer * interval '1 hour'`,
+       where note.failing and w.failing_since < webhooks.agreed_now() - $5::integer * interval '1 hour'`,
     values: [
       last.map(({ ref }) => ref.workspaceId),
       last.map(({ ref }) => ref.environment),
@@ -74,7 +74,7 @@ export async function disableWebhook(
       `update webhooks.webhooks set status = 'disabled', disable_reason = $4,
               updated_at = greatest(now(), updated_at + interval '1 millisecond')
         where workspace_id = $1 and environment = $2 and id = $3
-          and ($4 = 'gone' or failing_since < now() - $5 * interval '1 hour')`,
+          and ($4 = 'gone' or failing_since < webhooks.agreed_now() - $5 * interval '1 hour')`,
       [workspaceId, environment, webhookId, reason, failingForHours],
     );
     if (rowCount !== 1) return false;

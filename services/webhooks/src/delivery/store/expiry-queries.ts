@@ -4,7 +4,7 @@ import { endQueued, endStatement, failDeliveries, type QueuedRow } from './end-q
 
 /** Returns SQL for the first delivery ID of a day (UTC). `parameter` is the parameter with the number of days ago. */
 const firstIdOfDay = (parameter: string) =>
-  `webhooks.first_id('dlv', ((now() at time zone 'UTC')::date - ${parameter}::integer)::timestamp at time zone 'UTC')`;
+  `webhooks.first_id('dlv', ((webhooks.agreed_now() at time zone 'UTC')::date - ${parameter}::integer)::timestamp at time zone 'UTC')`;
 const rowsPerStatement = 1_000;
 
 /**

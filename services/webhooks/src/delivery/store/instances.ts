@@ -12,9 +12,13 @@ export interface Instances {
   leave(): Promise<void>;
 }
 
-/** Time between heartbeats. An instance that has missed three of them counts as stopped. */
+/** Time between heartbeats. */
 export const beatMs = 3_000;
-const gone = "interval '10 seconds'";
+/**
+ * An instance that has missed three heartbeats counts as stopped. A heartbeat in the future was written before the clock
+ * of the database was set back; the next heartbeat of a running instance replaces it.
+ */
+const isRunning = "seen_at between now() - interval '10 seconds' and now() + interval '10 seconds'";
 
 export function createInstances(db: Queryable): Instances {
   const id = randomUUID();
@@ -30,11 +34,11 @@ export function createInstances(db: Queryable): Instances {
                 on conflict (id) do update set seen_at = excluded.seen_at
             returning id
           ), stopped as (
-            delete from webhooks.instances where seen_at < now() - ${gone} and id <> $1
+            delete from webhooks.instances where not (${isRunning}) and id <> $1
           )
           select id from own
            union
-          select id from webhooks.instances where seen_at >= now() - ${gone}
+          select id from webhooks.instances where ${isRunning}
            order by id`,
         values: [id],
       });

@@ -141,7 +141,7 @@ export async function leaseFor(pool: Pool, refills: readonly Refill[], { rank, c
                select tries from webhooks.deliveries
                 where webhook_id = e.webhook_id and due_at <= now() order by due_at limit 1) as first on true
          cross join lateral (select e.pause_ms = 0 and first.tries > 0 and not wanted.is_known as suspected) as unknown
-         cross join lateral (select greatest(e.rate_at, now()) as begin_at) as begin
+         cross join lateral (select greatest(webhooks.pause_end(e.rate_at), now()) as begin_at) as begin
          cross join lateral (
                -- Attempts that may start at once: those whose time at the exact rate is at most $9 ms ahead.
                select begin.begin_at,
@@ -170,7 +170,7 @@ export async function leaseFor(pool: Pool, refills: readonly Refill[], { rank, c
         select endpoint.*, least(rest.due_at, case when own.leased > 0 then now() + $4 * interval '1 millisecond' end) as due_at,
                rate.rate_at,
                case when endpoint.pause_ms > 0 and own.leased > 0 then now() + $4 * interval '1 millisecond'
-                    when endpoint.pause_ms > 0 then endpoint.not_before
+                    when endpoint.pause_ms > 0 then webhooks.pause_end(endpoint.not_before)
                     else rate.rate_at - $9 * interval '1 millisecond' end as not_before_then
           from endpoint
          cross join lateral (select count(*) as leased from due where due.webhook_id = endpoint.webhook_id) as own

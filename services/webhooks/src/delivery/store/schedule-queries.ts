@@ -2,6 +2,7 @@ import type { Queryable } from '@rms/db';
 import { type Change, jittered } from '../schedule/endpoint.ts';
 import type { EndpointRef } from '../schedule/entries.ts';
 import type { Excluded } from '../schedule/scheduler.ts';
+import { isDelivery } from './delivery-key.ts';
 
 /** Due webhooks, and the time until the next webhook is due. */
 export interface Due {
@@ -95,18 +96,59 @@ export async function resetEndpoint(tx: Queryable, webhookId: string): Promise<v
   );
 }
 
+/** Longest time until a first attempt, or until the end of a lease: that of a postponed delivery, with a margin. */
+const longestLease = "interval '65 minutes'";
+/** Longest delay before a retry of webhook `w`, with its jitter: its policy, or Retry-After. */
+const longestDelay = `make_interval(secs => 1.1 * greatest(
+                86400, w.max_delay_ms / 1000.0, (select max(ms) / 1000.0 from unnest(w.retry_delays_ms) as ms)))`;
+const hastenedPerStatement = 1_000;
+
 /**
- * Makes the endpoints of deleted webhooks due that have no due time, so that the next lease ends their deliveries and
- * removes them. Reads `limit` endpoints after `after`, in the order of their IDs. Returns the last ID; undefined if
- * there are no more.
+ * Repairs the schedule of `limit` endpoints after `after`, in the order of their IDs:
+ *
+ * - Makes endpoints of deleted webhooks due that have no due time, so that the next lease ends their deliveries and
+ *   removes them.
+ * - Makes deliveries due whose due time is further away than any delay: the clock of the database has been set back
+ *   since it was stored.
+ * - Makes endpoints due whose due time is later than that of their first delivery, for the same reason.
+ *
+ * Returns the last ID; undefined if there are no more.
  */
-export async function wakeOrphans(db: Queryable, after: string, limit: number): Promise<string | undefined> {
+export async function repairSchedule(db: Queryable, after: string, limit: number): Promise<string | undefined> {
   const { rows } = await db.query<{ last: string | null }>(
     `with page as materialized (
        select webhook_id, workspace_id, environment, next_due_at from webhooks.endpoints
         where webhook_id > $1 order by webhook_id limit $2
+     ), far as materialized (
+       select page.webhook_id, ${longestDelay} as longest_delay
+         from page
+         left join webhooks.webhooks as w
+           on w.workspace_id = page.workspace_id and w.environment = page.environment and w.id = page.webhook_id
+        where page.next_due_at > now() + interval '2 minutes'
+     ), impossible as materialized (
+       select d.*
+         from far
+        cross join lateral (
+              select workspace_id, environment, id from webhooks.deliveries
+               where webhook_id = far.webhook_id and due_at > now() + ${longestLease}
+                 and due_at > now() + case when tries = 0 or leased_until is not null then ${longestLease}
+                                           else far.longest_delay end
+               order by due_at desc limit ${hastenedPerStatement}) as d
+        limit ${hastenedPerStatement}
+     ), hastened as (
+       update webhooks.deliveries as d set due_at = now(), leased_until = null
+         from impossible where ${isDelivery('impossible')}
+     ), due as materialized (
+       select e.webhook_id, greatest(first.due_at, webhooks.pause_end(e.not_before)) as due_at
+         from far
+         join webhooks.endpoints as e on e.webhook_id = far.webhook_id
+        cross join lateral (
+              select due_at from webhooks.deliveries
+               where webhook_id = far.webhook_id and due_at is not null order by due_at limit 1) as first
+        where e.next_due_at > greatest(first.due_at, webhooks.pause_end(e.not_before))
+        order by e.webhook_id for no key update of e skip locked
      ), orphan as materialized (
-       select e.webhook_id
+       select e.webhook_id, now() as due_at
          from page join webhooks.endpoints as e on e.webhook_id = page.webhook_id
         where page.next_due_at is null and e.next_due_at is null
           and not exists (select from webhooks.webhooks as w
@@ -114,7 +156,9 @@ export async function wakeOrphans(db: Queryable, after: string, limit: number): 
                              and w.id = page.webhook_id)
         order by e.webhook_id for no key update of e skip locked
      ), woken as (
-       update webhooks.endpoints as e set next_due_at = now() from orphan where e.webhook_id = orphan.webhook_id
+       update webhooks.endpoints as e set next_due_at = found.due_at
+         from (select * from due union all select * from orphan) as found
+        where e.webhook_id = found.webhook_id
      )
      select max(webhook_id) as last from page having count(*) = $2`,
     [after, limit],

@@ -33,7 +33,7 @@ export function ResourceEventsCard({ id }: { readonly id: string }) {
           keyOf={(event) => event.id}
           columns={[
             { title: 'Event', cell: (event) => <EventCell of={event} /> },
-            { title: 'Sequence', number: true, cell: (event) => event.sequence },
+            { title: 'Version', number: true, cell: (event) => event.version },
             { title: 'Request', cell: (event) => <RequestLink id={event.request_id} /> },
             { title: 'Actor', cell: (event) => <Actor of={event} /> },
             { title: 'Webhooks', cell: (event) => <Deliveries of={event} /> },
