@@ -8,7 +8,8 @@ describeWith('chromium', 'The dashboard in a browser', () => {
   let world: World;
   let owner: TestUser;
   beforeAll(async () => {
-    world = await openWorld();
+    // The pages of every-page.test.ts and other suites are not translated.
+    world = await openWorld({}, { translated: true });
     owner = await world.newUser('owner', Role.OWNER);
   }, startMs);
   afterAll(() => world?.stop());
@@ -228,6 +229,24 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await page.getByText('No resources yet').waitFor();
   });
 
+  test.each([
+    ['double and no-break spaces and a decomposed accent', 'Order  \u00a0cafe\u0301\n1', 'Order caf\u00e9 1'],
+    ['characters that draw nothing', '\u200b\u3164', undefined],
+  ])('a resource whose name has %s is opened and deleted', async (_, name, shown) => {
+    const key = await world.key(Environment.LIVE);
+    const response = await callApi(key, '/v1/resources', { method: 'POST', body: JSON.stringify({ name }) });
+    const { data } = (await response.json()) as { data: { id: string } };
+    const page = await world.open(owner);
+    await goTo(page, '/resources');
+    await page.locator(`a[href$="${data.id}"]`).click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(`Type ${shown ?? data.id} to confirm`).fill(shown ?? data.id);
+    await dialog.getByRole('button', { name: 'Delete resource' }).click();
+    await page.getByText('Resource deleted.').waitFor();
+    expect((await callApi(key, `/v1/resources/${data.id}`)).status).toBe(404);
+  });
+
   test('a viewer sees no buttons for changes, and the server rejects changes', async () => {
     const viewer = await world.newUser('viewer', Role.VIEWER);
     const page = await world.open(viewer);
@@ -246,7 +265,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       const { csrf_token } = await (await fetch('/api/account')).json();
       const answer = await fetch('${path}', { method: 'POST',
         headers: { 'Content-Type': 'application/json', 'X-CSRF-Token': csrf_token },
-        body: JSON.stringify({ name: 'x', type: null, metadata: {}, idempotency_key: 'dashboard-x' }) });
+        body: JSON.stringify({ name: 'x', type: null, metadata: {} }) });
       return answer.status;
     })()`);
     expect(status).toBe(403);

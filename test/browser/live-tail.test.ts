@@ -8,7 +8,7 @@ describeWith('chromium', 'The live tail in a browser', () => {
   let receiver: Receiver;
   let key: string;
   beforeAll(async () => {
-    world = await openWorld();
+    world = await openWorld({}, { translated: true });
     owner = await world.newUser('owner', Role.OWNER);
     receiver = await startReceiver();
     key = await world.key(Environment.LIVE);

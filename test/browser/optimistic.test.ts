@@ -8,7 +8,7 @@ describeWith('chromium', 'Optimistic updates', () => {
   let page: Page;
   let created: { webhook: string; resource: string };
   beforeAll(async () => {
-    world = await openWorld();
+    world = await openWorld({}, { translated: true });
     owner = await world.newUser('owner', Role.OWNER);
     const key = await world.key(Environment.LIVE);
     const send = async (path: string, body: object) => {

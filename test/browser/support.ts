@@ -59,7 +59,32 @@ const pictures = join(import.meta.dirname, '..', '..', 'test-results', 'browser'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const axeRules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-export async function openWorld(env: Readonly<Record<string, string>> = {}): Promise<World> {
+/**
+ * Does in a page what the translation of a browser does, except that the words stay the same: replaces each text node,
+ * also those that are added later.
+ */
+const translate = `(() => {
+  const replace = (node) => {
+    if (node.nodeType !== Node.TEXT_NODE) return [...node.childNodes].forEach(replace);
+    const parent = node.parentNode;
+    if (!(parent instanceof HTMLElement) || parent.closest('font, head, script, style, textarea, [translate=no]')) return;
+    if (node.data.trim() === '') return;
+    const [outer, inner] = [document.createElement('font'), document.createElement('font')];
+    inner.textContent = node.data;
+    outer.append(inner);
+    node.replaceWith(outer);
+  };
+  new MutationObserver((records) => {
+    for (const { type, target, addedNodes } of records)
+      for (const node of type === 'characterData' ? [target] : addedNodes) replace(node);
+  }).observe(document, { childList: true, characterData: true, subtree: true });
+})()`;
+
+/** @param options.translated whether the browsers translate every page */
+export async function openWorld(
+  env: Readonly<Record<string, string>> = {},
+  { translated = false } = {},
+): Promise<World> {
   const standalone = await startStandalone({
     env: { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...env },
   });
@@ -96,6 +121,7 @@ export async function openWorld(env: Readonly<Record<string, string>> = {}): Pro
     },
     async open(newUser, width = 1280) {
       const context = await newContext(browser, origin, width);
+      if (translated) await context.addInitScript(translate);
       const page = await context.newPage();
       watch(page, [origin, standalone.dashboardUrl], consoleErrors);
       await page.goto('/');

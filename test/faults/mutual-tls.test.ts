@@ -107,7 +107,7 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
       return JSON.parse(text);
     };
     receiver.respondWith(500);
-    const webhook = { url: `${receiver.url}/broken`, events: ['*'], idempotency_key: 'over-mutual-tls' };
+    const webhook = { url: `${receiver.url}/broken`, events: ['*'] };
     const { id } = (await ask('POST', '/webhooks', webhook)).webhook;
     const retry_policy = {
       max_retries: 3,
@@ -117,7 +117,7 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
     };
     await ask('PATCH', `/webhooks/${id}`, { retry_policy });
     await ask('POST', '/invitations', { email: 'guest@example.com', role: 'viewer' });
-    const created = { name: 'Clicked', type: null, metadata: {}, idempotency_key: 'over-mutual-tls' };
+    const created = { name: 'Clicked', type: null, metadata: {} };
     await ask('POST', '/resources', created);
     expectStatus(await (await account.client('live', 'read')).get('/v1/resources'), 200);
     for (const path of ['/keys', '/webhooks', '/deliveries', '/resources', '/members', '/invitations', '/audit']) {

@@ -25,6 +25,7 @@ import { createUserRates } from './checks/user-rates.ts';
 import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';
 import { logAccess } from './http/access-log.ts';
+import { changeKeyOf } from './http/change-key.ts';
 import { newLocals, type PageResponse } from './http/locals.ts';
 import { ownOrigin } from './http/own-origin.ts';
 import { setPageHeaders } from './http/page-headers.ts';
@@ -112,7 +113,9 @@ export function createApp(parts: AppParts): RequestListener {
     const document = await (endpoint.handle as (given: object) => Promise<object | undefined>)({
       ...call,
       ...(signedIn ? { signedIn } : {}),
-      ...(selected ? { ...selected, tails, checkAgain } : {}),
+      ...(selected && signedIn
+        ? { ...selected, tails, checkAgain, idempotencyKey: changeKeyOf(request, signedIn.user.id, call.body) }
+        : {}),
     });
     if (response.headersSent) return;
     sendResponse(response, document ? { status: 200, json: JSON.stringify(document) } : { status: 204 });

@@ -5,7 +5,7 @@ test('a new webhook is subject to the webhook limit of the plan', async () => {
   try {
     const browser = await dashboard.signIn();
     await browser.send('POST', `/api/workspaces/${ownWorkspace}/live/webhooks`, {
-      body: { url: 'https://example.com', events: ['*'], idempotency_key: 'a-key-of-a-form' },
+      body: { url: 'https://example.com', events: ['*'] },
     });
     const { request } = dashboard.recorded.find(({ method }) => method === 'createWebhook') ?? {};
     expect(request).toMatchObject({ workspaceId: ownWorkspace, maxWebhooks: 4n });

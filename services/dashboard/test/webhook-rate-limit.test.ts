@@ -13,7 +13,7 @@ describe('The rate limit of a webhook', () => {
 
   const create = (rateLimit?: object) =>
     browser.send('POST', `/api/workspaces/${ownWorkspace}/live/webhooks`, {
-      body: { url: 'https://example.com', events: ['*'], idempotency_key: 'a-key-of-a-form', rate_limit: rateLimit },
+      body: { url: 'https://example.com', events: ['*'], rate_limit: rateLimit },
     });
   const update = (rateLimit?: object) =>
     browser.send('PATCH', `/api/workspaces/${ownWorkspace}/live/webhooks/wh_1`, { body: { rate_limit: rateLimit } });

@@ -23,7 +23,7 @@ const packed = {
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), packed],
+  plugins: [react({ jsxImportSource: '@rms/dashboard-web' }), packed],
   // The content security policy forbids inline data.
   build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, target: 'es2022', modulePreload: { polyfill: false } },
   // Only `npm run dev` uses this server.

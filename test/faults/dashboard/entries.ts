@@ -78,7 +78,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'POST /keys/{id}/revoke': tenant(({ key }) => ({ id: key })),
 
   'GET /webhooks': tenant(nothing, ({ webhookCursor: cursor }) => ({ query: { cursor } })),
-  'POST /webhooks': tenant((named) => ({ body: { url, events: ['*'], idempotency_key: named.idempotencyKey } })),
+  'POST /webhooks': tenant(() => ({ body: { url, events: ['*'] } })),
   'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
   'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
@@ -110,9 +110,7 @@ export const entries: Readonly<Record<string, Entry>> = {
     () => ({ query: { name: 'Priv' } }),
     ({ resourceCursor: cursor }) => ({ query: { cursor } }),
   ),
-  'POST /resources': tenant((named) => ({
-    body: { name: 'Mine', type: null, metadata: {}, idempotency_key: named.idempotencyKey },
-  })),
+  'POST /resources': tenant(() => ({ body: { name: 'Mine', type: null, metadata: {} } })),
   'GET /resources/{id}': tenant(({ resource }) => ({ id: resource })),
   'GET /resources/{id}/events': tenant(({ resource }) => ({ id: resource })),
   'PATCH /resources/{id}': tenant(({ resource }) => ({ id: resource, body: { name: 'Mine' } })),

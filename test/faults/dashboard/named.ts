@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Owned } from '../rpc/owned.ts';
-import { idempotencyKey } from '../rpc/owned.ts';
 
-/** Names of another user's objects that a request can contain: ids, cursors, idempotency keys. */
+/** Names of another user's objects that a request can contain: ids and cursors. */
 export interface Named {
   readonly key: string;
   readonly webhook: string;
@@ -15,7 +14,6 @@ export interface Named {
   readonly email: string;
   readonly invitation: string;
   readonly session: string;
-  readonly idempotencyKey: string;
   readonly resourceCursor: string;
   readonly webhookCursor: string;
   readonly deliveryCursor: string;
@@ -36,7 +34,6 @@ export function namesOf(owned: Owned, session: string): Named {
     email: owned.userEmail,
     invitation: owned.invitationId,
     session,
-    idempotencyKey,
     resourceCursor: owned.pageTokens.resources,
     webhookCursor: owned.pageTokens.webhooks,
     deliveryCursor: owned.pageTokens.deliveries,

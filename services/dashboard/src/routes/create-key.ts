@@ -18,10 +18,11 @@ export const createKey = tenantEndpoint({
     /** null: the limit of the plan, which a key cannot exceed. */
     rate_limit_requests: z.int().min(1).max(1e9).nullable(),
   }),
-  async handle({ backend, tenant, body, context }): Promise<NewKeyDocument> {
+  async handle({ backend, tenant, body, idempotencyKey, context }): Promise<NewKeyDocument> {
     const { key, keyValue } = await backend.keys.createKey(
       {
         ...tenant,
+        idempotencyKey,
         name: body.name,
         scope: scopes.toValue(body.scope),
         allowedIps: body.allowed_ips,

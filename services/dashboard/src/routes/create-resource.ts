@@ -12,15 +12,14 @@ export const createResource = tenantEndpoint({
     name: z.string().max(10_000),
     type: z.enum(inputTypes.names).nullable(),
     metadata: metadataBody,
-    idempotency_key: z.string().min(8).max(100),
   }),
-  async handle({ backend, body, context }) {
+  async handle({ backend, body, idempotencyKey, context }) {
     const request = {
       context,
       name: body.name,
       inputType: body.type ? inputTypes.toValue(body.type) : InputType.UNSPECIFIED,
       metadataJson: JSON.stringify(body.metadata),
-      idempotencyKey: body.idempotency_key,
+      idempotencyKey,
     };
     const { results } = await backend.resources.batchCreateResources({ requests: [request] }, { context });
     return resourceDocument(resourceOf(results[0]));

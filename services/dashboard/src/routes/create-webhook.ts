@@ -11,10 +11,9 @@ export const createWebhook = tenantEndpoint({
   body: z.strictObject({
     ...webhookBody,
     rate_limit: rateLimitBody.optional(),
-    idempotency_key: z.string().min(8).max(100),
   }),
-  async handle({ backend, tenant, body, context }): Promise<NewSecretDocument> {
-    const { url, events, rate_limit: rateLimit, idempotency_key: idempotencyKey } = body;
+  async handle({ backend, tenant, body, idempotencyKey, context }): Promise<NewSecretDocument> {
+    const { url, events, rate_limit: rateLimit } = body;
     const { plan } = await backend.workspaces.getWorkspace({ workspaceId: tenant.workspaceId }, { context });
     const limit = plan?.maxWebhooks === undefined ? {} : { maxWebhooks: plan.maxWebhooks };
     const response = await backend.webhooks.createWebhook(

@@ -40,6 +40,11 @@ export interface TenantCall<Query, Body> extends AccountCall<Query, Body> {
   /** Tenant of the call. Every RPC request contains it, so that no call reaches data of another workspace. */
   readonly tenant: { readonly workspaceId: string; readonly environment: Environment };
   readonly role: Role;
+  /**
+   * Idempotency key of the change. Differs if the user, the content of the request, or the Idempotency-Key that the page
+   * sent differ. Empty if the page sent none.
+   */
+  readonly idempotencyKey: string;
   readonly tails: Pick<TailHub, 'join'>;
   /** For long-running calls: throws if the session or the membership has ended since. */
   checkAgain(): Promise<void>;

@@ -7,8 +7,9 @@ export const redeliver = tenantEndpoint({
   access: 'deliveries.send',
   method: 'post',
   path: '/deliveries/{id}/redeliver',
-  async handle({ backend, tenant, param, context }) {
-    const { delivery } = await backend.deliveries.redeliverDelivery({ ...tenant, id: param('id') }, { context });
+  async handle({ backend, tenant, param, idempotencyKey, context }) {
+    const request = { ...tenant, id: param('id'), idempotencyKey };
+    const { delivery } = await backend.deliveries.redeliverDelivery(request, { context });
     if (!delivery) throw new Error('webhooks returned no delivery');
     return deliveryDocument(delivery);
   },
@@ -20,9 +21,12 @@ export const redeliverSelected = tenantEndpoint({
   method: 'post',
   path: '/deliveries/redeliver',
   body: z.strictObject({ ids: z.array(z.string().max(100)).min(1).max(100) }),
-  async handle({ backend, tenant, body, context }) {
+  async handle({ backend, tenant, body, idempotencyKey, context }) {
     const outcomes = await Promise.allSettled(
-      body.ids.map((id) => backend.deliveries.redeliverDelivery({ ...tenant, id }, { context })),
+      body.ids.map((id) => {
+        const key = idempotencyKey && `${idempotencyKey}-${id}`;
+        return backend.deliveries.redeliverDelivery({ ...tenant, id, idempotencyKey: key }, { context });
+      }),
     );
     const [refused] = outcomes.filter(({ status }) => status === 'rejected');
     const sent = outcomes.filter(({ status }) => status === 'fulfilled').length;

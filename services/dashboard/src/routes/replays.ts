@@ -18,10 +18,11 @@ export const startReplay = tenantEndpoint({
     statuses: z.array(z.enum(deliveryStatuses.names)).min(1).max(deliveryStatuses.names.length),
     per_second: z.int().min(1).max(10_000),
   }),
-  async handle({ backend, tenant, body, context }): Promise<ReplayResponseDocument> {
+  async handle({ backend, tenant, body, idempotencyKey, context }): Promise<ReplayResponseDocument> {
     const { count, countIsMinimum, duration, replay } = await backend.deliveries.replayDeliveries(
       {
         ...tenant,
+        idempotencyKey,
         webhookId: body.webhook_id,
         since: timestampFromMs(Date.parse(body.since)),
         dryRun: body.dry_run,

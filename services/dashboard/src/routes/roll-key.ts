@@ -14,8 +14,9 @@ export const rollKey = tenantEndpoint({
     const { id } = await findKey(call);
     const { key, keyValue } = await call.backend.keys.rollKey(
       {
-        workspaceId: call.tenant.workspaceId,
+        ...call.tenant,
         id,
+        idempotencyKey: call.idempotencyKey,
         overlap: durationFromMs(call.body.overlap_seconds * 1000),
       },
       { context: call.context },

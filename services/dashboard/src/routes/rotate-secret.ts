@@ -14,9 +14,9 @@ export const rotateSecret = tenantEndpoint({
       .min(0)
       .max(7 * 86_400),
   }),
-  async handle({ backend, tenant, param, body, context }): Promise<NewSecretDocument> {
+  async handle({ backend, tenant, param, body, idempotencyKey, context }): Promise<NewSecretDocument> {
     const { webhook, secret } = await backend.webhooks.rotateSecret(
-      { ...tenant, id: param('id'), overlap: durationFromMs(body.overlap_seconds * 1000) },
+      { ...tenant, id: param('id'), idempotencyKey, overlap: durationFromMs(body.overlap_seconds * 1000) },
       { context },
     );
     return { webhook: webhookDocument(presentWebhook(webhook)), secret };

@@ -8,9 +8,9 @@ export const testWebhook = tenantEndpoint({
   method: 'post',
   path: '/webhooks/{id}/test',
   body: z.strictObject({ event_type: z.string().max(100) }),
-  async handle({ backend, tenant, param, body, context }): Promise<TestDocument> {
+  async handle({ backend, tenant, param, body, idempotencyKey, context }): Promise<TestDocument> {
     const { attempt, requestBody, responseBody, deliveryId } = await backend.webhooks.testWebhook(
-      { ...tenant, id: param('id'), eventType: body.event_type },
+      { ...tenant, id: param('id'), idempotencyKey, eventType: body.event_type },
       { context },
     );
     if (!attempt) throw new Error('webhooks returned no attempt');

@@ -61,6 +61,7 @@ export function checkSameUser({ user: shown }: SessionAccount, { user }: Session
 interface Options {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly body?: object | undefined;
+  readonly idempotencyKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -78,10 +79,11 @@ export async function call<T>(path: string, options: Options = {}): Promise<T> {
   }
 }
 
-async function send<T>(path: string, { method = 'GET', body, signal }: Options = {}): Promise<T> {
+async function send<T>(path: string, { method = 'GET', body, idempotencyKey, signal }: Options = {}): Promise<T> {
   const headers: Record<string, string> = {};
   if (body) headers['Content-Type'] = 'application/json';
   if (method !== 'GET') headers['X-CSRF-Token'] = current?.csrf_token ?? '';
+  if (idempotencyKey) headers['Idempotency-Key'] = idempotencyKey;
   let response: Response;
   try {
     response = await fetch(path, {

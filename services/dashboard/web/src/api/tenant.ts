@@ -10,6 +10,7 @@ import {
 import { useParams } from '@tanstack/react-router';
 import { useAccount } from './account.ts';
 import { call } from './client.ts';
+import { withIntent } from './intent.ts';
 import { useOptimisticChange } from './optimistic.ts';
 
 export interface Tenant {
@@ -76,12 +77,19 @@ export interface Change {
   readonly body?: object;
 }
 
-/** Changes data of this workspace and environment, then reloads all its queries. */
+/**
+ * Changes data of this workspace and environment, then reloads all its queries. A repetition of a POST after a lost
+ * response does not repeat the change.
+ */
 export function useTenantChange<T = unknown>(onDone?: (result: T) => void): UseMutationResult<T, Error, Change> {
   const tenant = useTenant();
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ method, path, body }: Change) => call<T>(tenantPath(tenant, path), { method, body }),
+    mutationFn({ method, path: changed, body }: Change) {
+      const path = tenantPath(tenant, changed);
+      if (method !== 'POST') return call<T>(path, { method, body });
+      return withIntent(path, (idempotencyKey) => call<T>(path, { method, body, idempotencyKey }));
+    },
     onSuccess(result) {
       void client.invalidateQueries({ queryKey: ['tenant', tenant.workspace] });
       onDone?.(result);

@@ -1,6 +1,7 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Dialog, DialogFooter } from './dialog.tsx';
 import { TextField } from './field.tsx';
+import { isSameShown, shownText } from './names.ts';
 import { ErrorNote } from './notes.tsx';
 
 /** Confirmation dialog. If `name` is set, the user must type it. */
@@ -18,7 +19,7 @@ export function Confirm({
   readonly children: ReactNode;
   /** Text of the button, e.g. "Revoke key". */
   readonly action: string;
-  /** Name that the user must type. */
+  /** Visible name that the user must type, as it is shown. */
   readonly name?: string;
   readonly busy: boolean;
   readonly error: unknown;
@@ -36,14 +37,19 @@ export function Confirm({
         <div className="stack-small">{children}</div>
         {name === undefined ? null : (
           <TextField
-            label={`Type ${name} to confirm`}
+            label={`Type ${shownText(name)} to confirm`}
             value={typed}
             autoComplete="off"
             onChange={(event) => setTyped(event.target.value)}
           />
         )}
         <ErrorNote error={error} />
-        <DialogFooter onClose={onClose} busy={busy} variant="danger" disabled={name !== undefined && typed !== name}>
+        <DialogFooter
+          onClose={onClose}
+          busy={busy}
+          variant="danger"
+          disabled={name !== undefined && !isSameShown(typed, name)}
+        >
           {action}
         </DialogFooter>
       </form>

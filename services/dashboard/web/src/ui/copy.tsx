@@ -1,5 +1,5 @@
 import { type MouseEvent, useState } from 'react';
-import { copyText } from '../browser.ts';
+import { copyText } from '../browser/copy-text.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
@@ -35,7 +35,7 @@ export function CopyButton({
 export function CopyableId({ id }: { readonly id: string }) {
   return (
     <span className="copyable">
-      <code>{id}</code>
+      <code translate="no">{id}</code>
       <CopyButton text={id} label="Copy ID" plain />
     </span>
   );
@@ -45,7 +45,7 @@ export function CopyableId({ id }: { readonly id: string }) {
 export function Secret({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div className="secret">
-      <code>{text}</code>
+      <code translate="no">{text}</code>
       <CopyButton text={text} label={label} />
     </div>
   );
@@ -60,7 +60,9 @@ export function CodeBlock({ text, label }: { readonly text: string; readonly lab
         <CopyButton text={text} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
-      <pre tabIndex={0}>{text}</pre>
+      <pre tabIndex={0} translate="no">
+        {text}
+      </pre>
     </div>
   );
 }

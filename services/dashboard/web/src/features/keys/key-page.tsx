@@ -7,6 +7,7 @@ import { toast } from '../../toasts.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
+import { visibleName } from '../../ui/names.ts';
 import { Empty, ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -49,7 +50,7 @@ export function KeyPage() {
   return (
     <>
       <PageHeader
-        title={key.name}
+        title={visibleName(key)}
         breadcrumbs={breadcrumbs}
         badge={<KeyStateBadge of={key} />}
         lead={<code>{key.hint}</code>}
@@ -138,9 +139,9 @@ export function KeyPage() {
       ) : null}
       {openDialog === 'revoke' ? (
         <Confirm
-          title={`Revoke key ${key.name}?`}
+          title={`Revoke key ${visibleName(key)}?`}
           action="Revoke key"
-          name={key.name}
+          name={visibleName(key)}
           busy={revoke.isPending}
           error={revoke.error}
           onClose={close}

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { KeyDocument, KeyState } from '../../../../src/documents/key.ts';
 import { useTenant } from '../../api/tenant.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
+import { visibleName } from '../../ui/names.ts';
 
 const states: Readonly<Record<KeyState, readonly [Tone, string]>> = {
   active: ['good', 'Active'],
@@ -17,10 +18,14 @@ export function KeyStateBadge({ of }: { readonly of: Pick<KeyDocument, 'state'> 
 }
 
 /** Name of the key, linked to its page. */
-export function KeyLink({ of: { id, name } }: { readonly of: Pick<KeyDocument, 'id' | 'name'> }) {
+export function KeyLink({ of: key }: { readonly of: Pick<KeyDocument, 'id' | 'name'> }) {
   return (
-    <Link to="/w/$workspace/$environment/settings/keys/$id" params={{ ...useTenant(), id }} className="main-link break">
-      {name}
+    <Link
+      to="/w/$workspace/$environment/settings/keys/$id"
+      params={{ ...useTenant(), id: key.id }}
+      className="main-link break"
+    >
+      {visibleName(key)}
     </Link>
   );
 }

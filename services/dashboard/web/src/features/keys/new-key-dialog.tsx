@@ -18,7 +18,8 @@ const scopes: readonly (readonly [ScopeName, string])[] = [
     'Also manage webhooks, deliveries and API keys, and read the workspace, the request log and the audit log with sign-ins and members',
   ],
 ];
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const expiryOptions: readonly (readonly [string, string])[] = [
   ['', 'Never'],
   ['7', 'In 7 days'],
@@ -34,6 +35,8 @@ export function NewKeyDialog({
   readonly onClose: () => void;
   readonly onCreated: (created: NewKeyDocument) => void;
 }) {
+  // A repetition must have the same content, so the expiry does not depend on when the button is pressed.
+  const [openedAtMs] = useState(() => Math.ceil(Date.now() / hourMs) * hourMs);
   const [scope, setScope] = useState<ScopeName>('read');
   const create = useTenantChange<NewKeyDocument>(onCreated);
   const { data: limits } = useLimits();
@@ -57,7 +60,7 @@ export function NewKeyDialog({
             body: {
               name: text('name'),
               scope,
-              expires_at: days > 0 ? new Date(Date.now() + days * dayMs).toISOString() : null,
+              expires_at: days > 0 ? new Date(openedAtMs + days * dayMs).toISOString() : null,
               allowed_ips: linesOf(text('allowed_ips')),
               rate_limit_requests: text('rate_limit') === '' ? null : Number(text('rate_limit')),
             },

@@ -2,6 +2,7 @@ import type { KeyDocument, NewKeyDocument } from '../../../../src/documents/key.
 import { useTenantChange } from '../../api/tenant.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
+import { visibleName } from '../../ui/names.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
 
 const overlaps: readonly (readonly [string, string])[] = [
@@ -23,7 +24,7 @@ export function RollKeyDialog({
 }) {
   const roll = useTenantChange<NewKeyDocument>(onCreated);
   return (
-    <Dialog title={`Roll key ${key.name}`} onClose={onClose}>
+    <Dialog title={`Roll key ${visibleName(key)}`} onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {

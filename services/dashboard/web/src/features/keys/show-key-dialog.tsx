@@ -4,6 +4,7 @@ import { useTenant } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, Secret } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { visibleName } from '../../ui/names.ts';
 import { Note } from '../../ui/notes.tsx';
 
 /** Dialog that shows the value of a new key, once. */
@@ -17,7 +18,7 @@ export function ShowKeyDialog({
   const { environment } = useTenant();
   const { api_urls: urls } = useAccount();
   return (
-    <Dialog title={`Key ${created.key.name}`} onClose={onClose} closable={false}>
+    <Dialog title={`Key ${visibleName(created.key)}`} onClose={onClose} closable={false}>
       <Note tone="warn">Copy the key now. It is shown only once. If you lose it, roll the key.</Note>
       <Secret text={created.value} label="Copy key" />
       <p className="small">Try it:</p>

@@ -2,7 +2,6 @@ import { useState } from 'react';
 import type { ResourceDocument } from '../../../../src/documents/resource.ts';
 import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
-import { randomId } from '../../browser.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
@@ -19,7 +18,6 @@ export function ResourceDialog({
   readonly onClose: () => void;
   readonly onDone: (resource: ResourceDocument) => void;
 }) {
-  const [idempotencyKey] = useState(() => `dashboard-${randomId()}`);
   const [metadataError, setMetadataError] = useState<string>();
   const save = useTenantChange<ResourceDocument>(onDone);
   return (
@@ -40,7 +38,7 @@ export function ResourceDialog({
               : {
                   method: 'POST',
                   path: '/resources',
-                  body: { name, type: text('type') || null, metadata, idempotency_key: idempotencyKey },
+                  body: { name, type: text('type') || null, metadata },
                 },
           );
         }}

@@ -6,6 +6,7 @@ import { toast } from '../../toasts.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { CodeBlock, CopyableId } from '../../ui/copy.tsx';
+import { visibleName } from '../../ui/names.ts';
 import { ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -50,7 +51,7 @@ export function ResourcePage() {
   return (
     <>
       <PageHeader
-        title={resource.name}
+        title={visibleName(resource)}
         breadcrumbs={breadcrumbs}
         badge={<ResourceStatusBadge of={resource} />}
         lead={<CopyableId id={resource.id} />}
@@ -93,9 +94,9 @@ export function ResourcePage() {
       ) : null}
       {openDialog === 'delete' ? (
         <Confirm
-          title={`Delete resource ${resource.name}?`}
+          title={`Delete resource ${visibleName(resource)}?`}
           action="Delete resource"
-          name={resource.name}
+          name={visibleName(resource)}
           busy={remove.isPending}
           error={remove.error}
           onClose={() => setOpenDialog(undefined)}

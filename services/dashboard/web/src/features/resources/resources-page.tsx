@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useMay, useTenant } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
+import { visibleName } from '../../ui/names.ts';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
@@ -110,7 +111,7 @@ export function ResourcesPage() {
                     params={{ ...tenant, id: resource.id }}
                     className="main-link break"
                   >
-                    {resource.name}
+                    {visibleName(resource)}
                   </Link>
                 ),
               },

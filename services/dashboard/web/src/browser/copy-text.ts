@@ -1,14 +1,6 @@
-// Interfaces that browsers offer only to some pages. Only this file uses `crypto` and `navigator` (see biome.json),
-// because over HTTP, except on loopback, `navigator.clipboard`, `crypto.randomUUID` and `crypto.subtle` are undefined.
-
-/** Returns 128 random bits in hexadecimal. */
-export function randomId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
 /**
  * Copies a text to the clipboard. Returns whether it succeeded. Call it from the event handler of a click.
+ * `navigator.clipboard` is undefined over HTTP, except on loopback.
  * @param near the element clicked. Outside of its dialog, a modal dialog prevents selection.
  */
 export async function copyText(text: string, near: Element): Promise<boolean> {

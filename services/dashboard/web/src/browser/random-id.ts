@@ -1,0 +1,5 @@
+/** Returns 128 random bits in hexadecimal. `crypto.randomUUID` is undefined over HTTP, except on loopback. */
+export function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
