@@ -1,3 +1,5 @@
+import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { createClient } from '@rms/rpc';
 import { startServices, type TestServices } from './support.ts';
 
 describe('rms users', () => {
@@ -71,6 +73,28 @@ describe('rms users', () => {
       '',
       'rms: There is no user "nobody@example.com".\n',
     ]);
+  });
+
+  test('show lists linked identities, and unlink removes one', async () => {
+    const [email, third] = ['linked@example.com', await services.createWorkspace('third')];
+    const { id } = await services.json('users', 'create', '--email', email, '--role', 'viewer', '--workspace', third);
+    const identity = { issuer: 'https://id.example.com', subject: 'subject-1' };
+    const { issuer } = identity;
+    const signIn = createClient(SignInService, { target: services.addresses.auth, timeoutMs: 60_000 });
+    const context = { clientAddress: '192.0.2.7' };
+    await signIn.verifyIdentity({ ...identity, email, emailVerified: true }, { context });
+    signIn.close();
+    expect(await services.json('users', 'show', email)).toMatchObject({
+      id,
+      workspaces: [{ name: 'third' }],
+      identities: [{ ...identity, linked_at: expect.any(String), email, address: '192.0.2.7' }],
+    });
+    const { stdout } = await services.rms('users', 'show', id);
+    expect(stdout).toMatch(/^https:\/\/id\.example\.com +subject-1 +\S+Z +linked@example\.com +192\.0\.2\.7$/m);
+    await services.json('users', 'unlink', email, '--issuer', issuer);
+    expect((await services.json('users', 'show', id)).identities).toEqual([]);
+    const again = await services.rms('users', 'unlink', id, '--issuer', issuer);
+    expect([again.code, again.stderr]).toEqual([1, `rms: There is no linked identity "${issuer}".\n`]);
   });
 
   test('disable blocks sign-in and enable allows it again; delete removes the user; a workspace keeps an owner', async () => {

@@ -17,6 +17,7 @@ import { createWebhooks, createWebhooksContext } from '@rms/webhooks';
 import { announcement } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { checkEncryptionKey } from './check-encryption-key.ts';
+import { checkPorts, publicAddresses } from './check-ports.ts';
 import { checkConfigs, readConfigs } from './configs.ts';
 import { consumeDeadLetters } from './consume-dead-letters.ts';
 import { openDataDir } from './data-dir.ts';
@@ -64,6 +65,8 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     checkConfigs(given);
     const dataDir = openDataDir(given.DATA_DIR);
     stops.push(() => dataDir.release());
+    const { METRICS_ADDRESS: metricsAt } = given;
+    await checkPorts([...publicAddresses(given), ...(metricsAt ? [{ setting: 'METRICS_ADDRESS', ...metricsAt }] : [])]);
     const own = {
       ...encryptionKeys(given, dataDir.path),
       GRPC_HOST: '127.0.0.1',
@@ -155,6 +158,7 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     const postgres = await startEmbeddedPostgres({
       dataDir,
       password: keepSecret(join(dataDir, 'postgres.password')),
+      settings: { max_locks_per_transaction: `${locksOf(given)}` },
       log,
     });
     // If the process exits without stop(), PostgreSQL is terminated too.
@@ -184,6 +188,14 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
       return stopping;
     },
   };
+}
+
+/**
+ * Locks per transaction for the daily partitions; see `checkLocks` in packages/db. More than the default of PostgreSQL
+ * are needed only for a long retention, because they add memory.
+ */
+function locksOf({ LOG_RETENTION_DAYS, REQUEST_LOG_DAYS }: Settings): number {
+  return Math.max(64, LOG_RETENTION_DAYS, REQUEST_LOG_DAYS);
 }
 
 /** Each connection is a process of the embedded PostgreSQL; more connections add memory but no throughput. */

@@ -1,7 +1,17 @@
 import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
 import type { Page } from 'playwright-core';
 import { linkOfEmail } from './emails.ts';
-import { Environment, openWorld, Role, reloadUntil, signIn, startMs, type TestUser, type World } from './support.ts';
+import {
+  copiedText,
+  Environment,
+  openWorld,
+  Role,
+  reloadUntil,
+  signIn,
+  startMs,
+  type TestUser,
+  type World,
+} from './support.ts';
 
 const password = 'a password of twelve and more';
 
@@ -33,7 +43,7 @@ describeWith('chromium', 'Links in emails, followed in a browser', () => {
     await dialog.getByRole('button', { name: 'Create invitation' }).click();
     // Without an SMTP server, the inviter gets the link, once.
     await dialog.getByRole('button', { name: 'Copy link' }).click();
-    const link = await page.evaluate<string>('navigator.clipboard.readText()');
+    const link = await copiedText(world, page);
     expect(new URL(link).pathname + new URL(link).hash).toBe(
       await emailLink('new.person@example.com', /^\/invitation#/),
     );
@@ -154,8 +164,10 @@ describeWith('chromium', 'Links in emails, followed in a browser', () => {
     await goTo(page, '/settings/alerts');
     await page.getByRole('table', { name: 'History' }).getByText('Consecutive webhook failures').first().waitFor();
 
-    await page.goto(await emailLink(owner.email, /^\/unsubscribe\?token=/));
+    await page.goto(await emailLink(owner.email, /^\/unsubscribe\?token=[\w-]+#/));
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByText(`${owner.email} no longer gets emails of this rule.`, { exact: false }).waitFor();
+    await page.getByRole('button', { name: 'Subscribe again' }).click();
+    await page.getByRole('button', { name: 'Unsubscribe' }).waitFor();
   });
 });

@@ -3,7 +3,7 @@ import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { type AuditedCases, auditedChain, auditedSecrets, testAuditedCases } from '@rms/testkit';
-import { makeUnsubscribeToken } from '../src/notify/unsubscribe-token.ts';
+import { makeResubscribeToken, makeUnsubscribeToken } from '../src/notify/unsubscribe-token.ts';
 import { makeConfirmationToken } from '../src/recipient/confirmation-token.ts';
 import { userIdOf } from './fake-auth.ts';
 import { newTenant, startAlerts, type Tenant, type TestAlerts } from './support.ts';
@@ -29,9 +29,10 @@ describe('Entries of the audit log of alerts', () => {
   const byOwner = (requestId: string) => ({
     context: { actor: `user:${userIdOf(owner)}`, actorName: owner, requestId },
   });
-  const unsubscribeToken = ({ workspaceId }: Tenant) => {
-    const link = { workspaceId, environment: 'live', kind: 'quota', address: owner } as const;
-    const token = makeUnsubscribeToken(keys, link);
+  const unsubscriptionOf = ({ workspaceId }: Tenant) =>
+    ({ workspaceId, environment: 'live', kind: 'quota', address: owner }) as const;
+  const unsubscribeToken = (tenant: Tenant) => {
+    const token = makeUnsubscribeToken(keys, unsubscriptionOf(tenant));
     tokens.add(token);
     return token;
   };
@@ -71,8 +72,10 @@ describe('Entries of the audit log of alerts', () => {
       return [['alert_rule.unsubscribed', 'Monthly quota', '', { unsubscribed: [null, [owner]] }]];
     },
     'AlertsService/resubscribe': async (requestId) => {
-      const token = unsubscribeToken(newWorkspace());
-      await service.alerts.unsubscribe({ token });
+      const tenant = newWorkspace();
+      await service.alerts.unsubscribe({ token: unsubscribeToken(tenant) });
+      const token = makeResubscribeToken(keys, unsubscriptionOf(tenant), Date.now());
+      tokens.add(token);
       for (let i = 0; i < 2; i += 1) await service.alerts.resubscribe({ token }, { context: { requestId } });
       return [['alert_rule.resubscribed', 'Monthly quota', '', { unsubscribed: [[owner], null] }]];
     },

@@ -145,7 +145,7 @@ describe('Recipients of alert emails', () => {
     await setRecipients(tenant, 'viewer@example.com');
     await send(tenant);
     const [text = ''] = await emailsTo('viewer@example.com');
-    const token = /unsubscribe\?token=([\w-]+)/.exec(text)?.[1] ?? '';
+    const [, token = '', undoToken = ''] = /unsubscribe\?token=([\w-]+)#([\w-]+)/.exec(text) ?? [];
     await service.alerts.unsubscribe({ token });
     const undo = (options?: ReturnType<typeof asUser>) =>
       service.alerts.updateRule({ ...tenant, kind, unsubscribed: { addresses: [] } }, options);
@@ -157,7 +157,7 @@ describe('Recipients of alert emails', () => {
     }
     expect(await send(tenant)).toEqual([owner]);
     // With the link, and as the signed-in user with this address.
-    await service.alerts.resubscribe({ token });
+    await service.alerts.resubscribe({ token: undoToken });
     expect(await send(tenant)).toEqual(['viewer@example.com', owner]);
     await service.alerts.unsubscribe({ token });
     expect((await undo(asUser('viewer@example.com'))).rule?.unsubscribed).toEqual([]);

@@ -3,7 +3,13 @@ import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import fc from 'fast-check';
 import { addressesOf } from '../src/notify/addresses.ts';
-import { makeUnsubscribeToken, readUnsubscribeToken } from '../src/notify/unsubscribe-token.ts';
+import {
+  makeResubscribeToken,
+  makeUnsubscribeToken,
+  readResubscribeToken,
+  readUnsubscribeToken,
+  resubscribeLifeMs,
+} from '../src/notify/unsubscribe-token.ts';
 import { isEmailAddress } from '../src/rule/rule.ts';
 import { newTenant, startAlerts, type TestAlerts } from './support.ts';
 
@@ -49,7 +55,7 @@ describe('Email addresses', () => {
     ]);
   });
 
-  test('an unsubscribe link is for one address and rule, and cannot be forged', () => {
+  test('the tokens of an unsubscribe link are for one purpose, address and rule, and cannot be forged', () => {
     const key = Buffer.alloc(32, 7);
     const one = { workspaceId: 'ws_1', environment: 'live', kind: 'quota', address: 'a@example.com' } as const;
     const token = makeUnsubscribeToken([key], one);
@@ -57,6 +63,13 @@ describe('Email addresses', () => {
     expect(readUnsubscribeToken([Buffer.alloc(32, 8)], token)).toBe(undefined);
     expect(readUnsubscribeToken([key], `${token}x`)).toBe(undefined);
     expect(readUnsubscribeToken([key], '')).toBe(undefined);
+    const undo = makeResubscribeToken([key], one, 1_000);
+    expect(readResubscribeToken([Buffer.alloc(32, 8), key], undo, 1_000)).toEqual(one);
+    expect(readResubscribeToken([key], undo, 999 + resubscribeLifeMs)).toEqual(one);
+    expect(readResubscribeToken([key], undo, 1_000 + resubscribeLifeMs)).toBe(undefined);
+    expect(readResubscribeToken([Buffer.alloc(32, 8)], undo, 1_000)).toBe(undefined);
+    expect(readResubscribeToken([key], token, 1_000)).toBe(undefined);
+    expect(readUnsubscribeToken([key], undo)).toBe(undefined);
   });
 });
 

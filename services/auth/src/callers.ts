@@ -15,8 +15,16 @@ import { type Callers, forKeys, forUsers } from '@rms/rpc';
 const { createKey, getKey, listKeys, updateKey, rollKey, revokeKey, batchVerifyKeys } = KeysService.method;
 const { createInvitation, listInvitations, revokeInvitation, findInvitation, acceptInvitation } =
   InvitationsService.method;
-const { updateUser, endSessions, recordSessionEnd, requestEmailChange, confirmEmailChange, deleteUser } =
-  UsersService.method;
+const {
+  getUser,
+  updateUser,
+  endSessions,
+  recordSessionEnd,
+  requestEmailChange,
+  confirmEmailChange,
+  deleteUser,
+  unlinkIdentity,
+} = UsersService.method;
 const { requestPasswordReset, resetPassword, changePassword } = PasswordsService.method;
 const { createWorkspace, listWorkspaces, getWorkspace } = WorkspacesService.method;
 
@@ -65,6 +73,8 @@ export const callers: Callers = {
       recordSessionEnd,
       requestEmailChange,
       deleteUser,
+      getUser,
+      unlinkIdentity,
       createKey,
       getKey,
       listKeys,

@@ -3,7 +3,7 @@ import { RmsError } from '@rms/errors';
 /** Returns `thing`, or throws `not_found` if it is undefined. */
 export function found<T>(
   thing: T | undefined,
-  noun: 'key' | 'workspace' | 'plan' | 'user' | 'member' | 'invitation',
+  noun: 'key' | 'workspace' | 'plan' | 'user' | 'member' | 'invitation' | 'linked identity',
   id: string,
 ): T {
   if (thing === undefined) throw new RmsError('not_found', { message: `There is no ${noun} "${id}".` });

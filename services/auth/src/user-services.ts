@@ -38,6 +38,7 @@ import { resetPassword } from './rpc/reset-password.ts';
 import { resetUser } from './rpc/reset-user.ts';
 import { revokeInvitation } from './rpc/revoke-invitation.ts';
 import { setUserDisabled } from './rpc/set-user-disabled.ts';
+import { unlinkIdentity } from './rpc/unlink-identity.ts';
 import { updateMember } from './rpc/update-member.ts';
 import { updateUser } from './rpc/update-user.ts';
 import { verifyIdentity } from './rpc/verify-identity.ts';
@@ -60,6 +61,7 @@ export function userServices(parts: HandlerParts): ReturnType<typeof rpcService>
       confirmEmailChange: confirmEmailChange(parts),
       setUserDisabled: setUserDisabled(parts),
       deleteUser: deleteUser(parts),
+      unlinkIdentity: unlinkIdentity(parts),
     }),
     rpcService(SignInService, {
       verifyPassword: verifyPassword(parts),

@@ -97,6 +97,15 @@ export function userCases({
       } as const;
       return [['user.deleted', user.email, '', changes]];
     },
+    'UsersService/unlinkIdentity': async (requestId) => {
+      const user = await newUser();
+      const identity = { issuer: 'https://id.example.com', subject: user.id };
+      await the().signIn.verifyIdentity({ ...identity, email: user.email, emailVerified: true }, anyone(newId('req')));
+      const proof = { password: user.password };
+      await the().users.unlinkIdentity({ id: user.id, issuer: identity.issuer, proof }, by(user, requestId));
+      const changes = { issuer: [identity.issuer, null], subject: [identity.subject, null] } as const;
+      return [['user.identity_unlinked', user.email, user.email, changes]];
+    },
     'PasswordsService/changePassword': async (requestId) => {
       const user = await newUser();
       const change = { userId: user.id, currentPassword: user.password, password };

@@ -17,6 +17,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /api/account/password': { current_password: 'x', password: 'y' },
   'POST /api/account/email': { email: 'b@example.com', password: 'x', code: '' },
   'POST /api/account/delete': { password: 'x', code: '' },
+  'POST /api/account/identities/unlink': { issuer: 'https://id.example.com', password: 'x', code: '' },
   'POST /api/email-change': { token: 't' },
   'POST /api/account/second-factor/begin': { password: 'x' },
   'POST /api/account/second-factor/confirm': { code: '1' },
@@ -86,6 +87,18 @@ test('every endpoint with a body has a sample', () => {
       .map(nameOf)
       .sort(),
   ).toEqual(Object.keys(bodies).sort());
+});
+
+test('the body of an endpoint without a session has at most 8 KiB', async () => {
+  for (const endpoint of endpoints.filter((one) => isOpen(one) && one.body)) {
+    const statusOf = async (length: number) => {
+      const body = JSON.stringify(bodies[nameOf(endpoint)]).padEnd(length);
+      const headers = { Origin: dashboard.url, 'Content-Type': 'application/json' };
+      return (await fetch(dashboard.url + urlOf(endpoint), { method: 'POST', headers, body })).status;
+    };
+    expect([nameOf(endpoint), await statusOf(8 * 1024 + 1)]).toEqual([nameOf(endpoint), 413]);
+    expect([nameOf(endpoint), await statusOf(8 * 1024)]).not.toEqual([nameOf(endpoint), 413]);
+  }
 });
 
 /** All but reads without a session. */

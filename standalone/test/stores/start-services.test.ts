@@ -43,6 +43,10 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     services = npmStart(env, { command });
     const { live } = await services.ready();
     expect((await listWith(live)).status).toBe(200);
+    // Levels of pino: 50 is an error.
+    expect(
+      `${services.out()}${services.errors()}`.split('\n').filter((line) => /"level":[56]0|"stack"/.test(line)),
+    ).toEqual([]);
     const file = readFileSync(join(installation.dataDir, 'services.json'), 'utf8');
     const { settings, ...addresses } = JSON.parse(file);
     expect(addresses).toEqual({

@@ -64,6 +64,10 @@ export const entries: Readonly<Record<string, Entry>> = {
   'POST /api/account/second-factor/remove': ofUser(() => ({ body: { code: '000000' } })),
   'POST /api/account/email': ofUser(({ email }) => ({ body: { email, password: 'wrong password', code: '' } })),
   'POST /api/account/delete': ofUser(() => ({ body: { password: 'wrong password', code: '' } })),
+  'GET /api/account/identities': ofUser(nothing),
+  'POST /api/account/identities/unlink': ofUser(() => ({
+    body: { issuer: 'https://id.example.com', password: 'wrong password', code: '' },
+  })),
   'POST /api/account/invitation': ofUser(({ invitation }) => ({ body: { token: invitation } })),
 
   'GET /keys': tenant(nothing),

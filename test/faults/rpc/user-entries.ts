@@ -67,6 +67,13 @@ export const usersEntries: Entries<typeof UsersService> = {
       [() => users.recordSessionEnd({ id: userId, endedId: 'ses_1' }, asOutsider), 'insufficient_role'],
     ],
   },
+  unlinkIdentity: {
+    keyedBy: 'installation',
+    why: ofThemselves,
+    attempts: ({ users }, { userId }) => [
+      [() => users.unlinkIdentity({ id: userId, issuer: 'https://id.example.com' }, asOutsider), 'insufficient_role'],
+    ],
+  },
   requestEmailChange: {
     keyedBy: 'installation',
     why: ofThemselves,

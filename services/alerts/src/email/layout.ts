@@ -11,7 +11,13 @@ export interface Message {
   readonly action?: { readonly label: string; readonly url: string };
   /** Small print at the end. */
   readonly footer: readonly string[];
-  readonly unsubscribe?: { readonly label: string; readonly url: string };
+  readonly unsubscribe?: {
+    readonly label: string;
+    /** URL to which email clients POST (RFC 8058). */
+    readonly url: string;
+    /** Token that undoes the unsubscription. Becomes the fragment of the link in the text. */
+    readonly undoToken: string;
+  };
 }
 
 const colors = { bad: '#c92a2a', good: '#2b8a3e', plain: '#3b5bdb' } as const;
@@ -35,7 +41,7 @@ function asText({ headline, paragraphs, action, footer, unsubscribe }: Message):
     ...(action ? [`${action.label}:\n${action.url}`] : []),
     '--',
     ...footer.map((line) => oneLine(line, 500)),
-    ...(unsubscribe ? [`${unsubscribe.label}:\n${unsubscribe.url}`] : []),
+    ...(unsubscribe ? [`${unsubscribe.label}:\n${pageOf(unsubscribe)}`] : []),
   ];
   return `${parts.join('\n\n')}\n`;
 }
@@ -66,10 +72,14 @@ function asHtml({ subject, headline, paragraphs, mood, action, footer, unsubscri
     ...footer.map((line) => `<p style="${small}">${escapeHtml(oneLine(line, 500))}</p>`),
     ...(unsubscribe
       ? [
-          `<p style="${small}"><a href="${escapeHtml(unsubscribe.url)}" style="color:#5c636a">`,
+          `<p style="${small}"><a href="${escapeHtml(pageOf(unsubscribe))}" style="color:#5c636a">`,
           `${escapeHtml(unsubscribe.label)}</a></p>`,
         ]
       : []),
     '</td></tr></table></td></tr></table></body></html>',
   ].join('\n');
+}
+
+function pageOf({ url, undoToken }: NonNullable<Message['unsubscribe']>): string {
+  return `${url}#${undoToken}`;
 }

@@ -11,6 +11,7 @@ const changes: Readonly<Record<Change, string>> = {
   [Change.SECOND_FACTOR_REMOVED]: 'Two-factor authentication was disabled for your account',
   [Change.RECOVERY_CODE_USED]: 'A recovery code of your account was used',
   [Change.IDENTITY_LINKED]: 'An identity provider was linked to your account',
+  [Change.IDENTITY_UNLINKED]: 'An identity provider was unlinked from your account',
   [Change.EMAIL_CHANGED]: 'The email address of your account was changed',
   [Change.ACCOUNT_DELETED]: 'Your account was deleted',
   [Change.EMAIL_CHANGE_REQUESTED]: 'A change of the email address of your account was requested',

@@ -1,7 +1,8 @@
 import { alertRules } from '@rms/alert-rules';
 import type { Tenant } from '@rms/tenant';
 import { type EmailContent, oneLine } from '../email/email.ts';
-import { renderLayout } from '../email/layout.ts';
+import type { EmailReport } from '../email/email-queries.ts';
+import { type Message, renderLayout } from '../email/layout.ts';
 import type { Notice } from '../incident/incident.ts';
 import type { AlertKind } from '../rule/rule.ts';
 
@@ -19,21 +20,40 @@ export interface AlertEmail extends Tenant {
   readonly workspaceName: string;
   /** For example "https://dashboard.example.com", without a trailing slash. */
   readonly dashboardUrl: string;
-  readonly unsubscribeUrl: string;
+  readonly unsubscribe: Omit<NonNullable<Message['unsubscribe']>, 'label'>;
+  /** Email that reported the incident to the same recipient. */
+  readonly report?: EmailReport | undefined;
 }
 
 const subjectPrefixes = { opened: '', repeated: 'Ongoing: ', recovered: 'Recovered: ', test: 'Test: ' } as const;
 
+/** Rules that report the same problem, and the name of that problem. */
+const problems: Readonly<Partial<Record<AlertKind, string>>> = {
+  delivery_failure_rate: 'deliveries',
+  delivery_failures_in_a_row: 'deliveries',
+};
+
+/** Returns the thread of the emails about a problem of a subject. Two rules that report it share the thread. */
+export function threadOf({ kind, subjectId }: Pick<AlertEmail, 'kind' | 'subjectId'>): string {
+  return `${problems[kind] ?? kind} ${subjectId}`;
+}
+
+/** Returns the title of the email that reports an incident: the problem and its object. */
+export function titleOf(email: Pick<AlertEmail, 'kind' | 'subjectId' | 'object'>): string {
+  return `${alertRules[email.kind].subject}${objectText(email)}`;
+}
+
 /**
  * Returns the content of an email about an incident. Its subject line names the object, the workspace and the
- * environment.
+ * environment. A later email about an incident replies to the report and has its title, even if another rule reported
+ * the problem.
  */
 export function alertEmail(email: AlertEmail): EmailContent {
-  const { kind, notice, environment, workspaceName, at, openedAt } = email;
+  const { kind, notice, environment, workspaceName, at, openedAt, report } = email;
   const workspace = `${workspaceName} (${environment})`;
-  const { name, subject } = alertRules[kind];
-  const title = `${subjectPrefixes[notice]}${subject}${objectText(email)}`;
-  return renderLayout({
+  const { name } = alertRules[kind];
+  const title = `${subjectPrefixes[notice]}${report?.title ?? titleOf(email)}`;
+  const content = renderLayout({
     subject: `${title} · ${oneLine(workspaceName, 60)} (${environment})`,
     headline: title,
     paragraphs: [
@@ -46,12 +66,13 @@ export function alertEmail(email: AlertEmail): EmailContent {
       `You receive this email because you are a recipient of the alert rule “${name}” of ${workspace}. ` +
         `Manage rules and recipients: ${tenantUrl(email)}/settings/alerts`,
     ],
-    unsubscribe: { label: 'Unsubscribe from this rule', url: email.unsubscribeUrl },
+    unsubscribe: { label: 'Unsubscribe from this rule', ...email.unsubscribe },
   });
+  return report ? { ...content, inReplyTo: report.id } : content;
 }
 
 /** Returns ": " and the short form of the object (a URL without its scheme), or an empty string without an object. */
-function objectText({ kind, object = '', subjectId }: AlertEmail): string {
+function objectText({ kind, object = '', subjectId }: Pick<AlertEmail, 'kind' | 'subjectId' | 'object'>): string {
   const name = object.replace(/^https?:\/\//, '') || (kind === 'quota' ? '' : subjectId);
   return name === '' ? '' : `: ${oneLine(name, 60)}`;
 }
@@ -77,7 +98,9 @@ function tenantUrl({ dashboardUrl, workspaceId, environment }: AlertEmail): stri
 function actionOf(kind: AlertKind): { label: string; path: (subjectId: string) => string } {
   const id = encodeURIComponent;
   if (kind === 'delivery_failure_rate' || kind === 'delivery_failures_in_a_row') {
-    return { label: 'View failed deliveries', path: (subjectId) => `/deliveries?webhook=${id(subjectId)}` };
+    // During an outage, most of the failed ones are still retrying.
+    const filter = '&status=failed,retrying&test=0';
+    return { label: 'View failed deliveries', path: (subjectId) => `/deliveries?webhook=${id(subjectId)}${filter}` };
   }
   if (kind === 'webhook_disabled')
     return { label: 'View the webhook', path: (subjectId) => `/webhooks/${id(subjectId)}` };

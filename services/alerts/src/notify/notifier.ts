@@ -8,7 +8,7 @@ import type { Keys, SecretBox } from '@rms/secrets';
 import type { Worker } from '@rms/service';
 import type { Tenant } from '@rms/tenant';
 import { emailLifeMs } from '../email/email.ts';
-import { queueEmails } from '../email/email-queries.ts';
+import { queueEmails, readReports } from '../email/email-queries.ts';
 import { takeEmails } from '../recipient/email-limits.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
@@ -17,14 +17,14 @@ import { ruleEntry } from '../rule/rule-audit.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
 import { emailContext } from '../sealed/email-context.ts';
 import { addressesOf } from './addresses.ts';
-import { type AlertEmail, alertEmail } from './alert-email.ts';
+import { type AlertEmail, alertEmail, threadOf, titleOf } from './alert-email.ts';
 import {
   deleteNotification,
   leaseNotifications,
   type Notification,
   postponeNotifications,
 } from './notification-queries.ts';
-import { makeUnsubscribeToken } from './unsubscribe-token.ts';
+import { makeResubscribeToken, makeUnsubscribeToken } from './unsubscribe-token.ts';
 
 export interface NotifierParts {
   readonly pool: Pool;
@@ -83,14 +83,25 @@ export function createNotifier(parts: NotifierParts): Notifier {
 
   const emailsOf = async (notification: NotificationParts, recipients: readonly string[]) => {
     const workspaceName = await workspaces.nameOf(notification.workspaceId);
-    const { workspaceId, environment, kind } = notification;
+    const { workspaceId, environment, kind, notice } = notification;
+    const thread = threadOf(notification);
+    const reports =
+      notice === 'repeated' || notice === 'recovered'
+        ? await readReports(pool, notification, thread, recipients)
+        : undefined;
+    const report = notice === 'opened' ? { thread, title: titleOf(notification) } : undefined;
     return recipients.map((recipient) => {
       const id = `${notification.id}-${nameOf(recipient)}`;
-      const token = makeUnsubscribeToken(unsubscribeKeys, { workspaceId, environment, kind, address: recipient });
-      const unsubscribeUrl = `${dashboardUrl}/unsubscribe?token=${token}`;
-      const content = alertEmail({ ...notification, workspaceName, dashboardUrl, unsubscribeUrl });
+      const unsubscription = { workspaceId, environment, kind, address: recipient };
+      const unsubscribe = {
+        url: `${dashboardUrl}/unsubscribe?token=${makeUnsubscribeToken(unsubscribeKeys, unsubscription)}`,
+        undoToken: makeResubscribeToken(unsubscribeKeys, unsubscription, time.nowMs()),
+      };
+      const shown = { ...notification, report: reports?.get(recipient) };
+      const content = alertEmail({ ...shown, workspaceName, dashboardUrl, unsubscribe });
       const sealed = box.seal(JSON.stringify(content), emailContext({ workspaceId, environment, id }));
-      return { workspaceId, environment, id, recipient, sealed, expiresAt: new Date(time.nowMs() + emailLifeMs) };
+      const expiresAt = new Date(time.nowMs() + emailLifeMs);
+      return { workspaceId, environment, id, recipient, sealed, expiresAt, report };
     });
   };
 

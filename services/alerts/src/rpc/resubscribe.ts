@@ -3,17 +3,20 @@ import { inTransaction } from '@rms/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Keys } from '@rms/secrets';
-import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
+import { readResubscribeToken } from '../notify/unsubscribe-token.ts';
 import { unsubscribedEntry } from '../rule/rule-audit.ts';
 import { removeUnsubscribed } from '../rule/rule-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
 /**
- * Undoes an unsubscription. The token proves that the caller is the recipient, because only the recipient received it.
+ * Undoes an unsubscription. The token is in the fragment of the link, which browsers never send, so logs of servers and
+ * proxies do not contain it.
  */
-export function resubscribe({ pool }: HandlerParts, keys: Keys): Handlers<typeof AlertsService>['resubscribe'] {
+export function resubscribe({ pool, time }: HandlerParts, keys: Keys): Handlers<typeof AlertsService>['resubscribe'] {
   return async ({ token }, context) => {
-    const unsubscription = readUnsubscribeToken(keys, token) ?? refuse('token', 'is not a valid unsubscribe token');
+    const unsubscription =
+      readResubscribeToken(keys, token, time.nowMs()) ??
+      refuse('token', 'has expired or is invalid; members can sign in and subscribe again in the alert rule');
     const { kind, address } = unsubscription;
     await inTransaction(pool, async (tx) => {
       if (!(await removeUnsubscribed(tx, unsubscription, kind, address))) return;

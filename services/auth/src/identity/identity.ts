@@ -6,6 +6,15 @@ export interface Identity {
   readonly subject: string;
 }
 
+/** An identity that signs in a user. */
+export interface LinkedIdentity extends Identity {
+  readonly linkedAt: Date;
+  /** Email address by which the identity was linked; may be empty. */
+  readonly email: string;
+  /** Client address of the sign-in that linked it; may be empty. */
+  readonly clientAddress: string;
+}
+
 const maxIssuerLength = 2_048;
 /** OpenID Connect Core, section 2: `sub` has at most 255 characters. */
 const maxSubjectLength = 255;

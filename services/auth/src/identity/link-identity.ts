@@ -1,4 +1,4 @@
-import { type AuditedFields, type AuditOrigin, appendAudit, changesBetween } from '@rms/audit';
+import { type AuditOrigin, appendAudit } from '@rms/audit';
 import type { Queryable } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import { Change, type NotifyParts, notifyOfChange } from '../email/security-email.ts';
@@ -7,9 +7,8 @@ import type { User } from '../user/user.ts';
 import { bySelf, userEntries } from '../user/user-audit.ts';
 import { findUserByEmail, lockUser } from '../user/user-queries.ts';
 import type { Identity } from './identity.ts';
+import { identityLinked } from './identity-audit.ts';
 import { hasIdentityAt, insertIdentity } from './identity-queries.ts';
-
-const fields: AuditedFields<Identity> = { issuer: 'shown', subject: 'shown' };
 
 /**
  * Returns the user to whom an identity may be linked: the user with the email address that the provider has verified,
@@ -35,10 +34,9 @@ export async function linkIdentity(
   // Serializes concurrent first sign-ins with different identities.
   const user = await lockUser(tx, id);
   if (!user || user.disabledAt || (await hasIdentityAt(tx, id, identity.issuer))) return false;
-  if (!(await insertIdentity(tx, identity, id))) return false;
+  if (!(await insertIdentity(tx, identity, user, origin.clientAddress))) return false;
   await notifyOfChange(tx, parts, user, Change.IDENTITY_LINKED, origin);
-  const changes = changesBetween(fields, undefined, identity);
-  const entries = userEntries(user, await membershipsOf(tx, [id]), { action: 'user.identity_linked', changes });
+  const entries = userEntries(user, await membershipsOf(tx, [id]), identityLinked(identity));
   await appendAudit(tx, bySelf(origin, user), entries);
   parts.log.info({ user_id: id, issuer: identity.issuer }, 'identity linked');
   return true;

@@ -50,7 +50,7 @@ export async function readInvitee(
         isNew: true,
         async join(tx) {
           await insertNew(tx, user);
-          if (!(await insertIdentity(tx, identity, user.id))) throw signInFirst('this identity');
+          if (!(await insertIdentity(tx, identity, user, context.clientAddress))) throw signInFirst('this identity');
           return user;
         },
       };

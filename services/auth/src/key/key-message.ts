@@ -1,15 +1,33 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
 import { toEnvironmentMessage } from '@rms/tenant';
 import type { KeyScope, StoredKey } from './key.ts';
-import type { KeyUse } from './use-queries.ts';
+import { type KeyRefusal, readRefusals } from './refusal-queries.ts';
+import { type KeyUse, readUses } from './use-queries.ts';
 
 const scopes: EnumNames<KeyScope, Scope> = enumNames(Scope);
 
+/** What clients of a key have done. */
+export interface KeyActivity {
+  readonly uses?: readonly KeyUse[] | undefined;
+  readonly refusal?: KeyRefusal | undefined;
+}
+
+/** Returns the activity of these keys by key ID. */
+export async function readActivity(
+  db: Queryable,
+  keys: readonly Pick<StoredKey, 'workspaceId' | 'id'>[],
+): Promise<(keyId: string) => KeyActivity> {
+  const uses = await readUses(db, keys);
+  const refusals = await readRefusals(db, keys);
+  return (id) => ({ uses: uses.get(id), refusal: refusals.get(id) });
+}
+
 /** Converts a stored key to rms.auth.v1.Key. */
-export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = []) {
+export function toKeyMessage(key: StoredKey, { uses = [], refusal }: KeyActivity = {}) {
   return {
     id: key.id,
     workspaceId: key.workspaceId,
@@ -28,6 +46,9 @@ export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = []) {
       userAgent,
       requests: BigInt(requests),
     })),
+    ...(refusal
+      ? { lastRefusal: { refuseTime: timestampFromDate(refusal.refusedAt), errorCode: refusal.errorCode } }
+      : {}),
     ...(key.rateLimitRequests === undefined ? {} : { rateLimitRequests: BigInt(key.rateLimitRequests) }),
     ...(key.expiresAt ? { expireTime: timestampFromDate(key.expiresAt) } : {}),
     ...(key.revokedAt ? { revokeTime: timestampFromDate(key.revokedAt) } : {}),

@@ -1,8 +1,7 @@
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toKeyMessage } from '../key/key-message.ts';
+import { readActivity, toKeyMessage } from '../key/key-message.ts';
 import { findKeysByHash } from '../key/key-queries.ts';
-import { readUses } from '../key/use-queries.ts';
 import { checkBatchSize, type HandlerParts } from './handler.ts';
 
 const batchLimit = 1_000;
@@ -12,7 +11,7 @@ export function batchFindKeys({ pool }: HandlerParts): Handlers<typeof KeysServi
     checkBatchSize(keyHashes, batchLimit);
     const found = await findKeysByHash(pool, keyHashes);
     const byHash = new Map(found.map((one) => [one.key.hash.toString('hex'), one]));
-    const uses = await readUses(
+    const activityOf = await readActivity(
       pool,
       found.map(({ key }) => key),
     );
@@ -20,7 +19,7 @@ export function batchFindKeys({ pool }: HandlerParts): Handlers<typeof KeysServi
       results: keyHashes.map((hash) => {
         const one = byHash.get(Buffer.from(hash).toString('hex'));
         if (!one) return {};
-        return { key: toKeyMessage(one.key, uses.get(one.key.id)), workspaceName: one.workspaceName };
+        return { key: toKeyMessage(one.key, activityOf(one.key.id)), workspaceName: one.workspaceName };
       }),
     };
   };

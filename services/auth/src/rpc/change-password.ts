@@ -8,7 +8,7 @@ import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { checkNewPassword } from '../password/password.ts';
 import { found } from '../refusals.ts';
-import { endPending } from '../sign-in/end-pending.ts';
+import { endWithCredentials } from '../sign-in/end-pending.ts';
 import { credentialsOf } from '../sign-in/prove-code.ts';
 import { provePassword } from '../sign-in/prove-password.ts';
 import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
@@ -40,7 +40,7 @@ export function changePassword(parts: HandlerParts): Handlers<typeof PasswordsSe
         changes: userChanges(now, user),
         details: { by: 'self' },
       });
-      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, userId))]);
+      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endWithCredentials(tx, user))]);
       return user;
     });
     log.info({ user_id: userId }, 'password changed');

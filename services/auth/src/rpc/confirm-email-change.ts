@@ -6,7 +6,7 @@ import { Change, notifyOfChange } from '../email/security-email.ts';
 import { findEmailChange, takeEmailChange } from '../email-change/email-change-queries.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { behindLink, validLink } from '../sign-in/attempts.ts';
-import { endPending } from '../sign-in/end-pending.ts';
+import { endWithCredentials } from '../sign-in/end-pending.ts';
 import { hashOfToken } from '../token.ts';
 import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
@@ -32,7 +32,7 @@ export function confirmEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
           action: 'user.email_changed',
           changes: userChanges(before, user),
         });
-        await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, user.id))]);
+        await appendAudit(tx, bySelf(context, user), [...entries, ...(await endWithCredentials(tx, user))]);
         return user;
       });
     const user = await behindLink(parts, context.clientAddress, confirm);

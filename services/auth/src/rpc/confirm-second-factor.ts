@@ -10,7 +10,7 @@ import { found, invalid } from '../refusals.ts';
 import { makeRecoveryCodes, plainCode, stepOfCode } from '../second-factor/authenticator.ts';
 import { sealedFor } from '../second-factor/second-factor.ts';
 import { confirmPending, readPending, replaceRecoveryCodes } from '../second-factor/second-factor-queries.ts';
-import { endPending } from '../sign-in/end-pending.ts';
+import { endWithCredentials } from '../sign-in/end-pending.ts';
 import { codesOf, credentialsOf } from '../sign-in/prove-code.ts';
 import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
@@ -41,7 +41,7 @@ export function confirmSecondFactor(parts: HandlerParts): Handlers<typeof Second
         action: 'user.second_factor_enabled',
         changes: userChanges(before, user),
       });
-      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, userId))]);
+      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endWithCredentials(tx, user))]);
       return user;
     });
     log.info({ user_id: userId }, 'second factor enabled');

@@ -7,7 +7,7 @@ import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import { deleteSecondFactor } from '../second-factor/second-factor-queries.ts';
-import { endPending } from '../sign-in/end-pending.ts';
+import { endWithCredentials } from '../sign-in/end-pending.ts';
 import { codesOf, proveCode } from '../sign-in/prove-code.ts';
 import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
@@ -29,7 +29,7 @@ export function removeSecondFactor(parts: HandlerParts): Handlers<typeof SecondF
         action: 'user.second_factor_removed',
         changes: userChanges(before, user),
       });
-      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, userId))]);
+      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endWithCredentials(tx, user))]);
       return user;
     });
     log.info({ user_id: userId }, 'second factor removed');

@@ -7,7 +7,7 @@ import { membershipsOf } from '../member/member-queries.ts';
 import { checkNewPassword } from '../password/password.ts';
 import { findReset, takeReset } from '../password/reset-queries.ts';
 import { behindLink, validLink } from '../sign-in/attempts.ts';
-import { endPending } from '../sign-in/end-pending.ts';
+import { endWithCredentials } from '../sign-in/end-pending.ts';
 import { hashOfToken } from '../token.ts';
 import { bySelf, userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
@@ -37,7 +37,7 @@ export function resetPassword(parts: HandlerParts): Handlers<typeof PasswordsSer
         changes: userChanges(before, user),
         details: { by: 'link' },
       });
-      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endPending(tx, id))]);
+      await appendAudit(tx, bySelf(context, user), [...entries, ...(await endWithCredentials(tx, user))]);
       return user;
     });
     log.info({ user_id: user.id }, 'password reset');

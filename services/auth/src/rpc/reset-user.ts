@@ -6,7 +6,7 @@ import { membershipsOf } from '../member/member-queries.ts';
 import { makePassword } from '../password/password.ts';
 import { found } from '../refusals.ts';
 import { deleteSecondFactor } from '../second-factor/second-factor-queries.ts';
-import { endPending } from '../sign-in/end-pending.ts';
+import { endWithCredentials } from '../sign-in/end-pending.ts';
 import { emailKeyOf } from '../user/email.ts';
 import { userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
@@ -28,7 +28,7 @@ export function resetUser({ pool, passwords, log }: HandlerParts): Handlers<type
         changes: userChanges(before, user),
         details: { second_factor: removed ? 'removed' : 'kept' },
       });
-      await appendAudit(tx, context, [...entries, ...(await endPending(tx, id))]);
+      await appendAudit(tx, context, [...entries, ...(await endWithCredentials(tx, user))]);
       return user;
     });
     log.info({ user_id: user.id }, 'user reset');

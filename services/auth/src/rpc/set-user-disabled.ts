@@ -4,7 +4,7 @@ import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { lockOwned, membershipsOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
-import { endPending } from '../sign-in/end-pending.ts';
+import { endWithCredentials } from '../sign-in/end-pending.ts';
 import { emailKeyOf } from '../user/email.ts';
 import { userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
@@ -23,7 +23,7 @@ export function setUserDisabled({ pool, log }: HandlerParts): Handlers<typeof Us
         action: disabled ? 'user.disabled' : 'user.enabled',
         changes: userChanges(before, user),
       });
-      await appendAudit(tx, context, [...entries, ...(await endPending(tx, id))]);
+      await appendAudit(tx, context, [...entries, ...(await endWithCredentials(tx, user))]);
       return user;
     });
     log.info({ user_id: user.id, disabled }, disabled ? 'user disabled' : 'user enabled');

@@ -175,6 +175,9 @@ describe('Signing in with an identity', () => {
     const ann = { id: result?.user?.id ?? '' };
     expect(await verify({ subject })).toMatchObject({ outcome: SIGNED_IN, user: ann });
     expect(await accounts.tryPassword(email, '')).toMatchObject({ outcome: REFUSED });
+    // An invitation takes over neither a linked identity nor an existing account.
+    const other = await linkTo(newEmail());
+    await expect(accept(other, subject)).rejects.toMatchObject({ code: 'conflict' });
     const password = 'a quiet lake in autumn';
     await expect(
       accounts.passwords.changePassword({ userId: ann.id, currentPassword: '', password }, as(ann)),
@@ -188,14 +191,86 @@ describe('Signing in with an identity', () => {
     const token = content?.case === 'passwordReset' ? content.value.token : '';
     await accounts.passwords.resetPassword({ token, password }, from(newAddress()));
     expect(await accounts.tryPassword(email, password)).toMatchObject({ outcome: SIGNED_IN, user: ann });
-    // An invitation takes over neither a linked identity nor an existing account.
-    const other = await linkTo(newEmail());
-    await expect(accept(other, subject)).rejects.toMatchObject({ code: 'conflict' });
     await expect(accept(other, '')).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(accept(await linkTo((await accounts.newUser()).email), newSubject())).rejects.toMatchObject({
       code: 'conflict',
     });
     await accept(other, newSubject());
+  });
+
+  test('an identity that someone linked with a stolen password does not survive the recovery of the account', async () => {
+    const ann = await accounts.newUser();
+    const [stranger, own] = [newSubject(), newSubject()];
+    const strangersEmail = newEmail();
+    const changeEmail = async (email: string, password: string) => {
+      await accounts.users.requestEmailChange({ id: ann.id, email, proof: { password } }, as(ann));
+      const content = (await accounts.takeEmails()).find((sent) => sent.content.case === 'emailChange')?.content;
+      const token = content?.case === 'emailChange' ? content.value.token : '';
+      await accounts.users.confirmEmailChange({ token }, from(newAddress()));
+    };
+    const viaStranger = () => verify({ subject: stranger, email: strangersEmail, emailVerified: true });
+    // The stranger changes the address and links an identity.
+    expect(await accounts.tryPassword(ann.email, ann.password)).toMatchObject({ outcome: SIGNED_IN });
+    await changeEmail(strangersEmail, ann.password);
+    expect(await viaStranger()).toMatchObject({ outcome: SIGNED_IN, user: { id: ann.id } });
+    // An operator and the user recover the account.
+    const { password } = await accounts.users.resetUser({ id: ann.id, removeSecondFactor: true });
+    expect(await verify({ subject: stranger })).toMatchObject({ outcome: REFUSED });
+    expect(await viaStranger()).toMatchObject({ outcome: SIGNED_IN });
+    await changeEmail(ann.email, password);
+    expect(await viaStranger()).toMatchObject({ outcome: REFUSED });
+    await accounts.passwords.changePassword(
+      { userId: ann.id, currentPassword: password, password: 'a quiet lake in autumn' },
+      as(ann, newAddress()),
+    );
+    await accounts.users.endSessions({ id: ann.id }, as(ann));
+    expect(await viaStranger()).toMatchObject({ outcome: REFUSED });
+    expect(await verify({ subject: own, email: ann.email, emailVerified: true })).toMatchObject({
+      outcome: SIGNED_IN,
+      user: { id: ann.id },
+    });
+    expect(await accounts.audited(ann.workspaceId, 'user.identity_unlinked')).toMatchObject([
+      { issuer, subject: stranger, targetId: ann.id },
+      { issuer, subject: stranger, targetId: ann.id },
+    ]);
+  });
+
+  test('users and operators see when and by which address an identity was linked, and unlink it', async () => {
+    const [ann, bob, subject, address] = [
+      await accounts.newUser(),
+      await accounts.newUser(),
+      newSubject(),
+      newAddress(),
+    ];
+    await verify({ subject, email: ann.email, emailVerified: true }, address);
+    const other = { issuer: 'https://other.example.com', subject };
+    await verify({ ...other, email: ann.email, emailVerified: true }, address);
+    await accounts.takeEmails();
+    const identities = async () => (await accounts.users.getUser({ email: ann.email })).identities;
+    expect(await identities()).toMatchObject([
+      { issuer, subject, email: ann.email, clientAddress: address, linkTime: expect.anything() },
+      other,
+    ]);
+    const unlink = (proof: object | undefined, context: Parameters<typeof accounts.users.unlinkIdentity>[1]) =>
+      accounts.users.unlinkIdentity({ id: ann.id, issuer, ...(proof ? { proof } : {}) }, context);
+    const wrong = { code: 'invalid_request', details: [{ field: 'password' }] };
+    await expect(unlink(undefined, as(ann))).rejects.toMatchObject(wrong);
+    await expect(unlink({ password: 'wrong' }, as(ann))).rejects.toMatchObject(wrong);
+    await expect(unlink({ password: bob.password }, as(bob))).rejects.toMatchObject({ code: 'insufficient_role' });
+    expect(await identities()).toHaveLength(2);
+
+    const { user: before } = await accounts.users.getUser({ id: ann.id });
+    const { user } = await unlink({ password: ann.password }, as(ann));
+    // Sessions that began with the identity end.
+    expect(user?.sessionGeneration).toBeGreaterThan(before?.sessionGeneration ?? 0n);
+    expect(await verify({ subject })).toMatchObject({ outcome: REFUSED });
+    expect(await verify(other)).toMatchObject({ outcome: SIGNED_IN });
+    expect(await accounts.takeEmails()).toMatchObject([
+      { to: ann.email, content: { value: { change: Change.IDENTITY_UNLINKED } } },
+    ]);
+    await expect(unlink({ password: ann.password }, as(ann))).rejects.toMatchObject({ code: 'not_found' });
+    await accounts.users.unlinkIdentity({ email: ann.email, issuer: other.issuer });
+    expect(await identities()).toEqual([]);
   });
 
   test.each([

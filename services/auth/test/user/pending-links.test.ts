@@ -103,13 +103,17 @@ describe('Links requested with previous credentials', () => {
       },
     ],
   ])(
-    '%s invalidates email changes, reset links and invitations of this user only',
-    async (_, change, ...[withFactor]) => {
+    '%s invalidates email changes, reset links and invitations of this user only, and unlinks identities if credentials change',
+    async (what, change, ...[withFactor]) => {
       const [account, other] = [await accounts.newUser(), await accounts.newUser()];
       const device = withFactor ? await enableFactor(account) : undefined;
       // Each code works once, so this is the code of the next period. Resetting the last step below makes the current
       // code acceptable again.
       const proof = device && { code: device.at(Date.now() + 30_000) };
+      for (const { id } of [account, other]) {
+        const link = `insert into auth.identities (issuer, subject, user_id) values ('https://id.example.com', $1, $1)`;
+        await accounts.db.query(link, [id]);
+      }
       const tokens = await requestAll(account, newEmail(), proof);
       const kept = await requestAll(other, newEmail());
       await accounts.db.query('update auth.users set second_factor_step = 0 where id = $1', [account.id]);
@@ -123,7 +127,12 @@ describe('Links requested with previous credentials', () => {
       await expect(reset(tokens.passwordReset)).rejects.toMatchObject(notFound);
       await expect(find(tokens.invitation)).rejects.toMatchObject(notFound);
       expect(await accounts.audited(account.workspaceId, 'invitation.revoked')).toHaveLength(1);
+      const identitiesOf = async ({ id }: TestUser) => (await accounts.users.getUser({ id })).identities;
+      const remaining = what === 'ending all sessions' ? 1 : 0;
+      expect(await identitiesOf(account)).toHaveLength(remaining);
+      expect(await accounts.audited(account.workspaceId, 'user.identity_unlinked')).toHaveLength(1 - remaining);
 
+      expect(await identitiesOf(other)).toHaveLength(1);
       expect(await find(kept.invitation)).toBeDefined();
       await confirm(kept.emailChange);
     },

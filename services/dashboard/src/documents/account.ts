@@ -27,3 +27,14 @@ export interface SessionDocument {
   readonly last_seen_at: string;
   readonly expires_at: string;
 }
+
+/** Account at an OpenID Connect provider with which the user can sign in. */
+export interface IdentityDocument {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly linked_at: string | null;
+  /** Email address by which the identity was linked; may be empty. */
+  readonly email: string;
+  /** Client address of the sign-in that linked it; may be empty. */
+  readonly address: string;
+}

@@ -19,6 +19,7 @@ import { getUnfinishedDeliveries } from './get-unfinished-deliveries.ts';
 import { getUsage } from './get-usage.ts';
 import { getWebhook } from './get-webhook.ts';
 import { getWebhookHealth } from './get-webhook-health.ts';
+import { listIdentities, unlinkIdentity } from './identities.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
 import { listDeliveries } from './list-deliveries.ts';
 import { listKeys } from './list-keys.ts';
@@ -82,6 +83,8 @@ export const endpoints: readonly Endpoint[] = [
   changePassword,
   requestEmailChange,
   deleteAccount,
+  listIdentities,
+  unlinkIdentity,
   getSecondFactor,
   beginSecondFactor,
   confirmSecondFactor,

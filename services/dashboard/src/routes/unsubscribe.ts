@@ -22,7 +22,7 @@ export const unsubscribe = linkEndpoint('/api/unsubscribe', async ({ backend, bo
   return undefined;
 });
 
-/** Undoes an unsubscription with the token of the link, which only the recipient received. */
+/** Undoes an unsubscription with the token in the fragment of the link. */
 export const resubscribe = linkEndpoint('/api/unsubscribe/undo', async ({ backend, body: { token }, context }) => {
   await backend.alerts.resubscribe({ token }, { context });
   return undefined;

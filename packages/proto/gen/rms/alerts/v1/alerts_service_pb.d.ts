@@ -635,7 +635,7 @@ export declare const AlertsService: GenService<{
     output: typeof UnsubscribeResponseSchema;
   },
   /**
-   * Undoes Unsubscribe, with the same token. Idempotent.
+   * Undoes Unsubscribe, with the token in the fragment of the link, which expires after 30 days. Idempotent.
    *
    * @generated from rpc rms.alerts.v1.AlertsService.Resubscribe
    */

@@ -273,6 +273,11 @@ export enum SecurityEmail_Change {
    * @generated from enum value: CHANGE_EMAIL_CHANGE_REQUESTED = 8;
    */
   EMAIL_CHANGE_REQUESTED = 8,
+
+  /**
+   * @generated from enum value: CHANGE_IDENTITY_UNLINKED = 9;
+   */
+  IDENTITY_UNLINKED = 9,
 }
 
 /**

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Membership, Role, User } from "./user_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file rms/auth/v1/users_service.proto.
@@ -249,9 +250,16 @@ export declare const ListUsersResponseSchema: GenMessage<ListUsersResponse>;
  */
 export declare type GetUserRequest = Message<"rms.auth.v1.GetUserRequest"> & {
   /**
+   * ID or email address; exactly one of them.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * @generated from field: string email = 2;
+   */
+  email: string;
 };
 
 /**
@@ -277,7 +285,7 @@ export declare type GetUserResponse = Message<"rms.auth.v1.GetUserResponse"> & {
   memberships: Membership[];
 
   /**
-   * External identities with which the user can sign in.
+   * External identities with which the user can sign in, oldest first. At most one per provider.
    *
    * @generated from field: repeated rms.auth.v1.Identity identities = 3;
    */
@@ -305,6 +313,25 @@ export declare type Identity = Message<"rms.auth.v1.Identity"> & {
    * @generated from field: string subject = 2;
    */
   subject: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp link_time = 3;
+   */
+  linkTime?: Timestamp | undefined;
+
+  /**
+   * Email address by which the identity was linked; may be empty.
+   *
+   * @generated from field: string email = 4;
+   */
+  email: string;
+
+  /**
+   * Client address of the sign-in that linked it; may be empty.
+   *
+   * @generated from field: string client_address = 5;
+   */
+  clientAddress: string;
 };
 
 /**
@@ -617,6 +644,57 @@ export declare type DeleteUserResponse = Message<"rms.auth.v1.DeleteUserResponse
 export declare const DeleteUserResponseSchema: GenMessage<DeleteUserResponse>;
 
 /**
+ * @generated from message rms.auth.v1.UnlinkIdentityRequest
+ */
+export declare type UnlinkIdentityRequest = Message<"rms.auth.v1.UnlinkIdentityRequest"> & {
+  /**
+   * ID or email address of the user; exactly one of them.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * @generated from field: string issuer = 3;
+   */
+  issuer: string;
+
+  /**
+   * Required from users; operators send none.
+   *
+   * @generated from field: rms.auth.v1.Proof proof = 4;
+   */
+  proof?: Proof | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.UnlinkIdentityRequest.
+ * Use `create(UnlinkIdentityRequestSchema)` to create a new message.
+ */
+export declare const UnlinkIdentityRequestSchema: GenMessage<UnlinkIdentityRequest>;
+
+/**
+ * @generated from message rms.auth.v1.UnlinkIdentityResponse
+ */
+export declare type UnlinkIdentityResponse = Message<"rms.auth.v1.UnlinkIdentityResponse"> & {
+  /**
+   * @generated from field: rms.auth.v1.User user = 1;
+   */
+  user?: User | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.UnlinkIdentityResponse.
+ * Use `create(UnlinkIdentityResponseSchema)` to create a new message.
+ */
+export declare const UnlinkIdentityResponseSchema: GenMessage<UnlinkIdentityResponse>;
+
+/**
  * Users, independent of workspaces. For operators (the rms command, npm start) and for each user's own profile.
  * Membership in workspaces is managed by MembersService.
  *
@@ -749,6 +827,18 @@ export declare const UsersService: GenService<{
     methodKind: "unary";
     input: typeof DeleteUserRequestSchema;
     output: typeof DeleteUserResponseSchema;
+  },
+  /**
+   * Unlinks the identity of a user at a provider, notifies the user and ends all sessions, because one of them may have
+   * begun with the identity. Operators can unlink any user's identity; users their own, with the same proof of identity
+   * as for a new email address. not_found: no identity of this provider is linked.
+   *
+   * @generated from rpc rms.auth.v1.UsersService.UnlinkIdentity
+   */
+  unlinkIdentity: {
+    methodKind: "unary";
+    input: typeof UnlinkIdentityRequestSchema;
+    output: typeof UnlinkIdentityResponseSchema;
   },
 }>;
 

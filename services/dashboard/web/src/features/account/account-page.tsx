@@ -6,6 +6,7 @@ import { SelectField } from '../../ui/field.tsx';
 import { Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { DeleteAccountCard } from './delete-account-card.tsx';
+import { IdentitiesCard } from './identities-card.tsx';
 import { PasswordCard } from './password-card.tsx';
 import { ProfileCard } from './profile-card.tsx';
 import { SecondFactorCard } from './second-factor-card.tsx';
@@ -44,6 +45,7 @@ export function AccountPage() {
       </Card>
       <PasswordCard />
       <SecondFactorCard />
+      <IdentitiesCard />
       <SessionsCard />
       <DeleteAccountCard />
     </main>

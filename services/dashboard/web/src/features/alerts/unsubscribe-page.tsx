@@ -1,8 +1,10 @@
 import { alertRules } from '@rms/alert-rules';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { AlertKindName } from '../../../../src/documents/alert.ts';
 import { call } from '../../api/client.ts';
+import { linkToken } from '../../api/link-token.ts';
 import { CenteredPage } from '../../layout/centered-page.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
@@ -14,9 +16,15 @@ interface LinkTarget {
   readonly unsubscribed: boolean;
 }
 
-/** Page that the unsubscribe link in an alert email opens. */
+interface Change {
+  readonly path: '/api/unsubscribe' | '/api/unsubscribe/undo';
+  readonly token: string;
+}
+
+/** Page that the unsubscribe link in an alert email opens. The token in the fragment undoes the unsubscription. */
 export function UnsubscribePage() {
   const { token = '' } = useSearch({ from: '/unsubscribe' });
+  const [undoToken] = useState(linkToken);
   const target = useQuery({
     queryKey: ['unsubscribe', token],
     queryFn: () => call<LinkTarget>('/api/unsubscribe/find', { method: 'POST', body: { token } }),
@@ -24,7 +32,7 @@ export function UnsubscribePage() {
   });
   const client = useQueryClient();
   const change = useMutation({
-    mutationFn: (path: '/api/unsubscribe' | '/api/unsubscribe/undo') => call(path, { method: 'POST', body: { token } }),
+    mutationFn: ({ path, token }: Change) => call(path, { method: 'POST', body: { token } }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['unsubscribe', token] }),
   });
   const { data } = target;
@@ -35,9 +43,14 @@ export function UnsubscribePage() {
       {data?.unsubscribed ? (
         <>
           <Note tone="good">{data.address} no longer gets emails of this rule.</Note>
-          <Button busy={change.isPending} onClick={() => change.mutate('/api/unsubscribe/undo')}>
-            Subscribe again
-          </Button>
+          {undoToken === '' ? null : (
+            <Button
+              busy={change.isPending}
+              onClick={() => change.mutate({ path: '/api/unsubscribe/undo', token: undoToken })}
+            >
+              Subscribe again
+            </Button>
+          )}
         </>
       ) : data ? (
         <>
@@ -45,7 +58,11 @@ export function UnsubscribePage() {
             Stop emails of the rule <strong>{alertRules[data.kind].name}</strong> ({data.environment}) to{' '}
             <strong>{data.address}</strong>.
           </p>
-          <Button variant="main" busy={change.isPending} onClick={() => change.mutate('/api/unsubscribe')}>
+          <Button
+            variant="main"
+            busy={change.isPending}
+            onClick={() => change.mutate({ path: '/api/unsubscribe', token })}
+          >
             Unsubscribe
           </Button>
         </>

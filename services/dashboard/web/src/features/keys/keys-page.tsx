@@ -52,6 +52,7 @@ export function KeysPage() {
               { title: 'Scope', cell: (key) => key.scope },
               { title: 'Status', cell: (key) => <KeyStateBadge of={key} /> },
               { title: 'Last used', cell: (key) => <Time at={lastUseOf(key)} /> },
+              { title: 'Last refused', cell: (key) => <Time at={key.last_refusal?.at ?? null} /> },
               { title: 'Expires', cell: (key) => <Time at={expiryOf(key)} /> },
             ]}
           />
