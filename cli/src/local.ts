@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Settings, ShownSetting } from '@rms/settings';
 
 /** Service addresses and settings that a running `npm start` writes to services.json in DATA_DIR. */
@@ -22,4 +22,10 @@ export function localServices({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): LocalSe
   } catch {
     return {};
   }
+}
+
+/** Describes the installation that commands change, for confirmations on a machine with several. */
+export function installationOf(settings: Pick<Settings, 'DATA_DIR' | 'AUTH_ADDRESS'>): string {
+  const { auth } = localServices(settings);
+  return auth === undefined ? `at ${settings.AUTH_ADDRESS}` : `in ${resolve(settings.DATA_DIR)}`;
 }

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { exclusively } from './exclusively.mjs';
 
 const oldestMajor = 24;
 const folder = fileURLToPath(new URL('../node/', import.meta.url));
@@ -41,7 +42,14 @@ function install(own) {
   if (!version)
     fail(`Node ${oldestMajor} or later is required, this is ${own}. No build for ${platform} can be fetched.`);
   const binary = join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
-  if (installedVersion(name) === version) return binary;
+  exclusively(
+    () => installedVersion(name) === version,
+    () => fetchNode(own, version, binary),
+  );
+  return binary;
+}
+
+function fetchNode(own, version, binary) {
   process.stderr.write(`rms: Node ${own} is too old; fetching Node ${version} through npm, once\n`);
   const { status, stderr, error } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: folder,
@@ -54,7 +62,6 @@ function install(own) {
         `${error?.message ?? (stderr.trim() || 'npm installed no binary')}\nInstall Node ${oldestMajor} and run the command again.`,
     );
   }
-  return binary;
 }
 
 function packageOfPlatform() {

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { exclusively } from './exclusively.mjs';
 
 /** The root of the checkout. */
 export const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -41,21 +42,29 @@ export function prepare({ development = false } = {}) {
   ensurePages();
 }
 
-/** Runs `npm ci` unless every package of the lock file is installed in its version. */
+/** Runs `npm ci` unless every package of the lock file is installed in its version. Waits for another process that does. */
 export function ensureInstalled({ development = false } = {}) {
-  if (isInstalled(development)) return;
-  process.stderr.write('rms: installing dependencies (npm ci)\n');
-  run('npm', ['ci', '--no-audit', '--no-fund'], 'npm ci failed; is the package registry reachable?');
+  exclusively(
+    () => isInstalled(development),
+    () => {
+      process.stderr.write('rms: installing dependencies (npm ci)\n');
+      run('npm', ['ci', '--no-audit', '--no-fund'], 'npm ci failed; is the package registry reachable?');
+    },
+  );
 }
 
 /** Bundles the pages of the dashboard (vite build) unless no source has changed since the last time. */
 export function ensurePages() {
   const state = pageSources();
-  if (existsSync(page) && existsSync(pagesStamp) && readFileSync(pagesStamp, 'utf8') === state) return;
-  process.stderr.write('rms: bundling the dashboard (vite build)\n');
-  run(process.execPath, [bundler, 'build', '-c', pagesConfig], 'the dashboard was not bundled, see above');
-  mkdirSync(dirname(pagesStamp), { recursive: true });
-  writeFileSync(pagesStamp, state);
+  exclusively(
+    () => existsSync(page) && existsSync(pagesStamp) && readFileSync(pagesStamp, 'utf8') === state,
+    () => {
+      process.stderr.write('rms: bundling the dashboard (vite build)\n');
+      run(process.execPath, [bundler, 'build', '-c', pagesConfig], 'the dashboard was not bundled, see above');
+      mkdirSync(dirname(pagesStamp), { recursive: true });
+      writeFileSync(pagesStamp, state);
+    },
+  );
 }
 
 function isInstalled(development) {

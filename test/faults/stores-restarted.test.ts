@@ -65,9 +65,13 @@ describeWith(
 
     /** Readiness of a gateway and of the services behind it. */
     const readiness = async () => {
-      const response = await fetch(`${network.liveUrl}/readyz`);
-      const { dependencies } = (await response.json()) as { dependencies: Record<string, 'up' | 'down'> };
-      return { status: response.status, ...dependencies };
+      const response = await fetch(new URL('/readyz', network.gateways[0]?.metricsUrl));
+      const { failing } = (await response.json()) as { failing: string[] };
+      const stateOf = (name: string) => [name, failing.includes(name) ? 'down' : 'up'] as const;
+      return {
+        status: response.status,
+        ...Object.fromEntries(['auth', 'resources', 'webhooks', 'limiter'].map(stateOf)),
+      };
     };
     const waitForReadiness = async (expected: object) => {
       const what = `readiness to be ${JSON.stringify(expected)}`;

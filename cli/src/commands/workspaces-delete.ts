@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { confirmByName } from '../confirm.ts';
 import { withServices } from '../connect.ts';
 import { contentsOf, contentsText, deleteWorkspace, sum } from '../delete-workspace.ts';
+import { installationOf } from '../local.ts';
 import { print } from '../print.ts';
 import { workspaceNamed } from '../workspace.ts';
 
@@ -41,7 +42,9 @@ export function workspacesDeleteCommand(): Command {
           }
           if (purge || confirm !== undefined) {
             const including = contents.length > 0 ? ` with ${contentsText(contents)}` : '';
-            const consequence = `This deletes the ${title}${including}, and its history. It cannot be undone.`;
+            const { readSettings } = await import('@rms/settings');
+            const where = `the installation ${installationOf(readSettings(process.env))}`;
+            const consequence = `This deletes the ${title}${including}, and its history, from ${where}. It cannot be undone.`;
             await confirmByName({ consequence, name, given: confirm }, command);
           }
           const rows = await deleteWorkspace(services, id, { onlyIfEmpty: !purge, showProgress: !json });

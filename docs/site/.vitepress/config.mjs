@@ -21,11 +21,15 @@ export default {
   // Folder of the host that serves the site, with slashes at both ends.
   base: process.env.DOCS_BASE ?? '/',
   vite: {
-    // The pages are outside of the folder whose node_modules contains Vue.
+    // The pages are outside of the folder whose node_modules contains Vue. The renderer is its module without the
+    // compiler, which would find packages of the root of the repository.
     resolve: {
       alias: [
         { find: /^vue$/, replacement: fileOf('vue/dist/vue.runtime.esm-bundler.js') },
-        { find: /^vue\/server-renderer$/, replacement: fileOf('vue/server-renderer') },
+        {
+          find: /^vue\/server-renderer$/,
+          replacement: fileOf('@vue/server-renderer/dist/server-renderer.esm-bundler.js'),
+        },
       ],
     },
   },

@@ -69,7 +69,14 @@ function openSockets(tls: Current<TlsFiles> | undefined): ISocketFactory {
   return ({ host, port, onConnect }) => {
     const pending = new PendingSocket(async (signal) => {
       const files = tls && clientTls(currentOf(tls));
-      const socket = await connect({ host, port, timeoutMs: connectTimeoutMs, signal, tls: files });
+      const socket = await connect({
+        host,
+        port,
+        timeoutMs: connectTimeoutMs,
+        signal,
+        tls: files,
+        caSetting: 'KAFKA_CA_FILE',
+      });
       return socket.setKeepAlive(true, keepAliveMs);
     });
     return pending.once('open', onConnect) as unknown as Socket;

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { connect } from '@rms/dial';
+import { connect, explainCertificate } from '@rms/dial';
 import pg from 'pg';
 import type { ConnectionOptions } from './connection-options.ts';
 
@@ -37,6 +37,7 @@ export function addressOf(client: object): string | undefined {
 
 function dialBefore(wire: Wire, timeoutMs: number): void {
   const begin = wire.connect.bind(wire);
+  wire.prependListener('error', (error) => explainCertificate(error, 'DATABASE_CA_FILE'));
   wire.connect = (port, host) => {
     // A Unix socket has a single address.
     if (host === undefined) return begin(port);

@@ -1,6 +1,9 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 import { dial } from './dial.ts';
+import { explainCertificate } from './explain-certificate.ts';
+import type { HttpProxy } from './proxy/proxy-choice.ts';
+import { openTunnel } from './proxy/tunnel.ts';
 import { systemAddresses } from './system-addresses.ts';
 
 export interface ConnectOptions {
@@ -11,8 +14,12 @@ export interface ConnectOptions {
   readonly family?: 4 | 6 | undefined;
   /** For resolving, connecting and the TLS handshake together. */
   readonly timeoutMs: number;
+  /** The proxy to connect through; it resolves the name. Default: the server is dialed directly. */
+  readonly proxy?: HttpProxy | undefined;
   /** Secures the connection and verifies the name of the server; default: without TLS. */
   readonly tls?: TlsOptions | undefined;
+  /** Setting with the CA of the server, for the message of a certificate that cannot be verified. */
+  readonly caSetting?: string;
   /** Ends the attempts. The promise rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -23,20 +30,32 @@ export interface ConnectOptions {
  * `timeoutMs`: an address that does not respond delays the connection by 250 ms, and a server may take as long as the
  * limit permits.
  */
-export async function connect({ host, port, family, timeoutMs, tls, signal }: ConnectOptions): Promise<Socket> {
+export async function connect({
+  host,
+  port,
+  family,
+  timeoutMs,
+  proxy,
+  tls,
+  caSetting,
+  signal,
+}: ConnectOptions): Promise<Socket> {
   const startedAtMs = performance.now();
   const name = host.replace(/^\[|\]$/g, '');
-  const plain = await dial({ host: name, port, resolve: systemAddresses(family), timeoutMs, signal }).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.message !== 'timed out') throw error;
-      throw timeout(error.code === 'DNS_FAILED' ? `the lookup of ${host}` : `the connection to ${host}:${port}`);
-    },
-  );
+  const plain = proxy
+    ? (await openTunnel(proxy, { hostname: name, port: `${port}` }, { timeoutMs, ca: tls?.ca })).socket
+    : await dial({ host: name, port, resolve: systemAddresses(family), timeoutMs, signal }).catch(
+        (error: NodeJS.ErrnoException) => {
+          if (error.message !== 'timed out') throw error;
+          throw timeout(error.code === 'DNS_FAILED' ? `the lookup of ${host}` : `the connection to ${host}:${port}`);
+        },
+      );
   if (!tls) return plain;
   const leftMs = Math.max(0, timeoutMs - (performance.now() - startedAtMs));
   return secure(plain, { ...tls, host: name, servername: serverName(name) }, { timeoutMs: leftMs, signal }).catch(
     (error: Error) => {
-      throw error.message === 'timed out' ? timeout(`the TLS handshake with ${host}:${port}`) : error;
+      if (error.message === 'timed out') throw timeout(`the TLS handshake with ${host}:${port}`);
+      throw caSetting ? explainCertificate(error, caSetting) : error;
     },
   );
 

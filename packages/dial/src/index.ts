@@ -1,6 +1,11 @@
 export { type ConnectOptions, connect } from './connect.ts';
 export { type DialOptions, dial } from './dial.ts';
+export { explainCertificate } from './explain-certificate.ts';
 export { findAddresses, type Resolve, type SelectAddresses } from './find-addresses.ts';
 export { createHttpConnections } from './http-connections.ts';
 export { PendingSocket } from './pending-socket.ts';
+export { followHttpsProxy, followProxy } from './proxy/follow-proxy.ts';
+export { createProxyChoice, type HttpProxy, type ProxyChoice, parseProxy } from './proxy/proxy-choice.ts';
+export { hostOf, portOf, type Target } from './proxy/target.ts';
+export { errorOfStatus, openTunnel } from './proxy/tunnel.ts';
 export { lookupAddresses } from './system-addresses.ts';

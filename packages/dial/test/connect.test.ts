@@ -75,8 +75,10 @@ describe('connecting to a server', () => {
           socket.destroy();
         }
         expect(names).toEqual(['localhost', false]);
-        await expect(connect({ host: '127.0.0.1', port, timeoutMs, tls: {} })).rejects.toMatchObject({
+        const unverified = connect({ host: '127.0.0.1', port, timeoutMs, tls: {}, caSetting: 'STORE_CA_FILE' });
+        await expect(unverified).rejects.toMatchObject({
           code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+          message: expect.stringMatching(/; set STORE_CA_FILE to the CA that issued the certificate of the server$/),
         });
       } finally {
         await close();

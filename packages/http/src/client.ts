@@ -15,6 +15,8 @@ export interface Client {
   readonly usesHttps: boolean;
   /** The header with the addresses that proxies reported, as received; undefined if there is none. */
   readonly forwarded: string | undefined;
+  /** Returns the address for which the client forwarded the request, as it claims; undefined if it names none. */
+  readonly forwardedFor: () => string | undefined;
 }
 
 /** Reason why the walk over the entries of proxies ended at this address. */
@@ -56,6 +58,7 @@ function determine({ socket, headers }: IncomingMessage, trustedProxies: CidrLis
     reason,
     usesHttps: proto === 'https',
     forwarded: forwarded?.text,
+    forwardedFor: () => addressOfNode(forwarded?.next()?.node ?? ''),
   });
   for (let hops = 0; trustedProxies.has(address); hops += 1) {
     if (hops >= maxHops) return end('too many trusted hops');

@@ -93,8 +93,9 @@ function checkUrl(url: string, { hasSentinels, isCluster }: { hasSentinels: bool
 
 /** Throws SettingsError, without the password. */
 export function parseRedisUrl(url: string): RedisTarget {
-  const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const { protocol, hostname, port, username, password, pathname, searchParams, hash } = new URL(url);
   const isTls = protocol === 'rediss:';
+  if (hash !== '') throw new SettingsError('REDIS_URL must not contain "#"; write %23 in a password');
   const repeated = [...searchParams.keys()].find((name) => searchParams.getAll(name).length > 1);
   if (repeated !== undefined) throw new SettingsError(`REDIS_URL: the parameter "${repeated}" is there several times`);
   const asked = searchParams.get('tls');

@@ -59,7 +59,15 @@ export function connectorOf({ endpoint, family, tls, mustBePrimary, timeoutMs }:
 
     async #open(signal: AbortSignal): Promise<Socket> {
       const { host, port } = await endpoint();
-      return connect({ host, port, family, timeoutMs, signal, tls: tls && clientTls(tls()) });
+      return connect({
+        host,
+        port,
+        family,
+        timeoutMs,
+        signal,
+        tls: tls && clientTls(tls()),
+        caSetting: 'REDIS_CA_FILE',
+      });
     }
 
     override disconnect(): void {

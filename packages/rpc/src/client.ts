@@ -55,6 +55,8 @@ export interface ClientOptions {
 }
 
 const channelOptions: ChannelOptions = {
+  // Services call each other directly. grpc-js would otherwise use grpc_proxy, https_proxy and http_proxy.
+  'grpc.enable_http_proxy': 0,
   // A headless service resolves to every pod; pick_first would send every call to the same pod.
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   'grpc.keepalive_time_ms': 20_000,

@@ -11,8 +11,8 @@ export function misspelledSettings(env: NodeJS.ProcessEnv): Misspelled[] {
   const table: Readonly<Record<string, Setting>> = settingsTable;
   const settings = Object.entries(table);
   const names = settings.flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name]));
-  // Standard variables that some settings read, such as HTTPS_PROXY.
-  const known = new Set([...names, ...settings.flatMap(([, { fallbacks = [] }]) => fallbacks)]);
+  // Standard variables that some settings read, such as https_proxy, and one that none reads.
+  const known = new Set([...names, 'HTTP_PROXY', ...settings.flatMap(([, { fallbacks = [] }]) => fallbacks)]);
   return Object.keys(env)
     .filter((given) => env[given] !== '' && !known.has(given))
     .flatMap((given) => {

@@ -37,6 +37,8 @@ export interface Setting {
   readonly secret?: true;
   /** Standard variables of the system, used if this setting is not set; the first non-empty variable applies. */
   readonly fallbacks?: readonly string[];
+  /** Whether other programs read this variable as well, so that its value has their tolerance for blanks. */
+  readonly isStandard?: true;
   readonly parse: (text: string) => unknown;
 }
 
@@ -188,6 +190,21 @@ export const settingsTable = {
     '',
     dnsServers,
   ),
+  HTTPS_PROXY: {
+    ...setting(
+      'proxy for calls to https addresses of the OpenID Connect provider and the trace collector, "http://[user:password@]host:port" or https://',
+      '',
+      text,
+      true,
+    ),
+    fallbacks: ['https_proxy'],
+    isStandard: true,
+  },
+  NO_PROXY: {
+    ...setting('names, addresses and CIDRs called without HTTPS_PROXY, with or without :port', '', proxyExemptions),
+    fallbacks: ['no_proxy'],
+    isStandard: true,
+  },
   WEBHOOK_PROXY_URL: {
     ...setting(
       'proxy for webhook calls, "http://[user:password@]host:port" or https://; empty: HTTPS_PROXY; none: no proxy',

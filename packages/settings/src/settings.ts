@@ -25,12 +25,12 @@ export type Settings = { readonly [Name in SettingName]: ReturnType<Table[Name][
 
 export const settingNames = Object.keys(settingsTable) as SettingName[];
 
-/** Reads and checks all settings. Throws {@link SettingsError} that lists every invalid setting. */
-export function readSettings(env: NodeJS.ProcessEnv): Settings {
+/** Reads and checks all settings, or only `names`. Throws {@link SettingsError} that lists every invalid setting. */
+export function readSettings(env: NodeJS.ProcessEnv, names: readonly SettingName[] = settingNames): Settings {
   const problems: string[] = [];
   const settings: Record<string, unknown> = {};
   const files: { [Name in SettingName]?: string } = {};
-  for (const name of settingNames) {
+  for (const name of names) {
     try {
       const raw = rawValue(name, env);
       settings[name] = parse(name, raw);
@@ -133,10 +133,12 @@ interface RawValue {
 
 function rawValue(name: SettingName, env: NodeJS.ProcessEnv): RawValue {
   const value = env[name];
-  if (value !== undefined && value !== '') return { value, source: 'environment' };
+  const { fallbacks = [], isStandard } = settingsTable[name] as Setting;
+  if (value !== undefined && value !== '')
+    return { value: isStandard ? withoutBlanks(value) : value, source: 'environment' };
   const file = isSecret(name) ? env[`${name}_FILE`] : undefined;
   if (file) return { value: readSecretFile(name, file), source: 'file', file };
-  for (const fallback of (settingsTable[name] as Setting).fallbacks ?? []) {
+  for (const fallback of fallbacks) {
     const standard = env[fallback];
     if (standard) return { value: withoutBlanks(standard), source: 'environment' };
   }

@@ -304,7 +304,19 @@ function expectRefusal(name: SettingName, value: string): void {
   expect(parts.some((part) => message.includes(`"${part}"`))).toBe(true);
 }
 
-describe.each(settingNames)('%s', (name) => {
+/** Variables that other programs read as well, with blanks and empty parts. */
+const isStandard = (name: SettingName) => 'isStandard' in settingsTable[name];
+
+test.each([
+  ['HTTPS_PROXY', ' http://proxy:3128 ', 'http://proxy:3128'],
+  ['NO_PROXY', 'localhost, .example.com,,10.0.0.0/8 ', ['localhost', '.example.com', '10.0.0.0/8']],
+] as const)('%s is read as other programs read it', (name, value, setting) => {
+  expect(isStandard(name)).toBe(true);
+  expect(read(name, value)).toEqual({ setting });
+  expectRefusal(name, name === 'NO_PROXY' ? '10.0.0.0/33' : 'a\nb');
+});
+
+describe.each(settingNames.filter((name) => !isStandard(name)))('%s', (name) => {
   const kind = kindOf(name);
   const { valid, wrong } = kinds[kind];
   const value = valid === '' ? settingsTable[name].default : valid;

@@ -21,6 +21,7 @@ export { testOperatorMethods } from './operator-methods.ts';
 export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
 export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
+export { type ConnectProxy, startConnectProxy } from './servers/connect-proxy.ts';
 export { type FailoverPair, startFailoverPair } from './servers/failover-pair.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
 export { isLoadingData, restartWithData, slowLoading } from './servers/loading-redis.ts';

@@ -1,4 +1,9 @@
-import { startOtlpCollector, waitUntil } from '@rms/testkit';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { listenOnLoopback, makeCertificates, startConnectProxy, startOtlpCollector, waitUntil } from '@rms/testkit';
 import { endSpan, isTracing, spanKind, startSpan, startTracing } from '../src/index.ts';
 
 const lines: string[] = [];
@@ -13,7 +18,7 @@ function note(_: object, text: string): void {
 /** The SDK reads process.env itself. */
 const before = { ...process.env };
 afterEach(() => {
-  for (const name of Object.keys(process.env)) if (name.startsWith('OTEL_')) delete process.env[name];
+  for (const name of Object.keys(process.env)) if (/^OTEL_|_PROXY$|_proxy$/.test(name)) delete process.env[name];
   Object.assign(process.env, before);
   lines.length = 0;
 });
@@ -43,6 +48,44 @@ describe('startTracing', () => {
   ])('fails with %j in one line that names the variable', async (env, message) => {
     await expect(start(env)).rejects.toThrow(message);
     expect(isTracing()).toBe(false);
+  });
+
+  test.each(['http', 'grpc'] as const)('sends spans by %s through HTTPS_PROXY to an https collector', async (way) => {
+    const folder = mkdtempSync(join(tmpdir(), 'rms-traces-'));
+    const certificates = makeCertificates(folder);
+    const { certFile, keyFile } = certificates.issue('collector.example');
+    const collector = await startOtlpCollector();
+    const inside = new URL(collector.env[way].OTEL_EXPORTER_OTLP_ENDPOINT ?? '');
+    const ends = { cert: readFileSync(certFile), key: readFileSync(keyFile), ALPNProtocols: ['h2', 'http/1.1'] };
+    const tls = await listenOnLoopback(
+      createTlsServer(ends, (socket) => {
+        const plain = connect(Number(inside.port), inside.hostname);
+        socket.pipe(plain).pipe(socket);
+        socket.on('error', () => plain.destroy());
+        plain.on('error', () => socket.destroy());
+      }),
+    );
+    const proxy = await startConnectProxy(() => tls.port);
+    const env = {
+      ...collector.env[way],
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example:4317',
+      OTEL_EXPORTER_OTLP_CERTIFICATE: certificates.caFile,
+      HTTPS_PROXY: proxy.url.replace('http://', 'http://rms:p%40ss@'),
+    };
+    try {
+      Object.assign(process.env, env);
+      const tracing = await start(env);
+      endSpan(startSpan({ name: 'outside', kind: spanKind.internal }, undefined));
+      await collector.waitFor('the span', (spans) => spans.some(({ name }) => name === 'outside'));
+      await tracing?.stop();
+      expect(proxy.requests).toContain('collector.example:4317');
+      expect(lines).toEqual([]);
+    } finally {
+      await collector.stop();
+      await proxy.close();
+      await tls.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test.each(['http', 'grpc'] as const)(

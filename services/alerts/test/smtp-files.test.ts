@@ -35,7 +35,10 @@ describe('each email is sent with the current files', () => {
     });
     const deliver = chooseDelivery(readAlertsConfig(settings), log);
     if (!deliver) throw new Error('no delivery');
-    expect(await deliver(email)).toMatchObject({ outcome: 'try_again', error: expect.stringMatching(/certificate/) });
+    expect(await deliver(email)).toMatchObject({
+      outcome: 'try_again',
+      error: expect.stringMatching(/certificate.*; set SMTP_CA_FILE to the CA/),
+    });
     copyFileSync(smtp.caFile, ca);
     expect(await deliver(email)).toMatchObject({ outcome: 'try_again', error: expect.stringMatching(/535/) });
     writeUrl('second');

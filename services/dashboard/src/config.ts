@@ -1,4 +1,5 @@
 import type { CidrList } from '@rms/cidr';
+import { followHttpsProxy, type ProxyChoice } from '@rms/dial';
 import { localUrl, readTrustedProxies } from '@rms/http';
 import type { MetricsAddress } from '@rms/service';
 import { type Followed, followCaFile, followSecret, requireSettings, type Settings } from '@rms/settings';
@@ -9,6 +10,8 @@ export interface OidcConfig {
   readonly clientSecret: Followed<string>;
   /** CA of the provider's certificate as PEM; undefined: the public CAs. */
   readonly ca: Followed<string> | undefined;
+  /** Returns the proxy of connections to the provider. */
+  readonly proxyFor: Followed<ProxyChoice>;
   /** Name of the provider on the sign-in button. */
   readonly name: string;
   /** Name of the claim with the email address. */
@@ -109,5 +112,6 @@ function readOidcConfig(settings: Settings): OidcConfig | undefined {
   const { OIDC_EMAIL_CLAIM: emailClaim, OIDC_EMAIL_TRUST: trustEmail } = settings;
   const clientSecret = followSecret(settings, 'OIDC_CLIENT_SECRET');
   const ca = followCaFile(settings, 'OIDC_CA_FILE', { refreshMs: 0 });
-  return { issuer, clientId, clientSecret, ca, name, emailClaim, trustEmail };
+  const proxyFor = followHttpsProxy(settings);
+  return { issuer, clientId, clientSecret, ca, proxyFor, name, emailClaim, trustEmail };
 }

@@ -31,14 +31,21 @@ export function createProbes(store: Pick<SessionStore, 'healthy'>): Probes {
   return probes;
 }
 
-/** Mounts /livez (the process responds) and /readyz (all dependencies work). */
+/**
+ * Mounts the health checks of load balancers: /livez (the process responds), /healthz (it accepts requests) and /readyz
+ * (all dependencies work). Clients can reach them, so they contain no details.
+ */
 export function mountProbes(app: Express, probes: Probes): void {
   app.get('/livez', (_request: unknown, response: PageResponse) =>
     sendResponse(response, { status: 200, json: '{"status":"alive"}' }),
   );
+  const respond = (response: PageResponse, isUp: boolean, status: string) =>
+    sendResponse(response, { status: isUp ? 200 : 503, json: JSON.stringify({ status }) });
+  app.get('/healthz', (_request: unknown, response: PageResponse) =>
+    respond(response, !probes.draining, probes.draining ? 'draining' : 'healthy'),
+  );
   app.get('/readyz', async (_request: unknown, response: PageResponse) => {
-    const { ready, failing } = await probes.read();
-    const json = JSON.stringify({ status: ready ? 'ready' : 'not_ready', failing });
-    sendResponse(response, { status: ready ? 200 : 503, json });
+    const { ready } = await probes.read();
+    respond(response, ready, ready ? 'ready' : 'not_ready');
   });
 }

@@ -1,7 +1,13 @@
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { testSlowNames } from '@rms/testkit';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { followHttpsProxy } from '@rms/dial';
+import { readSettings } from '@rms/settings';
+import { listenOnLoopback, makeCertificates, startConnectProxy, testSlowNames } from '@rms/testkit';
 import { createProviderFetch } from '../src/oidc/provider-fetch.ts';
 
 const fetchFromProvider = createProviderFetch();
@@ -19,6 +25,24 @@ describe('requests reach an OpenID Connect provider', () => {
       },
       stop: () => server.close(),
     };
+  });
+
+  test('through HTTPS_PROXY, with TLS that OIDC_CA_FILE verifies', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rms-oidc-proxy-'));
+    const certificates = makeCertificates(folder);
+    const { certFile, keyFile } = certificates.issue('provider.example');
+    const options = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+    const server = await listenOnLoopback(createTlsServer(options, (_request, response) => response.end('ok')));
+    const proxy = await startConnectProxy(() => server.port);
+    const proxyFor = followHttpsProxy(readSettings({ https_proxy: proxy.url }, ['HTTPS_PROXY', 'NO_PROXY']));
+    const ca = readFileSync(certificates.caFile, 'utf8');
+    const fetchThrough = createProviderFetch(() => ca, proxyFor({ info() {}, error() {} }));
+    const request = { body: undefined, headers: {}, method: 'GET', redirect: 'manual' as const };
+    expect(await (await fetchThrough('https://provider.example/keys', request)).text()).toBe('ok');
+    expect(proxy.requests).toEqual(['provider.example:443']);
+    await proxy.close();
+    await server.close();
+    rmSync(folder, { recursive: true });
   });
 
   test('each over its own connection, so that none is sent over one that the provider is closing', async () => {

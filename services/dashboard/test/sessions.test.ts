@@ -31,7 +31,22 @@ test('a wrong password does not sign in and sets no cookie', async () => {
 test('the cookie is HttpOnly and SameSite=Strict', async () => {
   const response = await post('/api/sign-in', signInBody);
   const [cookie = ''] = response.headers.getSetCookie();
-  expect(cookie).toMatch(/^rms_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
+  expect(cookie).toMatch(/^rms_session_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
+});
+
+test('dashboards on several ports of a host have cookies of their own', async () => {
+  const other = await startDashboard();
+  try {
+    const signedIn = [(await dashboard.signIn()).cookie, (await other.signIn()).cookie];
+    expect(signedIn.map((cookie) => cookie.split('=')[0])).toEqual(
+      [dashboard, other].map(({ url }) => `rms_session_${new URL(url).port}`),
+    );
+    // A browser sends both to both.
+    const headers = { Cookie: signedIn.join('; ') };
+    for (const { url } of [dashboard, other]) expect((await fetch(`${url}/api/account`, { headers })).status).toBe(200);
+  } finally {
+    await other.stop();
+  }
 });
 
 test('over HTTPS the cookie is Secure and has the __Host- prefix', async () => {
@@ -54,7 +69,7 @@ test('over HTTPS the cookie is Secure and has the __Host- prefix', async () => {
 });
 
 test('signing in replaces the token that the browser sent and ends its session', async () => {
-  const planted = `rms_session=${'A'.repeat(43)}`;
+  const planted = `rms_session_${new URL(dashboard.url).port}=${'A'.repeat(43)}`;
   const first = await dashboard.signIn({ cookie: planted });
   expect(first.cookie).not.toBe(planted);
   expect((await account(planted)).status).toBe(401);
@@ -84,7 +99,7 @@ test('a store that rejects changes does not end the use of sessions, and is repo
 
 test('two cookies with the same name are ignored', async () => {
   const { cookie } = await dashboard.signIn();
-  expect((await account(`${cookie}; rms_session=${'B'.repeat(43)}`)).status).toBe(401);
+  expect((await account(`${cookie}; ${cookie.split('=')[0]}=${'B'.repeat(43)}`)).status).toBe(401);
 });
 
 test('the first step alone only allows the second step', async () => {

@@ -111,6 +111,7 @@ export async function startDashboard(
       workspace: { id: workspaceId, plan: 'gold' },
       plan: { name: 'gold', monthlyQuota: 5n, maxWebhooks: 4n },
     }),
+    beginSecondFactor: () => ({ secret: 'ABC', uri: 'otpauth://totp/rms:ann%2Bx%40example.com?issuer=rms&secret=ABC' }),
     testRule: () => ({ addresses: [], emails: [] }),
     getEmailStatus: () => ({ hasSmtp: true, waiting: 0, lastError: '' }),
     listKeys: () => ({ keys: [{ id: 'key_own', allowedIps: [], uses: [] }] }),

@@ -3,6 +3,7 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/g
 import { type ServiceState, starting, stopping } from '@rms/service';
 import type { Express } from 'express';
 import type { GatewayContext } from './context.ts';
+import type { ApiResponse } from './http/locals.ts';
 import { mountOpen } from './routes/shared/mount.ts';
 
 /** Health state of this gateway. */
@@ -61,12 +62,24 @@ export async function readState(probes: Probes, serving: boolean): Promise<Servi
   return { ready, takesCalls: true, failing };
 }
 
-/** Serves /livez (the process responds) and /readyz (the gateway should get requests). */
+/**
+ * Serves the health checks of load balancers, without details, because clients can reach them:
+ *
+ *   /livez    200 as long as the process responds
+ *   /healthz  200 while the gateway accepts requests, 503 once it drains
+ *   /readyz   200 while it also reaches auth
+ */
 export function mountProbes(app: Express, probes: Probes): void {
   mountOpen(app, '/livez', (response) => sendResponse(response, { status: 200, json: '{"status":"alive"}' }));
+  const respond = (response: ApiResponse, isUp: boolean, status: string) => {
+    const headers: Record<string, string> = isUp ? {} : { 'Retry-After': '1' };
+    sendResponse(response, { status: isUp ? 200 : 503, json: JSON.stringify({ status }), headers });
+  };
+  mountOpen(app, '/healthz', (response) =>
+    respond(response, !probes.draining, probes.draining ? 'draining' : 'healthy'),
+  );
   mountOpen(app, '/readyz', async (response) => {
-    const { ready, status, dependencies } = await probes.check();
-    const headers: Record<string, string> = ready ? {} : { 'Retry-After': '1' };
-    sendResponse(response, { status: ready ? 200 : 503, json: JSON.stringify({ status, dependencies }), headers });
+    const { ready, status } = await probes.check();
+    respond(response, ready, status);
   });
 }

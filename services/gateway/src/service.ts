@@ -24,7 +24,7 @@ export interface GatewayService extends Service {
 /** Time limit for requests in flight to finish on shutdown. */
 const graceMs = 20_000;
 /** Paths that metrics use as labels: the API and the probes. */
-const paths = [...endpoints.map(({ path }) => path), '/livez', '/readyz'];
+const paths = [...endpoints.map(({ path }) => path), '/healthz', '/livez', '/readyz'];
 
 /**
  * Creates the gateway: the REST API with one listener per environment.

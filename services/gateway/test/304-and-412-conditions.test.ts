@@ -75,7 +75,7 @@ describe('Conditional requests', () => {
     expect((await api.send('DELETE', path, { key, headers })).status).toBe(404);
   });
 
-  test.each(['x', '"', 'W/', '"a" "b"', '"a",,"b"', '', '*, "a"', "'a'"])(
+  test.each(['x', '"', 'W/', '"a" "b"', ',', '', '*, "a"', "'a'"])(
     'the malformed entity tag %j gets 400',
     async (sent) => {
       const { path } = await create('/v1/resources', { name: 'Malformed' });

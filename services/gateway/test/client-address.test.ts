@@ -240,6 +240,34 @@ describe('The client address', () => {
   });
 });
 
+describe('a warning of public addresses that are proxies', () => {
+  const trusted = parseCidrs(['130.211.0.0/22', '35.191.0.0/16']);
+  const receiveAll = (requests: readonly (readonly [peer: string, forwarded: string])[]) => {
+    const peers: unknown[] = [];
+    const destination = { write: (line: string) => void peers.push(JSON.parse(line).peer) };
+    const warn = createProxyWarning(trusted, createLogger({ name: 'gateway', level: 'info', destination }));
+    for (const [remoteAddress, forwarded] of requests) {
+      const headers = { 'x-forwarded-for': forwarded };
+      warn(clientOf({ socket: { remoteAddress }, headers } as unknown as IncomingMessage, trusted));
+    }
+    return peers;
+  };
+  const many = (count: number, forwarded: (client: string) => string, peer = '35.191.0.7') =>
+    Array.from({ length: count }, (_, n) => [peer, forwarded(`203.0.${n % 250}.${1 + (n % 7)}`)] as const);
+
+  test.each([
+    ['a balancer that appends its own public address', many(60, (client) => `${client}, 34.117.0.9`), ['34.117.0.9']],
+    ['the same, with texts that clients add', many(60, (client) => `10.0.0.1, ${client}, 34.117.0.9`), ['34.117.0.9']],
+    ['a delivery network that connects directly', many(60, (client) => client, '173.245.48.1'), ['173.245.48.1']],
+    ['many clients behind a trusted balancer', many(60, (client) => client), []],
+    ['many clients with a proxy each', many(60, (client) => `192.0.2.1, ${client}`), []],
+    ['an office with a proxy that names internal addresses', many(60, (_) => '10.1.2.3, 198.51.100.1'), []],
+    ['a client that repeats itself', many(60, () => '203.0.113.9, 198.51.100.1'), []],
+  ])('%s', (_, requests, expected) => {
+    expect(receiveAll(requests)).toEqual(expected);
+  });
+});
+
 test('X-Forwarded-For from an internal address that is not trusted is reported once per address', () => {
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };

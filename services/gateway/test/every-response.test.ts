@@ -21,6 +21,7 @@ describe('Every response', () => {
     ['PUT', '/v1/resources', {}],
     ['GET', '/nothing', {}],
     ['GET', '/livez', {}],
+    ['GET', '/healthz', {}],
     ['GET', '/readyz', {}],
     ['GET', '/openapi.json', {}],
     ['GET', '/docs', {}],

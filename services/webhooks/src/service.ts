@@ -74,7 +74,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const box = createSecretBox(secretKey, previousKeys);
   const secrets = createSecretCache(box);
   const egress = createEgress(config.egress, log);
-  const { ca, proxy } = config.egress;
+  const { ca } = config.egress;
+  const proxy = config.egress.proxy?.(log);
   if (proxy)
     log.info(
       { host: proxy.host, port: proxy.port },

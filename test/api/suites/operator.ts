@@ -9,10 +9,11 @@ export function operatorSuite(target: () => Target): void {
       account = await newAccount(target());
     });
 
-    test('/livez and /readyz return 200 without a key on both listeners', async () => {
+    test('/healthz, /livez and /readyz return 200 without a key on both listeners', async () => {
       for (const environment of ['live', 'test'] as const) {
         const client = account.clientWith(environment, 'none');
-        for (const path of ['/livez', '/readyz']) expect((await client.get(path, { key: null })).status).toBe(200);
+        for (const path of ['/healthz', '/livez', '/readyz'])
+          expect((await client.get(path, { key: null })).status).toBe(200);
       }
     });
 

@@ -73,7 +73,7 @@ export async function continueWith(url: string, response: BrowserResponse): Prom
 
 /** Returns "name=value" of the session that a response starts, or an empty string. */
 export function sessionOf({ headers }: BrowserResponse): string {
-  const set = headers.getSetCookie().find((cookie) => cookie.includes('rms_session='));
+  const set = headers.getSetCookie().find((cookie) => /rms_session(?:_\d+)?=/.test(cookie));
   return set?.split(';')[0] ?? '';
 }
 

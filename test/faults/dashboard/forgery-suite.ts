@@ -95,7 +95,7 @@ export function forgerySuite(given: () => World): void {
   });
 
   test('no sign-in step authenticates a planted session', async () => {
-    const planted = `rms_session=${'A'.repeat(43)}`;
+    const planted = `rms_session_${new URL(world.url).port}=${'A'.repeat(43)}`;
     const member = await world.member(Role.VIEWER);
     const first = await signInAt(world.url, member, planted);
     expect(first.cookie).not.toBe(planted);

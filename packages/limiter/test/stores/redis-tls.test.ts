@@ -102,9 +102,9 @@ describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {
   });
 
   test('another CA, or none: unreachable', async () => {
-    await failsWith(await open({ REDIS_CA_FILE: untrusted.caFile }), /self-signed certificate|unable to verify/);
+    await failsWith(await open({ REDIS_CA_FILE: untrusted.caFile }), /; set REDIS_CA_FILE to the CA/);
     await stopAll();
-    await failsWith(await open({}), /self-signed certificate|unable to verify/);
+    await failsWith(await open({}), /; set REDIS_CA_FILE to the CA/);
   });
 
   test('a server whose certificate is rejected may send an alert afterwards: the second error is ignored', async () => {

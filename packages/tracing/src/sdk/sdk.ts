@@ -7,6 +7,8 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BatchSpanProcessor, createAlwaysRecordSampler, TracerProvider } from '@opentelemetry/sdk-trace';
+import { followHttpsProxy } from '@rms/dial';
+import { readSettings } from '@rms/settings';
 import { installTracer, type Tracer } from '../tracer.ts';
 import { createExporter, logOutages } from './exporter.ts';
 import { KeepErrors } from './keep-errors.ts';
@@ -23,7 +25,11 @@ export async function createSdk({ serviceName, kind, env, log }: SdkOptions): Pr
   tracer: Tracer;
   tracing: Tracing;
 }> {
-  const exporter = logOutages(await createExporter(kind, env), log);
+  const proxyFor = followHttpsProxy(readSettings(env, ['HTTPS_PROXY', 'NO_PROXY']))({
+    info: (fields, message) => log.info(fields, message),
+    error: (fields, message) => log.warn(fields, message),
+  });
+  const exporter = logOutages(await createExporter(kind, env, proxyFor), log);
   const provider = new TracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.namespace': 'rms' }))
@@ -38,7 +44,7 @@ export async function createSdk({ serviceName, kind, env, log }: SdkOptions): Pr
   let flushed: Promise<void> | undefined;
   let reachable: Promise<boolean> | undefined;
   const ending = () => {
-    reachable ??= kind === 'otlp' ? isReachable(env) : Promise.resolve(true);
+    reachable ??= kind === 'otlp' ? isReachable(env, proxyFor) : Promise.resolve(true);
     flushed ??= provider.forceFlush().catch(() => {});
   };
   const sendRest = async () => {

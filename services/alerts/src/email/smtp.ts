@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { connect } from '@rms/dial';
+import { connect, explainCertificate } from '@rms/dial';
 import type { Logger } from '@rms/logging';
 import { type Settings, SettingsError } from '@rms/settings';
 import nodemailer from 'nodemailer';
@@ -33,9 +33,9 @@ const silenceMs = 15_000;
  * Parses SMTP_URL: smtp://user:password@host:587 or smtps://…:465. Throws {@link SettingsError} without the password.
  */
 export function readSmtpUrl(url: string, options: SmtpOptions): SmtpConfig {
-  const { protocol, hostname, port, username, password, pathname, search } = new URL(url);
+  const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(url);
   if (hostname === '') throw new SettingsError('SMTP_URL has no host');
-  if (pathname.length > 1 || search !== '')
+  if (pathname.length > 1 || search !== '' || hash !== '')
     throw new SettingsError(
       'SMTP_URL must not have a path or query; smtps://, SMTP_TLS and SMTP_CA_FILE determine the use of TLS',
     );
@@ -113,7 +113,7 @@ export function createSmtpDelivery(config: SmtpConfig, log: Logger): Deliver {
       const { response } = await transport.sendMail({ envelope: { from, to }, raw, signal });
       return { outcome: 'sent', reply: response };
     } catch (thrown) {
-      const { command = '', response = '', message } = thrown as SmtpError;
+      const { command = '', response = '', message } = explainCertificate(thrown as SmtpError, 'SMTP_CA_FILE');
       if (response === '') return { outcome: 'try_again', error: message };
       const isFinal = isFinalRefusal({ command, reply: response });
       return { outcome: isFinal ? 'refused' : 'try_again', error: `${command} refused: ${response}` };

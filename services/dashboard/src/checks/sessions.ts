@@ -6,7 +6,7 @@ import type { Request } from 'express';
 import type { DashboardConfig } from '../config.ts';
 import { readCookie, setCookie } from '../http/cookies.ts';
 import type { PageResponse } from '../http/locals.ts';
-import { isSecure } from '../http/own-origin.ts';
+import { cookieScope } from '../http/own-origin.ts';
 import { Refusal } from '../http/refusal.ts';
 import {
   type FirstStep,
@@ -71,7 +71,7 @@ export function createSessions(parts: {
     }
   };
   const tokenOf = (request: Request) => {
-    const token = readCookie(request, cookie, isSecure(request, config));
+    const token = readCookie(request, cookie, cookieScope(request, config));
     return token !== undefined && tokenForm.test(token) ? token : undefined;
   };
   const find = async (request: Request) => {
@@ -93,7 +93,7 @@ export function createSessions(parts: {
     const token = newToken();
     await store.add(tokenHashOf(token), session);
     const maxAgeSeconds = Math.ceil((session.endsAtMs - session.createdAtMs) / 1000);
-    response.append('Set-Cookie', setCookie(cookie, token, { secure: isSecure(request, config), maxAgeSeconds }));
+    response.append('Set-Cookie', setCookie(cookie, token, { ...cookieScope(request, config), maxAgeSeconds }));
     return session;
   };
   return {
@@ -127,7 +127,7 @@ export function createSessions(parts: {
     async end(request, response) {
       const token = tokenOf(request);
       if (token !== undefined) await store.remove(tokenHashOf(token));
-      response.append('Set-Cookie', setCookie(cookie, '', { secure: isSecure(request, config), maxAgeSeconds: 0 }));
+      response.append('Set-Cookie', setCookie(cookie, '', { ...cookieScope(request, config), maxAgeSeconds: 0 }));
     },
   };
 }

@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
-export interface CookieOptions {
+/** What distinguishes the cookies of this dashboard from others in the browser. */
+export interface CookieScope {
   readonly secure: boolean;
+  /** Port in the URL of the pages; empty: the default port. Browsers send cookies to all ports of a host. */
+  readonly port: string;
+}
+
+export interface CookieOptions extends CookieScope {
   /** Lifetime in seconds. 0 removes the cookie. */
   readonly maxAgeSeconds: number;
   /** 'Lax': also sent when a link on another site leads here. Default: 'Strict'. */
@@ -12,20 +18,20 @@ export interface CookieOptions {
  * Formats a Set-Cookie header. Cookies are HttpOnly and by default SameSite=Strict. Over HTTPS, the name starts with
  * `__Host-`, so that no sibling domain can set the cookie (RFC 6265bis).
  */
-export function setCookie(name: string, value: string, { secure, maxAgeSeconds, sameSite }: CookieOptions): string {
+export function setCookie(name: string, value: string, { maxAgeSeconds, sameSite, ...scope }: CookieOptions): string {
   const attributes = [
     'Path=/',
     'HttpOnly',
     `SameSite=${sameSite ?? 'Strict'}`,
     `Max-Age=${maxAgeSeconds}`,
-    ...(secure ? ['Secure'] : []),
+    ...(scope.secure ? ['Secure'] : []),
   ];
-  return [`${cookieName(name, secure)}=${value}`, ...attributes].join('; ');
+  return [`${cookieName(name, scope)}=${value}`, ...attributes].join('; ');
 }
 
 /** Returns the value of a cookie. Undefined if it was sent zero or several times. */
-export function readCookie({ headers }: IncomingMessage, name: string, secure: boolean): string | undefined {
-  const wanted = `${cookieName(name, secure)}=`;
+export function readCookie({ headers }: IncomingMessage, name: string, scope: CookieScope): string | undefined {
+  const wanted = `${cookieName(name, scope)}=`;
   const found = (headers.cookie ?? '')
     .split(';')
     .map((pair) => pair.trim())
@@ -33,6 +39,6 @@ export function readCookie({ headers }: IncomingMessage, name: string, secure: b
   return found.length === 1 ? found[0]?.slice(wanted.length) : undefined;
 }
 
-function cookieName(name: string, secure: boolean): string {
-  return secure ? `__Host-${name}` : name;
+function cookieName(name: string, { secure, port }: CookieScope): string {
+  return `${secure ? '__Host-' : ''}${name}${port === '' ? '' : `_${port}`}`;
 }

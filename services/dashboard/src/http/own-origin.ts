@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { baseUrlOf, clientOf } from '@rms/http';
 import type { DashboardConfig } from '../config.ts';
+import type { CookieScope } from './cookies.ts';
 
 type OriginConfig = Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>;
 
@@ -9,7 +10,9 @@ export function ownOrigin(request: IncomingMessage, { publicUrl, trustedProxies 
   return new URL(publicUrl ?? baseUrlOf(request, clientOf(request, trustedProxies))).origin;
 }
 
-/** Returns whether the browser uses HTTPS, either directly or through a trusted proxy. */
-export function isSecure(request: IncomingMessage, { publicUrl, trustedProxies }: OriginConfig): boolean {
-  return publicUrl?.startsWith('https:') === true || clientOf(request, trustedProxies).usesHttps;
+/** Returns the scope of cookies. They are secure if the browser uses HTTPS, directly or through a trusted proxy. */
+export function cookieScope(request: IncomingMessage, config: OriginConfig): CookieScope {
+  const { publicUrl, trustedProxies } = config;
+  const secure = publicUrl?.startsWith('https:') === true || clientOf(request, trustedProxies).usesHttps;
+  return { secure, port: new URL(ownOrigin(request, config)).port };
 }

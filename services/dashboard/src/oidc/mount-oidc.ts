@@ -9,7 +9,7 @@ import type { Sessions } from '../checks/sessions.ts';
 import type { DashboardConfig, OidcConfig } from '../config.ts';
 import { readCookie, setCookie } from '../http/cookies.ts';
 import type { PageResponse } from '../http/locals.ts';
-import { isSecure, ownOrigin } from '../http/own-origin.ts';
+import { cookieScope, ownOrigin } from '../http/own-origin.ts';
 import { Refusal } from '../http/refusal.ts';
 import { settleSignIn } from '../routes/sign-in.ts';
 import { isClientRefused } from './client-authentication.ts';
@@ -63,11 +63,10 @@ class OidcFailure extends Error {
  *          └────────── failed ─────────────┴──► /sign-in?failed=<request ID>&reason=<reason>
  */
 export function mountOidc(app: Express, { config, oidc, provider, signIn, sessions, log }: Parts): void {
-  const read = (request: Request) => parseBrowser(readCookie(request, cookie, isSecure(request, config)));
+  const read = (request: Request) => parseBrowser(readCookie(request, cookie, cookieScope(request, config)));
   const remember = (request: Request, response: PageResponse, browser: Browser) => {
-    const secure = isSecure(request, config);
     // Lax, because another site redirects to the callback.
-    const options = { secure, maxAgeSeconds: browserSeconds, sameSite: 'Lax' } as const;
+    const options = { ...cookieScope(request, config), maxAgeSeconds: browserSeconds, sameSite: 'Lax' } as const;
     response.append('Set-Cookie', setCookie(cookie, formatBrowser(browser), options));
   };
   const fail = (response: PageResponse, err: unknown, next: string, claims?: Claims) => {

@@ -1,4 +1,4 @@
-import { connect } from '@rms/dial';
+import { connect, type ProxyChoice } from '@rms/dial';
 import type { customFetch, DiscoveryRequestOptions } from 'openid-client';
 import { Agent, fetch } from 'undici';
 
@@ -9,16 +9,26 @@ const connectTimeoutMs = 5_000;
  * provider that closes an idle connection while a request is sent would fail a sign-in, and an authorization code cannot
  * be used again.
  * @param ca returns the CA of the next connection, as PEM; undefined: the public CAs
+ * @param proxyFor returns the proxy of the next connection; its certificate is verified with the same CA
  */
 export function createProviderFetch(
   ca: () => string | undefined = () => undefined,
+  proxyFor: ProxyChoice = () => undefined,
 ): Required<DiscoveryRequestOptions>[typeof customFetch] {
   const dispatcher = new Agent({
     pipelining: 0,
     connect({ protocol, hostname, port }, done) {
       const isTls = protocol === 'https:';
       const tls = isTls ? { ALPNProtocols: ['http/1.1'], ca: ca() } : undefined;
-      connect({ host: hostname, port: Number(port) || (isTls ? 443 : 80), timeoutMs: connectTimeoutMs, tls }).then(
+      const proxy = proxyFor({ protocol, hostname, port });
+      connect({
+        host: hostname,
+        port: Number(port) || (isTls ? 443 : 80),
+        timeoutMs: connectTimeoutMs,
+        proxy,
+        tls,
+        caSetting: 'OIDC_CA_FILE',
+      }).then(
         (socket) => done(null, socket),
         (error: Error) => done(error, null),
       );

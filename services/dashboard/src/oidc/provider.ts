@@ -52,7 +52,7 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
   const { issuer, clientId, clientSecret } = config;
   let known: { readonly configuration: Configuration; readonly atMs: number } | undefined;
   let discovering: Promise<Configuration> | undefined;
-  const fetchFromProvider = createProviderFetch(() => config.ca?.(log));
+  const fetchFromProvider = createProviderFetch(() => config.ca?.(log), config.proxyFor(log));
   const isLocal = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:|\/|$)/.test(issuer);
   const { authenticate, exchange } = createClientAuthentication(() => clientSecret(log));
   const client = { [clockTolerance]: clockToleranceSeconds };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ownOrigin } from '../http/own-origin.ts';
 import { accountEndpoint } from './endpoint.ts';
 
 const code = z.string().max(100);
@@ -17,18 +18,29 @@ export const getSecondFactor = accountEndpoint({
   },
 });
 
+/** Adds the dashboard's host to the issuer of an otpauth URI, by which apps distinguish their entries. */
+function namedUri(uri: string, host: string): string {
+  const named = new URL(uri);
+  const issuer = `${named.searchParams.get('issuer')} (${host.replace(':', ' ')})`;
+  // A colon separates the issuer from the account.
+  const account = decodeURIComponent(named.pathname).replace(/^\/*[^:]*:/, '');
+  named.pathname = `/${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
+  named.searchParams.set('issuer', issuer);
+  return named.href.replaceAll('+', '%20');
+}
+
 /** Returns a new authenticator secret, `{secret, uri}`. It takes effect when a code confirms it. */
 export const beginSecondFactor = accountEndpoint({
   access: 'account',
   method: 'post',
   path: `${path}/begin`,
   body: z.strictObject({ password: z.string().max(1_000) }),
-  async handle({ backend, body, signedIn, context }) {
+  async handle({ backend, body, signedIn, context, request, config }) {
     const { secret, uri } = await backend.secondFactors.beginSecondFactor(
       { userId: signedIn.user.id, password: body.password },
       { context },
     );
-    return { secret, uri };
+    return { secret, uri: namedUri(uri, new URL(ownOrigin(request, config)).host) };
   },
 });
 

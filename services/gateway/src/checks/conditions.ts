@@ -2,8 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { RmsError } from '@rms/errors';
 import type { Response } from '@rms/http';
 
-/** Matches one entity tag at `lastIndex`, and the comma after it (RFC 9110, 13.1.1). */
-const entityTag = /[ \t]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
+/**
+ * Matches one entity tag at `lastIndex` (RFC 9110, 13.1.1), and the commas around it: a proxy that joins two headers can
+ * leave empty elements of the list (5.6.1).
+ */
+const entityTag = /[ \t,]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,[ \t,]*|$)/y;
+/** What proxies that compress responses append to an entity tag: Apache, and modules for other encodings. */
+const encodingSuffix = /(?:-{1,2}|;)(?:gzip|br|zstd|deflate)$/;
 /** Version of an entity tag that this service did not issue. No object has it. */
 const noVersion = -1n;
 const maxVersion = 2n ** 63n - 1n;
@@ -35,7 +40,7 @@ function tagsOf(field: string, header: string | undefined): string[] | '*' {
     if (!match) {
       throw new RmsError('invalid_request', { details: [{ field, message: 'must be `*` or a list of entity tags' }] });
     }
-    tags.push(match[1] as string);
+    tags.push((match[1] as string).replace(encodingSuffix, ''));
   } while (entityTag.lastIndex < header.length);
   return tags;
 }

@@ -1,4 +1,4 @@
-import { hostOf, type Target } from '../egress/guard.ts';
+import { hostOf, type Target } from '@rms/dial';
 
 /**
  * Parses the target of a CONNECT request; returns undefined if it is invalid. The host is normalized as in a URL, so

@@ -1,34 +1,18 @@
 import { parseCidrs } from '@rms/cidr';
-import { type Followed, followCaFile, followSecret, orSettingsError, type Settings } from '@rms/settings';
+import { createProxyChoice, followProxy } from '@rms/dial';
+import { followCaFile, orSettingsError, type Settings } from '@rms/settings';
 import type { EgressConfig } from './egress.ts';
 import type { GuardConfig } from './guard.ts';
 import { parsePort } from './ports.ts';
-import { createProxyChoice, type EgressProxy, parseProxy } from './proxy-choice.ts';
 import { createResolve } from './resolve.ts';
-
-/** Interval at which a file with the URL of the proxy is read again. */
-const refreshMs = 5_000;
 
 /** Throws {@link SettingsError} with the name of the invalid setting. */
 export function readEgressConfig(settings: Settings): EgressConfig {
-  const { WEBHOOK_PROXY_URL: url, WEBHOOK_NO_PROXY: noProxy } = settings;
-  const proxy = url === '' || url === 'none' ? undefined : readProxy(settings);
+  const { WEBHOOK_NO_PROXY: noProxy } = settings;
+  const proxy = followProxy(settings, 'WEBHOOK_PROXY_URL');
   orSettingsError(() => createProxyChoice(undefined, noProxy), 'WEBHOOK_NO_PROXY: ');
   const ca = followCaFile(settings, 'WEBHOOK_CA_FILE');
-  return { ...readGuardConfig(settings), noProxy, ...proxy, ...(ca ? { ca } : {}) };
-}
-
-function readProxy(settings: Settings): { proxy: EgressProxy; followProxy: Followed<EgressProxy> } {
-  const { WEBHOOK_PROXY_URL: first } = settings;
-  const proxy = orSettingsError(() => parseProxy(first), 'WEBHOOK_PROXY_URL: ');
-  let latest = { url: first, proxy };
-  const current = followSecret(settings, 'WEBHOOK_PROXY_URL', { check: (url) => void parseProxy(url), refreshMs });
-  const followProxy: Followed<EgressProxy> = (log) => {
-    const url = current(log);
-    if (url !== latest.url) latest = { url, proxy: parseProxy(url) };
-    return latest.proxy;
-  };
-  return { proxy, followProxy };
+  return { ...readGuardConfig(settings), noProxy, ...(proxy ? { proxy } : {}), ...(ca ? { ca } : {}) };
 }
 
 /**

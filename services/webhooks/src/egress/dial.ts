@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { dial, type Resolve, type SelectAddresses } from '@rms/dial';
-import { BlockedAddressError, blockedBy, type EgressGuard, hostOf, portOf, type Target } from './guard.ts';
+import { dial, hostOf, portOf, type Resolve, type SelectAddresses, type Target } from '@rms/dial';
+import { BlockedAddressError, blockedBy, type EgressGuard } from './guard.ts';
 
 export interface DialTargetOptions {
   readonly guard: EgressGuard;

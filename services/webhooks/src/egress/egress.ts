@@ -1,17 +1,14 @@
-import type { Resolve } from '@rms/dial';
+import { createProxyChoice, type HttpProxy, type ProxyChoice, type Resolve } from '@rms/dial';
 import type { Followed, FollowLog } from '@rms/settings';
 import { createEgressGuard, type EgressGuard, type GuardConfig } from './guard.ts';
-import { createProxyChoice, type EgressProxy, type ProxyChoice } from './proxy-choice.ts';
 import { createResolve } from './resolve.ts';
 
 /** The destinations that webhooks may call, and the route to them. */
 export interface EgressConfig extends GuardConfig {
   /** DNS servers to use instead of the system's. */
   readonly dnsServers?: readonly string[];
-  /** The proxy for outgoing calls. */
-  readonly proxy?: EgressProxy;
-  /** Returns the proxy with its current credentials. */
-  readonly followProxy?: Followed<EgressProxy>;
+  /** Returns the proxy for outgoing calls, with its current credentials. */
+  readonly proxy?: Followed<HttpProxy>;
   /** Destinations that are called without the proxy; see {@link createProxyChoice}. */
   readonly noProxy?: readonly string[];
   /** Returns certificate authorities (PEM) to trust for endpoints and the proxy, in addition to the public ones. */
@@ -31,7 +28,7 @@ export interface Egress {
 const silent: FollowLog = { info() {}, error() {} };
 
 export function createEgress(
-  { dnsServers, proxy, followProxy, noProxy = [], ...rules }: EgressConfig,
+  { dnsServers, proxy, noProxy = [], ...rules }: EgressConfig,
   log: FollowLog = silent,
 ): Egress {
   return {
@@ -39,6 +36,6 @@ export function createEgress(
     allowsHttp: rules.allowHttp,
     allowsPrivate: rules.allowCidrs.length > 0,
     resolve: createResolve(dnsServers),
-    proxyFor: createProxyChoice(followProxy ? () => followProxy(log) : proxy, noProxy),
+    proxyFor: createProxyChoice(proxy && (() => proxy(log)), noProxy),
   };
 }

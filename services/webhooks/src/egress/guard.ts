@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { hostOf, type Target } from '@rms/dial';
 import { createAddressGuard } from './addresses.ts';
 import { createPortGuard } from './ports.ts';
 
@@ -17,18 +18,6 @@ export class BlockedAddressError extends Error {
 
 /** Reasons to reject a call that can be determined without DNS. */
 export type Refusal = 'scheme' | 'userinfo' | 'port' | 'local name' | 'address';
-
-/** The destination of a call. A URL object is a valid target. */
-export interface Target {
-  /** For example "https:". If undefined, the protocol is not checked. */
-  readonly protocol?: string;
-  /** A host name, or an IP address with or without brackets. */
-  readonly hostname: string;
-  /** Empty means the default port of the protocol. */
-  readonly port: string;
-  readonly username?: string;
-  readonly password?: string;
-}
 
 /** Settings that change which targets are allowed; by default HTTPS to public addresses. */
 export interface GuardConfig {
@@ -74,19 +63,6 @@ export function createEgressGuard({ allowHttp, allowCidrs, denyCidrs, allowPorts
       return hostRefusal(hostOf(hostname));
     },
   };
-}
-
-/**
- * Returns the canonical form of a URL's host, for DNS, SNI, certificates and headers: lower case, without brackets and
- * the final dot. The URL parser has converted it to lower case and punycode.
- */
-export function hostOf(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-}
-
-/** Returns the port. URLs omit the default port of their scheme. */
-export function portOf({ protocol, port }: Target): string {
-  return port || (protocol === 'http:' ? '80' : '443');
 }
 
 /** Returns whether a name refers to this machine or its network. */

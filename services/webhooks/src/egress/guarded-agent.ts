@@ -1,15 +1,15 @@
 import { isIP, type Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { type HttpProxy, hostOf, openTunnel } from '@rms/dial';
 import { buildConnector, type Pool } from 'undici';
 import type { Authorities } from './authorities.ts';
 import { ConnectClock, ConnectError, noteConnected } from './connection-times.ts';
 import { dialTarget } from './dial.ts';
 import type { Egress } from './egress.ts';
-import { blockedBy, hostOf } from './guard.ts';
+import { blockedBy } from './guard.ts';
 import { OpenConnections } from './open-connections.ts';
 import { OriginPools } from './origin-pools.ts';
-import type { EgressProxy } from './proxy-choice.ts';
-import { openTunnel } from './tunnel.ts';
+import { dialedByProxy, errorOfResponse } from './proxy-response.ts';
 
 export interface GuardedAgentOptions {
   readonly egress: Egress;
@@ -60,13 +60,17 @@ export function createGuardedAgent({
     return { socket: await secured(target, plain), times: clock.times(), address };
   };
 
-  const connectThrough = async (proxy: EgressProxy, target: Target, clock: ConnectClock) => {
+  const connectThrough = async (proxy: HttpProxy, target: Target, clock: ConnectClock) => {
     const refusal = guard.refusal(target);
     if (refusal) throw blockedBy(refusal, target);
     clock.resolvedByProxy();
-    const { socket: tunnel, address } = await openTunnel(proxy, target, { timeoutMs: connectTimeoutMs, ca: ca?.() });
+    const { socket: tunnel, headers } = await openTunnel(proxy, target, {
+      timeoutMs: connectTimeoutMs,
+      ca: ca?.(),
+      errorOf: errorOfResponse,
+    });
     clock.connected();
-    return { socket: await secured(target, tunnel), times: clock.times(), address };
+    return { socket: await secured(target, tunnel), times: clock.times(), address: dialedByProxy(headers) };
   };
 
   /** Starts TLS on the socket if the target requires it. */

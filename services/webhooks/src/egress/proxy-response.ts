@@ -1,12 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
+import { errorOfStatus } from '@rms/dial';
 import { BlockedAddressError } from './guard.ts';
-
-/** Thrown if the egress proxy is unreachable, or responds with an error of the proxy itself. */
-export class ProxyError extends Error {
-  override readonly name = 'ProxyError';
-  readonly code = 'PROXY';
-}
 
 /** Error types of Proxy-Status (RFC 9209), mapped to the codes of the same errors without a proxy. */
 const sameErrors: Readonly<Record<string, string>> = {
@@ -31,8 +26,7 @@ export function errorOfResponse(status: number, headers: IncomingHttpHeaders, au
   }
   const code = sameErrors[error];
   if (code) return Object.assign(new Error('the egress proxy got no response'), { code });
-  if (status === 407) return new ProxyError('credentials rejected (407)');
-  return new ProxyError(`responded with ${status}`);
+  return errorOfStatus(status);
 }
 
 /** Returns the address that the proxy reports to have dialed; undefined if it does not report one. */

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { waitAtMost } from '@rms/async';
+import { hostOf } from '@rms/dial';
 import type { FieldViolation } from '@rms/errors';
 import type { Egress } from '../egress/egress.ts';
-import { hostOf, isLocalName, type Refusal } from '../egress/guard.ts';
+import { isLocalName, type Refusal } from '../egress/guard.ts';
 
 const lengthLimit = 2_048;
 const resolveLimitMs = 500;

@@ -1,8 +1,9 @@
+import { createProxyChoice, parseProxy } from '@rms/dial';
 import { readSettings } from '@rms/settings';
 import { readEgressConfig } from '../../src/egress/config.ts';
-import { createProxyChoice, parseProxy } from '../../src/egress/proxy-choice.ts';
 import { readEgressProxyConfig } from '../../src/egress-proxy/config.ts';
 
+const log = { info() {}, error() {} };
 const configOf = (env: Record<string, string>) => readEgressConfig(readSettings(env));
 
 describe('the egress proxy settings', () => {
@@ -30,7 +31,7 @@ describe('the egress proxy settings', () => {
   });
 
   test('default to HTTPS_PROXY, and "none" disables the proxy', () => {
-    const hostOf = (env: Record<string, string>) => configOf(env).proxy?.host;
+    const hostOf = (env: Record<string, string>) => configOf(env).proxy?.(log).host;
     expect(hostOf({})).toBeUndefined();
     expect(hostOf({ HTTPS_PROXY: 'http://upper', https_proxy: 'http://lower' })).toBe('upper');
     expect(hostOf({ https_proxy: 'http://lower' })).toBe('lower');

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { parseProxy } from '@rms/dial';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import {
   type Certificates,
@@ -20,7 +21,6 @@ import {
 } from '@rms/testkit';
 import { createEgress, type EgressConfig } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
-import { parseProxy } from '../../src/egress/proxy-choice.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
@@ -88,7 +88,7 @@ describe('calls through an egress proxy', () => {
   ) => ({
     allowHttp: true,
     allowCidrs: [],
-    proxy: parseProxy(url),
+    proxy: () => parseProxy(url),
     // Unreachable, because the proxy resolves the names.
     dnsServers: ['127.0.0.1:9'],
   });

@@ -1,5 +1,5 @@
+import { parseProxy } from '@rms/dial';
 import { createEgress, type EgressConfig } from '../../src/egress/egress.ts';
-import { parseProxy } from '../../src/egress/proxy-choice.ts';
 import { checkWebhookUrl } from '../../src/subscription/webhook-url.ts';
 
 const names: Record<string, string[]> = {
@@ -126,7 +126,7 @@ describe('webhook URLs', () => {
   );
 
   test('with an egress proxy the same rules apply, but a name may resolve only at the proxy', async () => {
-    const egress = { ...closed, proxy: parseProxy('http://proxy.example:3128') };
+    const egress = { ...closed, proxy: () => parseProxy('http://proxy.example:3128') };
     expect((await check('https://not-yet.example/', egress)).violations).toEqual([]);
     for (const url of [
       'https://10.0.0.1/',

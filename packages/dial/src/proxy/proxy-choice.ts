@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { parseCidrs } from '@rms/cidr';
 import { type Current, currentOf } from '@rms/settings';
-import { hostOf, portOf, type Target } from './guard.ts';
+import { hostOf, portOf, type Target } from './target.ts';
 
 /** The HTTP proxy that calls are tunneled through with CONNECT. */
-export interface EgressProxy {
+export interface HttpProxy {
   readonly protocol: 'http:' | 'https:';
   readonly host: string;
   readonly port: number;
@@ -13,13 +13,13 @@ export interface EgressProxy {
 }
 
 /** Returns the proxy for a target; undefined if the call is made directly. */
-export type ProxyChoice = (target: Target) => EgressProxy | undefined;
+export type ProxyChoice = (target: Target) => HttpProxy | undefined;
 
 /**
  * Parses "http://[user:password@]host[:port]", or "host:port" as is common in HTTPS_PROXY. The message of a thrown
  * error does not repeat the text, because it may contain a password.
  */
-export function parseProxy(text: string): EgressProxy {
+export function parseProxy(text: string): HttpProxy {
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
   const { protocol } = url ?? {};
@@ -44,7 +44,7 @@ export function parseProxy(text: string): EgressProxy {
  * own host, and calls to destinations in `noProxy`. Entries have the syntax of NO_PROXY: "*", an address, a CIDR, or a
  * domain including its subdomains, each optionally with ":port". Throws an error with a message for the operator.
  */
-export function createProxyChoice(proxy: Current<EgressProxy> | undefined, noProxy: readonly string[]): ProxyChoice {
+export function createProxyChoice(proxy: Current<HttpProxy> | undefined, noProxy: readonly string[]): ProxyChoice {
   const exempt = [...noProxy, 'localhost', '127.0.0.0/8', '::1'].map(parseExempt);
   return (target) => {
     if (!proxy) return undefined;
