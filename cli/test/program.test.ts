@@ -23,7 +23,10 @@ describe('the command line', () => {
 
   test.each([
     [['audit', '--actor', ''], "error: option '--actor <actor>' is empty; give a value or omit it"],
-    [['deliveries', 'list', '--workspace='], "error: option '--workspace <id>' is empty; give a value or omit it"],
+    [
+      ['deliveries', 'list', '--workspace='],
+      "error: option '--workspace <name-or-id>' is empty; give a value or omit it",
+    ],
     [
       ['keys', 'create', '--environment', 'live', '--scope', 'read', '--name', 'ci', '--allow-ip', ''],
       "error: option '--allow-ip <cidr>' is empty; give a value or omit it",

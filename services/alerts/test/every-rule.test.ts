@@ -218,7 +218,7 @@ describe('Every kind of rule', () => {
     );
     await emailed(owner, [
       `Consecutive delivery attempts failed: ${object}`,
-      `Recovered: Many delivery attempts fail: ${object}`,
+      `Recovered: Consecutive delivery attempts failed: ${object}`,
     ]);
   });
 
