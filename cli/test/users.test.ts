@@ -119,7 +119,7 @@ describe('rms users', () => {
   test.each([
     [['create'], 2, /--email/],
     [['create', '--email', 'x@example.com', '--role', 'king'], 2, /viewer, developer, admin, owner/],
-    [['create', '--email', 'x', '--role', 'viewer', '--workspace', 'nowhere'], 1, /no workspace "nowhere"/],
+    [['create', '--email', 'x', '--role', 'viewer', '--workspace', 'third'], 1, /no workspace "third"/],
     [['reset'], 2, /give the user once/],
     [['disable', 'usr_1', '--email', 'ann@example.com'], 2, /give the user once/],
     [['list', '--limit', '0'], 2, /whole number greater than 0/],
