@@ -35,14 +35,16 @@ test('metadata of the provider are read again after an hour, and kept while it i
       name: '',
       emailClaim: 'email',
       trustEmail: false,
+      endsSession: false,
       ca: undefined,
     },
     createLogger({ name: 'test', level: 'silent' }),
     () => nowMs,
   );
+  const visit = { redirectUri: 'https://dashboard.example.com/', state: 'state', choosesAccount: false };
   const begin = async () => {
     const checks = provider.newChecks();
-    const url = await provider.begin({ ...checks, redirectUri: 'https://dashboard.example.com/', state: 'state' });
+    const url = await provider.begin({ ...checks, ...visit });
     return url.pathname;
   };
   try {
@@ -85,11 +87,13 @@ describe('a provider whose issuer ends with a slash', () => {
           name: '',
           emailClaim: '',
           trustEmail: false,
+          endsSession: false,
           ca: undefined,
         },
         createLogger({ name: 'test', level: 'silent' }),
       );
-      const visit = { ...provider.newChecks(), redirectUri: 'https://dashboard.example.com/', state: 'state' };
+      const redirectUri = 'https://dashboard.example.com/';
+      const visit = { ...provider.newChecks(), redirectUri, state: 'state', choosesAccount: false };
       return (await provider.begin(visit)).pathname;
     } finally {
       server.closeAllConnections();
