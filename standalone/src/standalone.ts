@@ -20,7 +20,7 @@ import { checkConfigs, readConfigs } from './configs.ts';
 import { consumeDeadLetters } from './consume-dead-letters.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
-import { keepSecret } from './keep-secret.ts';
+import { keepSecret, makeToken } from './keep-secret.ts';
 import { migrateAll } from './migrate-all.ts';
 
 /** Connections of each service to the embedded PostgreSQL. */
@@ -65,6 +65,7 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     stops.push(() => dataDir.release());
     const own = {
       ...encryptionKeys(given, dataDir.path),
+      GRPC_TOKEN: given.GRPC_TOKEN || makeToken(),
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: 0,
       // The services open no metrics listeners. One server (below) exposes all metrics.
@@ -130,7 +131,7 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
         webhooks: webhooks.address,
         alerts: alerts.address,
       },
-      shownSettings,
+      { token: settings.GRPC_TOKEN, settings: shownSettings },
     );
     say(
       announcement({
