@@ -5,16 +5,22 @@ import { type Message, renderLayout } from '../email/layout.ts';
 import type { Notice } from '../incident/incident.ts';
 import type { AlertKind } from '../rule/rule.ts';
 
-/** Input of an alert email. */
-export interface AlertEmail extends Tenant {
-  readonly kind: AlertKind;
-  readonly notice: Notice | 'test';
+/** An incident that an email reports. */
+export interface ReportedIncident {
   readonly subjectId: string;
   /** URL of the webhook or name of the key; see rms.alerts.v1.Incident. */
   readonly object?: string;
   readonly summary: string;
   readonly openedAt: Date;
   readonly at: Date;
+}
+
+/** Input of an alert email. */
+export interface AlertEmail extends Tenant {
+  readonly kind: AlertKind;
+  readonly notice: Notice | 'test';
+  /** At least one. */
+  readonly incidents: readonly [ReportedIncident, ...ReportedIncident[]];
   /** Display name. */
   readonly workspaceName: string;
   /** For example "https://dashboard.example.com", without a trailing slash. */
@@ -24,24 +30,33 @@ export interface AlertEmail extends Tenant {
 
 const subjectPrefixes = { opened: '', repeated: 'Ongoing: ', recovered: 'Recovered: ', test: 'Test: ' } as const;
 
+/** Maximum number of incidents that an email lists. */
+const maxListed = 50;
+
 /**
- * Returns the content of an email about an incident. Its subject line names the object, the workspace and the
- * environment.
+ * Returns the content of an email about one or more incidents of a rule. Its subject line names the object or the number
+ * of objects, the workspace and the environment.
  */
 export function alertEmail(email: AlertEmail): EmailContent {
-  const { kind, notice, environment, workspaceName, at, openedAt } = email;
+  const { kind, notice, environment, workspaceName, incidents } = email;
   const workspace = `${workspaceName} (${environment})`;
   const { name, subject } = alertRules[kind];
-  const title = `${subjectPrefixes[notice]}${subject}${objectText(email)}`;
+  const [first] = incidents;
+  const isOne = incidents.length === 1;
+  const title = `${subjectPrefixes[notice]}${subject}${isOne ? objectText(kind, first) : `: ${countText(email)}`}`;
+  const all = { label: 'View all alerts', path: () => '/settings/alerts' };
+  const action = isOne ? actionOf(kind) : all;
   return renderLayout({
     subject: `${title} · ${oneLine(workspaceName, 60)} (${environment})`,
     headline: title,
-    paragraphs: [
-      ...eventDetails(email, workspace),
-      `${notice === 'recovered' ? 'Recovered' : 'Detected'} at ${utc(at)}${sinceText(notice, openedAt)}.`,
-    ],
+    paragraphs: isOne
+      ? [
+          ...eventDetails(email, first, workspace),
+          `${notice === 'recovered' ? 'Recovered' : 'Detected'} at ${utc(first.at)}${sinceText(notice, first.openedAt)}.`,
+        ]
+      : listOf(email, workspace),
     mood: notice === 'recovered' ? 'good' : notice === 'test' ? 'plain' : 'bad',
-    action: { label: actionOf(kind).label, url: `${tenantUrl(email)}${actionOf(kind).path(email.subjectId)}` },
+    action: { label: action.label, url: `${tenantUrl(email)}${action.path(first.subjectId)}` },
     footer: [
       `You receive this email because you are a recipient of the alert rule “${name}” of ${workspace}. ` +
         `Manage rules and recipients: ${tenantUrl(email)}/settings/alerts`,
@@ -50,13 +65,37 @@ export function alertEmail(email: AlertEmail): EmailContent {
   });
 }
 
+/** Returns the number of objects: "12 webhooks". */
+function countText({ kind, incidents }: AlertEmail): string {
+  const noun = kind === 'key_expiry' ? 'API keys' : isAboutWebhook(kind) ? 'webhooks' : 'incidents';
+  return `${incidents.length} ${noun}`;
+}
+
+/** Returns one paragraph per incident, up to `maxListed`. */
+function listOf(email: AlertEmail, workspace: string): string[] {
+  const { notice, incidents } = email;
+  const more = incidents.length - maxListed;
+  return [
+    notice === 'recovered' ? `These problems in ${workspace} are over:` : `In ${workspace}:`,
+    ...incidents.slice(0, maxListed).map(({ subjectId, object = '', summary, openedAt, at }) => {
+      const id = object === '' ? subjectId : `${object} (${subjectId})`;
+      return `${id === '' ? '' : `${id}: `}${summary}, ${utc(at)}${sinceText(notice, openedAt)}.`;
+    }),
+    ...(more > 0 ? [`And ${more} more.`] : []),
+  ];
+}
+
 /** Returns ": " and the short form of the object (a URL without its scheme), or an empty string without an object. */
-function objectText({ kind, object = '', subjectId }: AlertEmail): string {
+function objectText(kind: AlertKind, { object = '', subjectId }: ReportedIncident): string {
   const name = object.replace(/^https?:\/\//, '') || (kind === 'quota' ? '' : subjectId);
   return name === '' ? '' : `: ${oneLine(name, 60)}`;
 }
 
-function eventDetails({ kind, notice, summary, object = '', subjectId }: AlertEmail, workspace: string): string[] {
+function eventDetails(
+  { kind, notice }: AlertEmail,
+  { summary, object = '', subjectId }: ReportedIncident,
+  workspace: string,
+): string[] {
   if (notice === 'test') {
     return [`This is a test of the alert rule “${alertRules[kind].name}” of ${workspace}. No action is needed.`];
   }
@@ -72,6 +111,10 @@ function eventDetails({ kind, notice, summary, object = '', subjectId }: AlertEm
 /** Returns the base URL of a tenant's dashboard pages. */
 function tenantUrl({ dashboardUrl, workspaceId, environment }: AlertEmail): string {
   return `${dashboardUrl}/w/${encodeURIComponent(workspaceId)}/${environment}`;
+}
+
+function isAboutWebhook(kind: AlertKind): boolean {
+  return kind === 'delivery_failure_rate' || kind === 'delivery_failures_in_a_row' || kind === 'webhook_disabled';
 }
 
 function actionOf(kind: AlertKind): { label: string; path: (subjectId: string) => string } {
