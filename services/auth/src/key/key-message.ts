@@ -9,7 +9,7 @@ import type { KeyUse } from './use-queries.ts';
 const scopes: EnumNames<KeyScope, Scope> = enumNames(Scope);
 
 /** Converts a stored key to rms.auth.v1.Key. */
-export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = []) {
+export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = [], creatorName = '') {
   return {
     id: key.id,
     workspaceId: key.workspaceId,
@@ -21,6 +21,7 @@ export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = []) {
     allowedIps: [...key.allowedIps],
     replacedById: key.replacedById ?? '',
     createdBy: key.createdBy,
+    creatorName,
     version: BigInt(key.version),
     uses: uses.map(({ lastUsedAt, address, userAgent, requests }) => ({
       lastUseTime: timestampFromDate(lastUsedAt),

@@ -2,6 +2,7 @@ import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/db';
 import { type KeysService, KeyStatus as StatusMessage } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type EnumNames, enumNames, type Handlers } from '@rms/rpc';
 import { toEnvironments } from '@rms/tenant';
+import { readCreatorNames } from '../key/creator-queries.ts';
 import type { KeyStatus } from '../key/key.ts';
 import { toKeyMessage } from '../key/key-message.ts';
 import { listKeysOf } from '../key/key-queries.ts';
@@ -15,7 +16,7 @@ const statuses: EnumNames<KeyStatus, StatusMessage> = enumNames(StatusMessage);
 
 export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof KeysService>['listKeys'] {
   return async (request) => {
-    const { workspaceId, pageToken, validOnly, ownLimitOnly, namePart } = request;
+    const { workspaceId, pageToken, validOnly, ownLimitOnly, namePart, createdBy } = request;
     if (request.pageSize < 0 || request.pageSize > maxPageSize) {
       throw invalid('page_size', `must be 0 to ${maxPageSize}`);
     }
@@ -23,18 +24,20 @@ export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof
     const pageSize = request.pageSize || maxPageSize;
     const environments = toEnvironments(request.environment);
     const status = statuses.toName(request.status);
-    const filter = [validOnly, ownLimitOnly, status ?? '', namePart];
+    const filter = [validOnly, ownLimitOnly, status ?? '', namePart, createdBy];
     const binding = JSON.stringify(['keys', workspaceId, environments, ...filter]);
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    const page = { workspaceId, environments, start, validOnly, ownLimitOnly, status, namePart, limit: pageSize + 1 };
+    const limit = pageSize + 1;
+    const page = { workspaceId, environments, start, validOnly, ownLimitOnly, status, namePart, createdBy, limit };
     // One snapshot, so that keys created between the queries do not shift the last key that was read.
     return inTransaction(pool, async (tx) => {
       await tx.query('set transaction isolation level repeatable read, read only');
       const { keys, lastRead } = await listKeysOf(tx, page);
       const cut = cutPage(keys, pageSize, start, lastRead === undefined ? undefined : [lastRead]);
       const uses = await readUses(tx, cut.items);
+      const names = await readCreatorNames(tx, cut.items);
       return {
-        keys: cut.items.map((key) => toKeyMessage(key, uses.get(key.id))),
+        keys: cut.items.map((key) => toKeyMessage(key, uses.get(key.id), names.get(key.createdBy))),
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
         page: cut.page,
         pageSize,

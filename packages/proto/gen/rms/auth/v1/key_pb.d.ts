@@ -119,6 +119,14 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
    * @generated from field: int64 version = 16;
    */
   version: bigint;
+
+  /**
+   * Name of the creator: the email address of a user, the name of a key, the operator ("alice@laptop"). Set by
+   * GetKey, ListKeys and BatchFindKeys; empty: unknown, or deleted.
+   *
+   * @generated from field: string creator_name = 17;
+   */
+  creatorName: string;
 };
 
 /**
